@@ -119,7 +119,15 @@ class RunBridge(QObject):
         within = self.state.progress.fraction if self.state is not None else None
         if self.plan is None:
             return within
-        return min(1.0, (len(self.done) + (within or 0.0)) / max(1, self.planned_runs))
+        return min(1.0, (len(self.done) + self._within) / max(1, self.planned_runs))
+
+    @property
+    def _within(self) -> float:
+        """How much of the current run of a plan is done, 0 to 1; 0 for one that counts as done already."""
+        state, latest = self.state, self.done[-1].id if self.done else None
+        if state is None or (state.summary is not None and state.summary.id == latest):
+            return 0.0
+        return state.progress.fraction or 0.0
 
     def group(self) -> Group | None:
         """Return the plan's results so far; None without a plan."""
@@ -159,8 +167,7 @@ class RunBridge(QObject):
         finished_s = [run_s for run in self.done if (run_s := wall_s(run)) is not None]
         if not finished_s:
             return None
-        within = (self.state.progress.fraction if self.state is not None else None) or 0.0
-        runs = self.planned_runs - len(self.done) - within
+        runs = self.planned_runs - len(self.done) - self._within
         return max(1.0, runs * statistics.fmean(finished_s))
 
     def start(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
