@@ -40,7 +40,7 @@ def test_keys_name_their_unit_and_labels_are_there() -> None:
     ends |= {"": ("loss", "_per_s", "_asked", "_done", "_batches", "_memory_bytes")}  # counts, or a unit that fits
     ends |= {"MFLOP": ("operations_per_example",)}
     ends |= {"TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}
-    ends |= {"MB/s": ("bytes_per_s",), "images/s": ("images_per_s",)}
+    ends |= {"MB/s": ("bytes_per_s",), "images/s": ("images_per_s",), "tokens/s": ("tokens_per_s",)}
     assert [key for key, metric in METRICS.items() if not key.endswith(ends[metric.unit])] == []
     assert all(metric.label for metric in METRICS.values())
 
