@@ -27,7 +27,6 @@ from app.core.studies.details import Details
 from app.core.studies.export import study_lines
 from app.core.studies.points import StudyResult
 from app.core.studies.share import StudyCard
-from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 
@@ -70,6 +69,8 @@ class ResultActions:
     def share(self, run: Run, group: Group | None = None) -> None:
         """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
         documents = QStandardPaths.StandardLocation.DocumentsLocation
+
+        from app.gui.run.share_dialog import ShareDialog  # a window that opens has no use for it
 
         name = f"epochmark-{run.summary.workload}-{_number(run, group)}"
 

@@ -8,7 +8,6 @@ from app.core.messages import message
 from app.core.records import Run
 from app.core.report.formats.export_format import ExportFormat
 from app.core.report.formats.result_document import enclosed_file
-from app.core.report.html.page import report_page
 from app.core.report.private_texts import private_texts
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
@@ -25,6 +24,8 @@ def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
         runs: list[Run] = list(loaded)
     if not runs:
         raise UsageError(message("html.nothing"), message("html.choose"))
+    from app.core.report.html.page import report_page  # a window that opens has no use for it
+
     yield report_page(runs, enclosed_file(database, chosen), private_texts())
 
 
