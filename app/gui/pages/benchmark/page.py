@@ -18,7 +18,6 @@ from app.core.storage.runs import load_run
 from app.gui.pages.benchmark.refill import refill
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.pages.benchmark.workload_box import with_recent
-from app.gui.run.actions import ResultActions
 from app.gui.run.log_dialog import LogDialog
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
@@ -29,6 +28,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
+    from app.gui.run.actions import ResultActions
     from app.gui.run.view import RunView
 
 
@@ -55,7 +55,7 @@ class BenchmarkPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.addWidget(self._stack)
-        self._actions = ResultActions(services, self)
+        self._made_actions: ResultActions | None = None
         self._make_buttons()
         self.setup.run_requested.connect(self._on_run_requested)
         services.bridge.started.connect(self._on_busy)
@@ -115,6 +115,15 @@ class BenchmarkPage(QWidget):
         self._stack.setCurrentIndex(0)
         self.setup.run_button.setFocus()
         self.state_changed.emit()
+
+    @property
+    def _actions(self) -> "ResultActions":
+        """What can be done with a result; made on first use, as a window that opens has none."""
+        if self._made_actions is None:
+            from app.gui.run.actions import ResultActions
+
+            self._made_actions = ResultActions(self._services, self)
+        return self._made_actions
 
     def save_picture(self) -> None:
         """Save the share picture of the result."""
