@@ -200,7 +200,7 @@ def _machine(result: Result) -> str:
     """Return what one computer keeps over the years: neither its system nor its drivers."""
     machine = result.machine
     gpus = tuple(msgspec.structs.replace(gpu, driver=None, memory_bytes=None) for gpu in machine.gpus or ())
-    changing = {"os_name": None, "virtual_machine": None, "memory_bytes": None}
+    changing = {"os_name": None, "virtual_machine": None}
     return canonical(msgspec.structs.replace(machine, gpus=gpus or None, **changing)).decode("utf-8")
 
 
