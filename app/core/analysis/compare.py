@@ -32,8 +32,6 @@ _PRECISIONS = {
     "amp_fp16": "mixed_float16",
     "amp_bf16": "mixed_bfloat16",
 }
-
-
 # Of one device; each batch of a table with forty of them is no reason of its own.
 _REASONS = 3
 
@@ -118,7 +116,7 @@ def bars(
     metric = chart_metric(workload, run)
     result = [
         bar
-        for row in comparable_rows(workload)
+        for row in (comparable_rows(workload) if run is not None else _rows_of_usual_batch(workload))
         if (with_several or not row.has_several) and (run is None or refusal(run, row) is None)
         for bar in _row_bar(row, metric, run)
     ]
@@ -131,6 +129,14 @@ def bars(
     if run is not None:
         result += _run_bar(run, "you")
     return sorted(_told_apart(result), key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
+
+
+def _rows_of_usual_batch(workload: str) -> list[PublishedRow]:
+    """Return a workload's rows; of today's networks whose batch is compared, those of the usual one."""
+    rows = comparable_rows(workload)
+    if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
+        return rows
+    return [row for row in rows if row.batch_size == CATALOGUE[workload].batch_size] or rows
 
 
 def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:

@@ -243,3 +243,9 @@ def test_cores_as_stated(stated: str, cores: int | None) -> None:
     row = next(row for row in reference_rows() if row.hardware_kind == "cpu")
     assert replace(row, cores_or_units=stated).cores == cores
     assert replace(row, cores_or_units=stated, hardware_kind="gpu").cores is None
+
+
+def test_before_a_run_of_a_gpt_the_cards_stand_there_with_its_own_batch() -> None:
+    cards = bars("gpt_mini", None)
+    assert {bar.row.batch_size for bar in cards if bar.row is not None} == {16}
+    assert len({bar.name for bar in cards}) == len(cards) == 6
