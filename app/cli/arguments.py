@@ -2,24 +2,24 @@
 
 import argparse
 from pathlib import Path
-from typing import TypeAlias, get_args
+from typing import get_args
 
 import app
-from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, study, table
+from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, table
+from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb
 from app.cli.parser import Parser
+from app.cli.plan_arguments import add_study, add_suite
 from app.cli.values import fraction, output, whole
 from app.core.exchange.leaving import TEXT_FORMS
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
 from app.core.paths import Paths
 from app.core.report.export import FORMATS, USUAL
-from app.core.studies.export import FORMATS as STUDY_FORMATS
-from app.core.studies.presets import PRESETS
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
-from workloads.settings import AUTO, Setting, all_settings, settings_by_key
+from workloads.settings import all_settings, settings_by_key
 
-PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
+PAIRS, LISTED_RUNS = 6, 50
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -40,7 +40,8 @@ def make_parser() -> argparse.ArgumentParser:
     _add_data(verbs)
     _add_engine(verbs)
     _add_results(verbs)
-    _add_study(verbs)
+    add_suite(verbs)
+    add_study(verbs)
     _add_import(verbs)
     _add_table(verbs)
     _add_logs(verbs)
@@ -48,19 +49,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-# argparse has no public name for it.
-Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
-
-
-def _verb(verbs: Verbs, name: str, code: str) -> "Parser":
-    """Add a command with its description and examples."""
-    text = sentence(f"help.{code}")
-    description = text[:1].upper() + text[1:] + "."
-    return verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
-
-
 def _add_run(verbs: Verbs) -> None:
-    parser = _verb(verbs, "run", "run")
+    parser = add_verb(verbs, "run", "run")
     help_text = sentence("help.run_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
     _add_run_options(parser)
@@ -75,7 +65,7 @@ def _add_run(verbs: Verbs) -> None:
 
 
 def _add_ab(verbs: Verbs) -> None:
-    parser = _verb(verbs, "ab", "ab")
+    parser = add_verb(verbs, "ab", "ab")
     parser.description = f"{parser.description} {sentence('help.ab_keys', keys=list(settings_by_key()))}"
     help_text = sentence("help.run_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
@@ -95,66 +85,33 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", choices=presets, help=sentence("help.run_preset"))
     parser.add_argument("--duration", type=fraction, metavar="S", help=sentence("help.run_duration"))
     for setting in all_settings():
-        _add_setting(parser, setting)
+        add_setting(parser, setting)
     set_help = sentence("help.run_set")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=set_help)
     parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
 
 
-def _add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
-    """Add the option of a run setting; without it, the workload, the engine or the settings decide."""
-    allowed = setting.allowed()
-    if allowed:
-        parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
-    elif setting.kind == "int":
-        parser.add_argument(setting.flag, dest=setting.name, type=whole, metavar="N", help=_option_help(setting))
-    else:
-        parser.add_argument(setting.flag, dest=setting.name, metavar="auto|cpu|gpu:N", help=_option_help(setting))
-
-
-def _option_help(setting: Setting) -> str:
-    text = setting.description.rstrip(".")
-    return sentence("help.setting", description=text[:1].lower() + text[1:], default=_default(setting))
-
-
-def _default(setting: Setting) -> str:
-    """Return the default of an option as text."""
-    if isinstance(setting.default, bool):
-        return "on" if setting.default else "off"
-    if setting.default is not None:
-        return str(setting.default)
-    if setting.may_be_auto:
-        return AUTO
-    if setting.kind == "int":
-        return setting.zero or sentence("help.default_of_workload")
-    return sentence("help.default_in_settings")
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help=sentence("help.json"))
-
-
 def _add_machine(verbs: Verbs) -> None:
     for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
-        parser = _verb(verbs, name, name)
-        _add_json(parser)
+        parser = add_verb(verbs, name, name)
+        add_json(parser)
         parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home
-    parser = _verb(verbs, "compare", "compare")
+    parser = add_verb(verbs, "compare", "compare")
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
     parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
     parser.add_argument("--several-gpus", action="store_true", help=sentence("help.compare_several"))
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=machine.compare)
 
 
 def _add_doctor(verbs: Verbs) -> None:
-    parser = _verb(verbs, "doctor", "doctor")
+    parser = add_verb(verbs, "doctor", "doctor")
     parser.add_argument("--log", metavar="FILE", help=sentence("help.doctor_log"))
     parser.add_argument("--report", action="store_true", help=sentence("help.doctor_report"))
     parser.add_argument("--verbose", action="store_true", help=sentence("help.doctor_verbose"))
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=doctor.doctor, folders=False)
 
 
@@ -162,18 +119,18 @@ def _add_data(verbs: Verbs) -> None:
     parent = verbs.add_parser("data", help=sentence("help.data"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     name = sentence("help.data_name")
-    parser = _verb(actions, "list", "data_list")
-    _add_json(parser)
+    parser = add_verb(actions, "list", "data_list")
+    add_json(parser)
     parser.set_defaults(verb=data.show)
-    parser = _verb(actions, "fetch", "data_fetch")
+    parser = add_verb(actions, "fetch", "data_fetch")
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.add_argument("--url", help=sentence("help.data_url"))
     parser.set_defaults(verb=data.fetch)
-    parser = _verb(actions, "import", "data_import")
+    parser = add_verb(actions, "import", "data_import")
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.data_files"))
     parser.set_defaults(verb=data.import_)
-    parser = _verb(actions, "remove", "data_remove")
+    parser = add_verb(actions, "remove", "data_remove")
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.set_defaults(verb=data.remove)
 
@@ -182,17 +139,17 @@ def _add_engine(verbs: Verbs) -> None:
     parent = verbs.add_parser("engine", help=sentence("help.engine"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     name = sentence("help.engine_name")
-    parser = _verb(actions, "list", "engine_list")
-    _add_json(parser)
+    parser = add_verb(actions, "list", "engine_list")
+    add_json(parser)
     parser.set_defaults(verb=engine.show)
-    parser = _verb(actions, "install", "engine_install")
+    parser = add_verb(actions, "install", "engine_install")
     parser.add_argument("engine", metavar="NAME", help=name)
     parser.add_argument("--variant", metavar="VARIANT", help=sentence("help.engine_variant"))
     help_text = sentence("help.engine_from")
     parser.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=help_text)
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=engine.install)
-    parser = _verb(actions, "compare", "engine_compare")
+    parser = add_verb(actions, "compare", "engine_compare")
     parser.add_argument(
         "workloads", metavar="WORKLOAD", nargs="*", help=sentence("help.run_workload", workload=STANDARD)
     )
@@ -205,85 +162,34 @@ def _add_engine(verbs: Verbs) -> None:
     parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
     parser.set_defaults(verb=engine.compare)
-    parser = _verb(actions, "remove", "engine_remove")
+    parser = add_verb(actions, "remove", "engine_remove")
     parser.add_argument("engine", metavar="NAME", help=name)
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=engine.remove)
-    parser = _verb(actions, "check", "engine_check")
+    parser = add_verb(actions, "check", "engine_check")
     help_text = sentence("help.engine_check_name")
     parser.add_argument("engine", metavar="NAME", nargs="?", help=help_text)
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=engine.check)
 
 
-def _add_study(verbs: Verbs) -> None:
-    parent = verbs.add_parser("study", help=sentence("help.study"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = _verb(actions, "run", "study_run")
-    parser.description = f"{parser.description} {sentence('help.studies_are', studies=list(PRESETS))}"
-    parser.add_argument("study", nargs="?", metavar="STUDY", help=sentence("help.study_name"))
-    help_text = sentence("help.study_workload")
-    parser.add_argument("--workload", action="append", metavar="WORKLOAD", help=help_text)
-    help_text = sentence("help.study_axis")
-    parser.add_argument("--axis", action="append", default=[], metavar="NAME=VALUE,…", help=help_text)
-    parser.add_argument("--rounds", type=whole, metavar="N", help=sentence("help.study_rounds"))
-    presets = ("quick", "standard", "sustained")
-    parser.add_argument("--preset", choices=presets, help=sentence("help.study_preset"))
-    for setting in all_settings():
-        if setting.name in study.SETTINGS:
-            _add_setting(parser, setting)
-    _add_watching(parser)
-    parser.set_defaults(verb=study.run)
-    number = sentence("help.study_id")
-    parser = _verb(actions, "resume", "study_resume")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    _add_watching(parser)
-    parser.set_defaults(verb=study.resume)
-    parser = _verb(actions, "list", "study_list")
-    _add_json(parser)
-    parser.set_defaults(verb=study.list_)
-    parser = _verb(actions, "show", "study_show")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    _add_json(parser)
-    parser.set_defaults(verb=study.show)
-    parser = _verb(actions, "share", "study_share")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    parser.add_argument("--chart", type=whole, metavar="N", help=sentence("help.study_chart"))
-    help_text = sentence("help.share_output")
-    parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
-    help_text = sentence("help.share_theme", theme=THEME)
-    parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
-    parser.set_defaults(verb=study.share)
-    parser = _verb(actions, "export", "study_export")
-    parser.add_argument("id", type=whole, metavar="ID", help=number)
-    help_text = sentence("help.study_format", format=STUDY_FORMATS[0])
-    parser.add_argument("--format", choices=STUDY_FORMATS, default=STUDY_FORMATS[0], help=help_text)
-    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
-    parser.set_defaults(verb=study.export)
-
-
-def _add_watching(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
-    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
-
-
 def _add_import(verbs: Verbs) -> None:
-    parser = _verb(verbs, "import", "import")
+    parser = add_verb(verbs, "import", "import")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=sentence("help.import_files"))
     parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=imports.import_)
 
 
 def _add_table(verbs: Verbs) -> None:
     parent = verbs.add_parser("table", help=sentence("help.table"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = _verb(actions, "build", "table_build")
+    parser = add_verb(actions, "build", "table_build")
     parser.add_argument("folder", metavar="FOLDER", type=Path, help=sentence("help.table_folder"))
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.table_output"))
     parser.set_defaults(verb=table.build, folders=False)
-    parser = _verb(actions, "check", "table_check")
+    parser = add_verb(actions, "check", "table_check")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.import_files"))
     parser.set_defaults(verb=table.check, folders=False)
 
@@ -291,22 +197,22 @@ def _add_table(verbs: Verbs) -> None:
 def _add_logs(verbs: Verbs) -> None:
     parent = verbs.add_parser("logs", help=sentence("help.logs"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = _verb(actions, "import", "logs_import")
+    parser = add_verb(actions, "import", "logs_import")
     parser.add_argument("file", metavar="FILE", type=Path, help=sentence("help.logs_file"))
     parser.add_argument("--workload", required=True, metavar="WORKLOAD", help=sentence("help.logs_workload"))
     parser.add_argument("--name", required=True, help=sentence("help.logs_name"))
     parser.add_argument("--totals", action="store_true", help=sentence("help.logs_totals"))
     parser.set_defaults(verb=logs.import_)
-    parser = _verb(actions, "list", "logs_list")
-    _add_json(parser)
+    parser = add_verb(actions, "list", "logs_list")
+    add_json(parser)
     parser.set_defaults(verb=logs.show)
-    parser = _verb(actions, "remove", "logs_remove")
+    parser = add_verb(actions, "remove", "logs_remove")
     parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.logs_id"))
     parser.set_defaults(verb=logs.remove)
 
 
 def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
-    parser = _verb(verbs, "completion", "completion")
+    parser = add_verb(verbs, "completion", "completion")
     parser.add_argument("shell", choices=SHELLS, help=sentence("help.completion_shell"))
     parser.set_defaults(verb=_complete, folders=False, parser=whole)
 
@@ -321,20 +227,20 @@ def _add_results(verbs: Verbs) -> None:
     parent = verbs.add_parser("results", help=sentence("help.results"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     number = sentence("help.run_id")
-    parser = _verb(actions, "list", "results_list")
+    parser = add_verb(actions, "list", "results_list")
     help_text = sentence("help.results_limit", limit=LISTED_RUNS)
     parser.add_argument("--limit", type=whole, default=LISTED_RUNS, metavar="N", help=help_text)
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=results.list_)
-    parser = _verb(actions, "show", "results_show")
+    parser = add_verb(actions, "show", "results_show")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=results.show)
-    parser = _verb(actions, "group", "group")
+    parser = add_verb(actions, "group", "group")
     parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.group_id"))
-    _add_json(parser)
+    add_json(parser)
     parser.set_defaults(verb=results.group)
-    parser = _verb(actions, "share", "share")
+    parser = add_verb(actions, "share", "share")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
     parser.add_argument("--group", action="store_true", help=sentence("help.share_group"))
     help_text = sentence("help.share_picture")
@@ -344,10 +250,10 @@ def _add_results(verbs: Verbs) -> None:
     parser.add_argument("--text", choices=TEXT_FORMS, help=sentence("help.share_text"))
     parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
     parser.set_defaults(verb=results.share)
-    parser = _verb(actions, "delete", "results_delete")
+    parser = add_verb(actions, "delete", "results_delete")
     parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
     parser.set_defaults(verb=results.delete)
-    parser = _verb(actions, "export", "results_export")
+    parser = add_verb(actions, "export", "results_export")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
     help_text = sentence("help.results_format", format=USUAL.name)
     parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name, help=help_text)

@@ -13,6 +13,7 @@ from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.layout import Column, live_text
+from app.cli.plan_lines import plan_title, run_place
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
@@ -35,7 +36,6 @@ from app.core.runs.sequence import Watch, resume_plan, run_plan
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
-from app.core.studies.points import point_name, study_title
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
@@ -191,14 +191,8 @@ class TextPlanView(PlanView):
                 self._draw()
 
     def _show_head(self) -> None:
-        workload, spec = CATALOGUE[self._planned.spec.workload], self._planned.spec
-        title = sentence("cli.plan_title", workload=workload.title, batch_size=spec.batch_size, preset=spec.preset)
-        lines = [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
-        if self._plan.kind == "engines":
-            lines[0] = sentence("cli.engines_title", preset=spec.preset, rounds=self._plan.times)
-        if self._plan.study is not None:
-            points = {"points": len(self._plan.specs), "runs": self._plan.count}
-            lines[0] = sentence("cli.study_title", title=study_title(self._plan.study), **points)
+        lines = [plan_title(self._plan, self._planned.spec)]
+        lines.append(sentence("cli.run_machine", machine=in_line(machine_line(self._machine))))
         if self._plan.kind == "ab":
             labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
             lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
@@ -216,11 +210,8 @@ class TextPlanView(PlanView):
             outcome = _value(self._result.metric, self._result.value, self._result.spread_pct)
             outcome += "" if end.status == "completed" else f" ({end.status})"
         number = f"{self._planned.number}/{self._planned.count}"
-        side = f"  {self._planned.side}" if self._planned.side else ""
-        if self._plan.kind == "engines":
-            side = f"  {self._planned.spec.workload} · {engine_title(self._planned.spec.engine)}"
-        if self._plan.study is not None:
-            side = "  " + in_line(point_name(self._plan, self._planned.spec))
+        place = run_place(self._plan, self._planned)
+        side = f"  {place}" if place else ""
         return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
     def _draw(self) -> None:

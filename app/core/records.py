@@ -3,6 +3,7 @@
 import itertools
 import random
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -20,6 +21,8 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 # Numbers below it have no reciprocal, and nothing can be drawn to their scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
+# Plans that run each of their specs, and go on after one that fails.
+_OF_SPECS = ("engines", "study", "suite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,17 @@ class RunSummary:
     gpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_basis: Text | None = None  # counter: the GPU's own; power: integrated second by second
     settings: Text = ""  # settings without a column that differ from the default: "name=value …"
+
+    @property
+    def wall_s(self) -> float | None:
+        """Time from start to end in seconds; None if it isn't stored."""
+        if self.finished_at is None:
+            return None
+        try:
+            lasted = datetime.fromisoformat(self.finished_at) - datetime.fromisoformat(self.started_at)
+            return lasted.total_seconds()
+        except (ValueError, TypeError):  # TypeError: one with a time zone, the other one without
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,16 +217,31 @@ class Study:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Which suite a plan carries out, besides its runs.
+
+    Attributes:
+        number: One of app.core.suite.definition.
+        refused: Parts that can't be run on this computer.
+    """
+
+    number: Count = 0
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Several runs requested as one.
 
     Attributes:
-        kind: "repeat", "ab", "engines" or "study"; other versions of Epochmark may have more.
-        specs: What to run: one to repeat, A and B, workloads with several engines each, or a study's points.
+        kind: "repeat", "ab", "engines", "study" or "suite"; other versions of Epochmark may have more.
+        specs: What to run: one to repeat, A and B, workloads with several engines each, a study's points, a
+            suite's parts.
         times: How often each of them runs; for an A/B, the number of pairs.
         label_a, label_b: Names of the sides.
         by_hand: Whether the user changes something between the sides that Epochmark can't set.
         study: Set if it is a study.
+        suite: Set if it is a suite.
     """
 
     kind: str
@@ -222,26 +251,28 @@ class Plan:
     label_b: str = "B"
     by_hand: bool = False
     study: Study | None = None
+    suite: Suite | None = None
 
     @property
     def count(self) -> int:
         """Number of runs."""
-        return self.times * {"ab": 2, "engines": len(self.specs), "study": len(self.specs)}.get(self.kind, 1)
+        return self.times * (len(self.specs) if self.kind in _OF_SPECS else 2 if self.kind == "ab" else 1)
 
     @property
     def survives_failures(self) -> bool:
         """Whether the other runs go on after one that fails: an engine may lack memory where another doesn't."""
-        return self.kind in ("engines", "study")
+        return self.kind in _OF_SPECS
 
     def runs(self) -> list[PlannedRun]:
         """Return the runs in order.
 
         An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
         So do several engines, workload by workload: A B C C B A A B C. Each round of a study has all points in an
-        order of its own, so that heat hits all alike.
+        order of its own, so that heat hits all alike. The parts of a suite come in the order of its definition.
         """
-        if self.kind in ("engines", "study"):
-            specs = self._rounds() if self.kind == "engines" else self._shuffled()
+        if self.kind in _OF_SPECS:
+            order = {"engines": self._rounds, "study": self._shuffled}.get(self.kind, lambda: list(self.specs))
+            specs = order()
             return [PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(specs, 1)]
         sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
         if self.kind == "ab":

@@ -121,7 +121,7 @@ def group_remarks(group: Group, *, with_interval: bool = True) -> list[str]:
 
 def group_kind(group: Group) -> str:
     """Return what kind of group it is, in words; that of another version plainly."""
-    if group.kind in ("ab", "repeat", "engines", "study"):
+    if group.kind in ("ab", "repeat", "engines", "study", "suite"):
         return sentence(f"group.kind_{group.kind}")
     return one_line(group.kind, _KIND_LIMIT)
 

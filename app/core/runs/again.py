@@ -14,7 +14,7 @@ from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Machine
 
 # The kinds of plans that this version runs, and how many specs each has at least.
-_SPECS = {"repeat": 1, "ab": 2, "engines": 1, "study": 1}
+_SPECS = {"repeat": 1, "ab": 2, "engines": 1, "study": 1, "suite": 1}
 
 
 def plan_of_run(database: Database, run_id: int) -> Plan:

@@ -116,6 +116,7 @@ class _PlanShape(msgspec.Struct):
     label_b: str = "B"
     by_hand: bool = False
     study: dict[str, Any] | None = None
+    suite: dict[str, Any] | None = None
     run_ids: list[int] = []
 
 

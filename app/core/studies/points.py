@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -308,13 +307,3 @@ def _state(runs: Sequence[RunSummary], *, has_result: bool) -> tuple[State, str]
 
 def _said(reason: Message | str) -> str:
     return reason if isinstance(reason, str) else text(reason)
-
-
-def wall_s(run: RunSummary) -> float | None:
-    """Return a run's time from start to end in seconds; None if it isn't stored."""
-    if run.finished_at is None:
-        return None
-    try:
-        return (datetime.fromisoformat(run.finished_at) - datetime.fromisoformat(run.started_at)).total_seconds()
-    except ValueError:
-        return None

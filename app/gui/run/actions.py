@@ -2,7 +2,8 @@
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths, QUrl
@@ -18,7 +19,7 @@ from app.core.report.export import FORMATS, format_of, write_lines
 from app.core.report.formats.result_document import FORMAT as RESULT_FILE
 from app.core.report.formats.result_document import enclosed_file, results_of
 from app.core.report.group_text import group_text
-from app.core.report.share import Card, card_of, text_of
+from app.core.report.share import card_of, text_of
 from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
@@ -27,7 +28,10 @@ from app.core.studies.details import Details
 from app.core.studies.export import study_lines
 from app.core.studies.points import StudyResult
 from app.core.studies.share import StudyCard
-from app.gui.run.share_picture import paint_share_picture, save_share_picture
+from app.core.suite.export import suite_export
+from app.core.suite.score import SuiteResult
+from app.core.suite.share import SuiteCard
+from app.gui.run.share_picture import AnyCard, paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 
 
@@ -52,7 +56,7 @@ class ResultActions:
         if path is not None:
             self._save_card(card, path, _ids(run, group))
 
-    def _save_card(self, card: Card | StudyCard, target: Path, ids: Sequence[int]) -> None:
+    def _save_card(self, card: AnyCard, target: Path, ids: Sequence[int]) -> None:
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
 
         def done(_: None) -> None:
@@ -79,16 +83,21 @@ class ResultActions:
 
         ShareDialog(self._services, self._window, (run, group), ask, self._tell_saved).open()
 
-    def save_study(self, card: StudyCard, group: Group) -> None:
-        """Save a study's picture; ask for a file."""
-        pictures = QStandardPaths.StandardLocation.PicturesLocation
-        name = f"epochmark-study-{group.id}.png"
-        path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
-        if path is not None:
-            self._save_card(card, path, [run.id for run in group.runs])
+    def save_card(self, card: StudyCard | SuiteCard, name: str, ids: Sequence[int]) -> None:
+        """Save the picture of several runs; ask for a file.
 
-    def copy_study(self, card: StudyCard) -> None:
-        """Put a study's picture on the clipboard."""
+        Args:
+            card: What is painted.
+            name: Of the file, without its ending.
+            ids: The runs that the picture carries.
+        """
+        pictures = QStandardPaths.StandardLocation.PicturesLocation
+        path = self._ask(sentence("picture.save"), f"{name}.png", sentence("picture.png"), pictures)
+        if path is not None:
+            self._save_card(card, path, ids)
+
+    def copy_card(self, card: StudyCard | SuiteCard) -> None:
+        """Put the picture of several runs on the clipboard."""
         QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
         self._services.tell(sentence("picture.copied"), "", "", None)
 
@@ -99,20 +108,42 @@ class ResultActions:
 
     def export_study(self, result: StudyResult, details: Details, costs: Costs) -> None:
         """Write a study as CSV or JSON, by the name of the file that is asked for."""
+
+        def lines(form: str) -> Iterable[str]:
+            return study_lines(result, form, details, costs)
+
+        self._export_table(
+            ("studies_page.export", "studies_page.exported"), f"epochmark-study-{result.group.id}", lines
+        )
+
+    def export_suite(self, result: SuiteResult) -> None:
+        """Write a suite as CSV or JSON, by the name of the file that is asked for."""
+        self._export_table(
+            ("suite_page.export", "suite_page.exported"),
+            f"epochmark-suite-{result.group.id}",
+            partial(suite_export, result),
+        )
+
+    def _export_table(self, codes: tuple[str, str], name: str, lines: Callable[[str], Iterable[str]]) -> None:
+        """Ask for a file, and write it.
+
+        Args:
+            codes: Of the question, and of the message afterwards.
+            name: Of the file, without its ending.
+            lines: Takes "csv" or "json".
+        """
         kinds = f"{sentence('export.csv')} (*.csv);;{sentence('export.json')} (*.json)"
         documents = QStandardPaths.StandardLocation.DocumentsLocation
-        name = f"epochmark-study-{result.group.id}"
-        target = self._ask(sentence("studies_page.export"), name, kinds, documents)
+        target = self._ask(sentence(codes[0]), name, kinds, documents)
         if target is None:
             return
 
         def write() -> None:
             _check_is_file(target)
-            form = "json" if target.suffix.lower() == ".json" else "csv"
-            write_lines(target, study_lines(result, form, details, costs))
+            write_lines(target, lines("json" if target.suffix.lower() == ".json" else "csv"))
 
         def done(_: None) -> None:
-            self._tell_saved(sentence("studies_page.exported", name=target.name), target)
+            self._tell_saved(sentence(codes[1], name=target.name), target)
 
         self._services.tasks.start(write, done, self._services.complain)
 

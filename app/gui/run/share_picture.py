@@ -16,6 +16,7 @@ from app.core.metrics import headline_kind
 from app.core.report.ab_result import AbCard
 from app.core.report.share import Card, ShareCard
 from app.core.studies.share import StudyCard
+from app.core.suite.share import SuiteCard
 from app.gui.charts.bars import (
     RowLook,
     name_font,
@@ -24,6 +25,7 @@ from app.gui.charts.bars import (
     scale_for,
     value_font,
 )
+from app.gui.charts.figure import Look, paint_figure
 from app.gui.run.ab_picture import paint_ab
 from app.gui.run.picture_frame import (
     MARGIN_PX,
@@ -47,9 +49,10 @@ BARS_LIMIT, ROW_MAX_PX = 12, 96.0
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
 _CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 360)
 _DETAILS_LIMIT, _TICKS_PX = 4, 24
+AnyCard = Card | StudyCard | SuiteCard
 
 
-def paint_share_picture(card: Card | StudyCard, tokens: Tokens) -> QImage:
+def paint_share_picture(card: AnyCard, tokens: Tokens) -> QImage:
     """Return the picture in a theme's colours."""
     picture = empty_picture(tokens)
     painter = QPainter(picture)
@@ -59,6 +62,10 @@ def paint_share_picture(card: Card | StudyCard, tokens: Tokens) -> QImage:
         paint_ab(painter, card, tokens)
     elif isinstance(card, StudyCard):
         paint_study(painter, card, tokens)
+    elif isinstance(card, SuiteCard):
+        _paint_result(painter, card, tokens)
+        _paint_figure(painter, card, tokens)
+        _paint_foot(painter, card, tokens)
     else:
         _paint_result(painter, card, tokens)
         _paint_chart(painter, card, tokens)
@@ -67,7 +74,7 @@ def paint_share_picture(card: Card | StudyCard, tokens: Tokens) -> QImage:
     return picture
 
 
-def save_share_picture(card: Card | StudyCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
+def save_share_picture(card: AnyCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
     """Write the picture as a PNG, completely or not at all.
 
     Args:
@@ -95,7 +102,7 @@ def save_share_picture(card: Card | StudyCard, tokens: Tokens, path: Path, enclo
         ) from error
 
 
-def draw_headless(card: Card | StudyCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
+def draw_headless(card: AnyCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
     """Write the picture from a process without a window; needs and uses no display.
 
     Raises:
@@ -109,7 +116,7 @@ def draw_headless(card: Card | StudyCard, path: Path, dark: bool, enclosed: byte
         application.shutdown()
 
 
-def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
+def _paint_result(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens) -> None:
     """Paint the headline, the machine and the method."""
     left, width = _RESULT.left(), _RESULT.width()
     between = "" if card.certainty.startswith("±") else "· " if card.certainty else ""
@@ -150,6 +157,13 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
         paint_bar(painter, row, bar, share=share, texts=texts, ground=tokens.surface, look=look, tokens=tokens)
 
 
+def _paint_figure(painter: QPainter, card: SuiteCard, tokens: Tokens) -> None:
+    """Paint the points of all parts on a card of their own."""
+    paint_card(painter, _CHART, tokens)
+    look = Look(tokens, text_px=17, label_px=SMALLEST_PX, outlined=True)
+    paint_figure(painter, _CHART.adjusted(24, 14, -24, -12), card.figure, look)
+
+
 def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
     text_px = SMALLEST_PX if height < 28 else 17 if height < 56 else 19
     draft = RowLook(0, 0, min(32.0, 0.56 * height), text_px, radius=5, gap=12, outlined=True)
@@ -158,9 +172,9 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
     return replace(draft, name_width=min(names, 0.4 * width), text_width=texts)
 
 
-def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
+def _paint_foot(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens) -> None:
     width = float(WIDTH_PX - 2 * MARGIN_PX)
-    if card.short_form:
+    if isinstance(card, ShareCard) and card.short_form:
         width -= paint_code(painter, card.short_form) + 24
     lines = wrapped(card.footer, type_of(18), width)[:2]
     for number, line in enumerate(lines):

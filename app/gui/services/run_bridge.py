@@ -22,7 +22,6 @@ from app.core.storage.groups import specs_of
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.runs import list_runs, missing_runs
-from app.core.studies.points import StudyResult, make_result, wall_s
 from app.gui.services.tasks import Tasks
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -32,6 +31,9 @@ from workloads.protocol.spec import RunSpec
 TICK_MS = 250
 LINES_KEPT = 2_000
 Resumed = tuple[Group, Several[PlannedRun]]
+# The page of a single run and of plans that have none of their own.
+RUNS_PAGE = "benchmark"
+_PAGES = {"ab": "ab", "study": "studies", "suite": "suite"}
 
 
 class BusyError(AppError):
@@ -99,19 +101,14 @@ class RunBridge(QObject):
         return self._starting or self._session is not None
 
     @property
-    def is_ab(self) -> bool:
-        """Whether the current or latest plan is an A/B, which has a page of its own."""
-        return self.plan is not None and self.plan.kind == "ab"
+    def page(self) -> str:
+        """The page that shows the current or latest run, or its plan."""
+        return page_of(self.plan)
 
     @property
     def has_own_page(self) -> bool:
         """Whether the current or latest plan is shown on a page of its own, not on Benchmark."""
-        return self.is_ab or self.is_study
-
-    @property
-    def is_study(self) -> bool:
-        """Whether the current or latest plan is a study."""
-        return self.plan is not None and self.plan.kind == "study"
+        return self.page != RUNS_PAGE
 
     @property
     def fraction(self) -> float | None:
@@ -147,9 +144,9 @@ class RunBridge(QObject):
         """How many runs the plan has, or has left if it was resumed."""
         return self._left if self._left is not None else self.plan.count if self.plan is not None else 1
 
-    def study_result(self) -> StudyResult | None:
-        """Return the study so far, with the runs of earlier sessions; None without a study."""
-        if self.plan is None or not self.is_study:
+    def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:
+        """Return all results of the plan, and what was asked of each run by number; None without a plan."""
+        if self.plan is None:
             return None
         earlier = self._resumed.runs if self._resumed is not None else ()
         group = Group(
@@ -160,11 +157,11 @@ class RunBridge(QObject):
             run_ids=tuple(run.id for run in (*earlier, *self.done)),
             runs=(*earlier, *self.done),
         )
-        return make_result(group, self._asked_of)
+        return group, self._asked_of
 
     def left_s(self) -> float | None:
         """Return how long the remaining runs take, judging by the finished ones; None before the first."""
-        finished_s = [run_s for run in self.done if (run_s := wall_s(run)) is not None]
+        finished_s = [run.wall_s for run in self.done if run.wall_s is not None]
         if not finished_s:
             return None
         runs = self.planned_runs - len(self.done) - self._within
@@ -363,6 +360,11 @@ class RunBridge(QObject):
                 self.refused.emit(self.trouble)  # not even the plan's first run started
             else:
                 self.ended.emit(summary.id if summary is not None else 0)
+
+
+def page_of(plan: Plan | None) -> str:
+    """Return the page that shows a plan; None for a single run."""
+    return RUNS_PAGE if plan is None else _PAGES.get(plan.kind, RUNS_PAGE)
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:

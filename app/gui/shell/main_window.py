@@ -23,6 +23,7 @@ from app.core.paths import DOCUMENTATION
 from app.core.records import Plan
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
+from app.gui.services.run_bridge import page_of
 from app.gui.shell import placement
 from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from app.gui.pages.results.page import ResultsPage
     from app.gui.pages.settings.page import SettingsPage
     from app.gui.pages.studies.page import StudiesPage
+    from app.gui.pages.suite.page import SuitePage
 
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
@@ -162,6 +164,11 @@ class MainWindow(QMainWindow):
         return cast("StudiesPage", self._made("studies"))
 
     @property
+    def suite(self) -> "SuitePage":
+        """The Suite page, made on first use."""
+        return cast("SuitePage", self._made("suite"))
+
+    @property
     def hardware(self) -> "HardwarePage":
         """The Hardware page, made on first use."""
         return cast("HardwarePage", self._made("hardware"))
@@ -187,11 +194,9 @@ class MainWindow(QMainWindow):
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
             self.results.again_requested.connect(self._on_again)
             self.results.compare_requested.connect(self._on_compare)
-            self.results.study_requested.connect(self._on_study)
-        if code == "ab":
-            self.ab.state_changed.connect(self._on_state)
-        if code == "studies":
-            self.studies.state_changed.connect(self._on_state)
+            self.results.page_requested.connect(self._on_page_of_group)
+        if code in ("ab", "studies", "suite"):
+            self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.imports.changed.connect(self.compare.refresh)
@@ -280,14 +285,13 @@ class MainWindow(QMainWindow):
     def _on_again(self, plan: Plan) -> None:
         machine = self._services.finder.machine
         if machine is not None and not self._services.bridge.is_running:
-            code = {"ab": "ab", "study": "studies"}.get(plan.kind, "benchmark")
+            code = page_of(plan)
             self.show_page(code)
-            page = self.ab if code == "ab" else self.studies if code == "studies" else self.benchmark
-            page.run_again(plan, machine)
+            self._result_page(code).run_again(plan, machine)
 
-    def _on_study(self, group_id: int) -> None:
-        self.show_page("studies")
-        self.studies.refresh(choose=group_id)
+    def _on_page_of_group(self, code: str, group_id: int) -> None:
+        self.show_page(code)
+        (self.suite if code == "suite" else self.studies).refresh(choose=group_id)
 
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
@@ -323,25 +327,22 @@ class MainWindow(QMainWindow):
         log_file = self._services.paths.logs / "epochmark.log"
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
-    def _shown(self) -> "BenchmarkPage | ResultsPage | AbPage | StudiesPage":
+    def _shown(self) -> "BenchmarkPage | ResultsPage | AbPage | StudiesPage | SuitePage":
         """Return the page whose result is shown."""
-        if self._code == "ab":
+        return self.results if self._code == "results" else self._result_page(self._code)
+
+    def _result_page(self, code: str) -> "BenchmarkPage | AbPage | StudiesPage | SuitePage":
+        """Return a page that runs something and shows the result; that of single runs for any other."""
+        if code == "ab":
             return self.ab
-        if self._code == "studies":
-            return self.studies
-        return self.results if self._code == "results" else self.benchmark
+        return self.studies if code == "studies" else self.suite if code == "suite" else self.benchmark
 
     def _on_run(self) -> None:
         self.show_page("benchmark")
         self.benchmark.start()
 
     def _on_cancel(self) -> None:
-        if self._services.bridge.is_ab:
-            self.ab.cancel()
-        elif self._services.bridge.is_study:
-            self.studies.cancel()
-        else:
-            self.benchmark.cancel()
+        self._result_page(self._services.bridge.page).cancel()
 
     def _on_export(self) -> None:
         self.results.export()

@@ -37,6 +37,7 @@ PAGES = (
     Entry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
     Entry("ab", "page.ab", "scale", "AbPage"),
     Entry("studies", "page.studies", "chart-line", "StudiesPage"),
+    Entry("suite", "page.suite", "trophy", "SuitePage"),
     Entry("hardware", "page.hardware", "cpu", "HardwarePage"),
     Entry("settings", "page.settings", "settings", "SettingsPage"),
 )

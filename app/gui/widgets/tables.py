@@ -5,11 +5,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QTableView,
+    QTableWidget,
+    QTableWidgetItem,
+)
 
 from app.core.messages import sentence
+from app.gui.style.theme import figures
+from app.gui.style.tokens import TEXT_PX
+from app.gui.widgets.basics import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
+TEXT_ROW_PX = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +118,54 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     for number, column in enumerate(model.columns):
         if column.width_px is not None:
             header.resizeSection(number, column.width_px)
+
+
+class TextTable(QTableWidget):
+    """Shows a few rows of texts, all of them: what is around it scrolls.
+
+    Args:
+        name: For screen readers.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(0, 0)
+        set_up_items(self, name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        fit_columns(self, TEXT_ROW_PX)
+
+    def show_texts(
+        self,
+        headings: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        numbers: range,
+        bold: Sequence[bool] = (),
+        tips: Sequence[str] = (),
+    ) -> None:
+        """Show other texts.
+
+        Args:
+            headings: One for each column.
+            rows: As long as the headings.
+            numbers: Columns that are aligned to the right, and hidden without a text.
+            bold: Whether each row is; none by default.
+            tips: Of each row; "" for each cell's own text.
+        """
+        self.setColumnCount(len(headings))
+        self.setHorizontalHeaderLabels(list(headings))
+        self.setRowCount(len(rows))
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        for number, texts in enumerate(rows):
+            is_bold = bool(bold) and bold[number]
+            for place, text in enumerate(texts):
+                item = QTableWidgetItem(text)
+                item.setFont(figures(TEXT_PX, QFont.Weight.DemiBold if is_bold else QFont.Weight.Normal))
+                item.setToolTip(plain_tip((tips[number] if tips else "") or text))
+                if place in numbers:
+                    item.setTextAlignment(right)
+                self.setItem(number, place, item)
+        for place in numbers:
+            self.setColumnHidden(place, not any(texts[place] for texts in rows))
+        bar_px = self.horizontalScrollBar().sizeHint().height()
+        self.setFixedHeight(TEXT_ROW_PX * len(rows) + self.horizontalHeader().sizeHint().height() + bar_px + 2)

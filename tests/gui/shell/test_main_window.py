@@ -42,7 +42,7 @@ def test_a_page_is_a_folder_and_a_row(scores: None, driver: Driver) -> None:
     assert window.page.text() == "Scores"
     assert window.side_bar.places["scores"].isChecked()
     shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.settings")}
-    assert shortcuts == {"label.workload": "Ctrl+7", "page.settings": "Ctrl+8"}
+    assert shortcuts == {"label.workload": "Ctrl+8", "page.settings": "Ctrl+9"}
 
 
 def test_every_row_opens_its_page(driver: Driver) -> None:

@@ -163,6 +163,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "column.accuracy": "accuracy",
     "column.batch": "batch",
     "column.begun": "begun",
+    "column.conditions": "conditions",
     "column.data": "data",
     "column.device": "device",
     "column.download": "download",

@@ -124,6 +124,24 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "examples:\n  %(prog)s 3 --output cores.png\n      The study's answer with its chart, to post"
     ),
     "examples.study_show": ("examples:\n  %(prog)s 3\n      The table of points, and the result in sentences"),
+    "examples.suite": (
+        "examples:\n"
+        "  %(prog)s\n"
+        "      All parts on this computer, and their score\n"
+        "  %(prog)s --engine torch --device cpu\n"
+        "      The same with another engine, on the processor\n"
+        "  %(prog)s resume 3\n"
+        "      Only the parts without a result run"
+    ),
+    "examples.suite_export": (
+        "examples:\n  %(prog)s 3 --format json --output suite.json\n      Every part with its points and interval"
+    ),
+    "examples.suite_list": ("examples:\n  %(prog)s\n      Numbers, scores and verdicts"),
+    "examples.suite_resume": ("examples:\n  %(prog)s 3\n      Only the parts without a result run"),
+    "examples.suite_share": (
+        "examples:\n  %(prog)s 3 --output score.png\n      The score with the points of all parts, to post"
+    ),
+    "examples.suite_show": ("examples:\n  %(prog)s 3\n      The score, and a table of the parts"),
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
     "examples.import": (
         "examples:\n"

@@ -52,7 +52,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "benchmark.ab_running": "An A/B test is running. Wait until it's finished, or cancel it on its page.",
     "benchmark.log": "Log",
     "benchmark.new_run": "New run",
-    "benchmark.study_running": "A study is running. Wait until it's finished, or cancel it on its page.",
+    "benchmark.studies_running": "A study is running. Wait until it's finished, or cancel it on its page.",
     "button.copy_result": "Copy result",
     "button.delete": "Delete",
     "button.import": "Import …",

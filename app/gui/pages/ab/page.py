@@ -169,7 +169,7 @@ class AbPage(QWidget):
     @property
     def _is_live(self) -> bool:
         bridge = self._services.bridge
-        return bridge.is_running and bridge.is_ab
+        return bridge.is_running and bridge.page == "ab"
 
     def _connect(self) -> None:
         bridge, foot = self._services.bridge, self.foot
@@ -199,7 +199,7 @@ class AbPage(QWidget):
 
     def _on_moved_on(self) -> None:
         bridge = self._services.bridge
-        if not bridge.is_ab:
+        if bridge.page != "ab":
             return
         now_s = time.monotonic()
         if len(bridge.done) > len(self._runs_s):
@@ -219,7 +219,7 @@ class AbPage(QWidget):
     def _on_ended(self, _: int) -> None:
         bridge = self._services.bridge
         self._show_state()
-        if bridge.is_ab:
+        if bridge.page == "ab":
             self.setup.run_button.setFocus()
             if bridge.trouble is not None:
                 self._services.complain(bridge.trouble)
@@ -228,7 +228,7 @@ class AbPage(QWidget):
     def _on_refused(self, error: AppError) -> None:
         bridge = self._services.bridge
         self._show_state()
-        if not bridge.is_ab or bridge.is_cancelled:
+        if bridge.page != "ab" or bridge.is_cancelled:
             return
         if not isinstance(error, BusyError):
             self._services.complain(error)

@@ -209,10 +209,10 @@ class BenchmarkPage(QWidget):
                 preferences.change(recent_workloads=recent)
 
     def _on_busy(self) -> None:
-        """Refuse to start a run during an A/B."""
+        """Refuse to start a run while another page's plan is running."""
         bridge = self._services.bridge
-        code = "benchmark.study_running" if bridge.is_study else "benchmark.ab_running"
-        self.setup.set_busy(sentence(code) if bridge.is_running and bridge.has_own_page else "")
+        is_elsewhere = bridge.is_running and bridge.has_own_page
+        self.setup.set_busy(sentence(f"benchmark.{bridge.page}_running") if is_elsewhere else "")
         for button in (self.again_button, self.retry_button):
             button.setEnabled(not bridge.is_running)
 

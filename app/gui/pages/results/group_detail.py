@@ -36,6 +36,7 @@ from app.gui.widgets.tables import set_up_items
 _COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
 ENGINES_MAX_PX = 280
+_PAGES = {"study": "studies", "suite": "suite"}  # by kind of group
 _HEADINGS = {"engine": "heading.engine"}
 
 
@@ -45,12 +46,12 @@ class GroupDetail(QWidget):
     Signals:
         left: The user goes back to the table.
         run_chosen: The user wants to see one of its runs; with its number.
-        study_chosen: The user wants to see what a study says; with the group's number.
+        page_chosen: The user wants to see a study or a suite on its page; with the page and the group's number.
     """
 
     left = Signal()
     run_chosen = Signal(int)
-    study_chosen = Signal(int)
+    page_chosen = Signal(str, int)
 
     def __init__(self, services: Services, handlers: Handlers) -> None:
         super().__init__()
@@ -60,10 +61,8 @@ class GroupDetail(QWidget):
         )
         self.back_button = Button(services.theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
         self.back_button.clicked.connect(self.left)
-        self.study_button = Button(
-            services.theme, sentence("results_page.open_study"), "chart-line", kind="primary"
-        )
-        self.study_button.clicked.connect(self._on_study)
+        self.page_button = Button(services.theme, "", "chart-line", kind="primary")
+        self.page_button.clicked.connect(self._on_page)
         self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.value = label("", HEADLINE_PX, QFont.Weight.Bold)
         self.note = ElidedLabel("", TITLE_PX, muted=True)
@@ -103,7 +102,9 @@ class GroupDetail(QWidget):
     def _show_result(self, group: Group) -> None:
         """Show the pairs of an A/B; of other kinds the runs, in their order, below the table of the engines."""
         is_ab = group.kind == "ab"
-        self.study_button.setVisible(group.kind == "study")
+        self.page_button.setVisible(group.kind in _PAGES)
+        if group.kind in _PAGES:
+            self.page_button.setText(sentence(f"results_page.open_{group.kind}"))
         self.engines.setVisible(group.kind == "engines")
         if group.kind == "engines":
             self.engines.show_group(group)
@@ -125,9 +126,9 @@ class GroupDetail(QWidget):
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
 
-    def _on_study(self) -> None:
+    def _on_page(self) -> None:
         if self.group is not None:
-            self.study_chosen.emit(self.group.id)
+            self.page_chosen.emit(_PAGES[self.group.kind], self.group.id)
 
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():
@@ -149,7 +150,7 @@ class GroupDetail(QWidget):
         head.setStretch(1, 1)
         below = column(None, self.note)
         below.setContentsMargins(0, 0, 0, 8)
-        number = row(self.value, below, self.study_button, spacing_px=2 * GAP_PX)
+        number = row(self.value, below, self.page_button, spacing_px=2 * GAP_PX)
         number.setStretch(1, 1)
         card = self._card = Card(" ")
         card.body.addLayout(number)

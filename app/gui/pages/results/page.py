@@ -36,14 +36,14 @@ class ResultsPage(QWidget):
         run_requested: The user has no result yet and wants one.
         again_requested: What was run is to be run again; with the Plan, which can be run here.
         compare_requested: Runs are to be compared; with their numbers.
-        study_requested: A study is to be shown; with its number.
+        page_requested: A study or a suite is to be shown; with its page and the group's number.
     """
 
     state_changed = Signal()
     run_requested = Signal()
     again_requested = Signal(object)
     compare_requested = Signal(object)
-    study_requested = Signal(int)
+    page_requested = Signal(str, int)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -361,7 +361,7 @@ class ResultsPage(QWidget):
             self.group_detail = GroupDetail(self._services, self._handlers)
             self.group_detail.left.connect(self._show_table)
             self.group_detail.run_chosen.connect(self.open_run)
-            self.group_detail.study_chosen.connect(self.study_requested)
+            self.group_detail.page_chosen.connect(self.page_requested)
             self._stack.addWidget(self.group_detail)
         self.group_detail.show_group(group)
         self._show(self.group_detail, self.group_detail.back_button)

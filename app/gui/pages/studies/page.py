@@ -1,8 +1,5 @@
 """The Studies page: questions that one run can't answer, their charts and what they say."""
 
-import time
-
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -12,9 +9,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.errors import AppError, UsageError
+from app.core.errors import UsageError
 from app.core.messages import sentence
-from app.core.records import Plan
 from app.core.storage.database import Database
 from app.core.studies.costs import Costs, load_costs
 from app.core.studies.details import NO_DETAILS, Details, load_details
@@ -23,6 +19,7 @@ from app.core.studies.figures import figures as figures_of
 from app.core.studies.points import (
     StudyResult,
     list_studies,
+    make_result,
 )
 from app.core.studies.share import StudyCard, study_card, study_lines_to_read, study_text
 from app.gui.charts.figure import FigureView
@@ -30,9 +27,8 @@ from app.gui.pages.studies.foot import Foot
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
 from app.gui.pages.studies.table import StudyTable
-from app.gui.run.actions import ResultActions
+from app.gui.run.plan_page import PlanPage
 from app.gui.services.bundle import Services
-from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import (
     Button,
@@ -47,13 +43,9 @@ from app.gui.widgets.basics import (
     title,
 )
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.dialogs import ask_to_run_beside
 from workloads import CATALOGUE
-from workloads.protocol import events
-from workloads.protocol.machine import Machine
 
 HISTORY_LIMIT = 50
-TEXT_INTERVAL_S = 0.2
 _STEPS = (
     ("1", "studies_page.step_1"),
     ("2", "studies_page.step_2"),
@@ -62,32 +54,26 @@ _STEPS = (
 _Loaded = tuple[int, int | None, list[tuple[StudyResult, Details]], Costs, UsageError | None]
 
 
-class StudiesPage(QWidget):
-    """Sets up, runs, resumes and shows studies.
+class StudiesPage(PlanPage):
+    """Sets up, runs, resumes and shows studies."""
 
-    Signals:
-        state_changed: Whether there is something to share may have changed.
-    """
-
-    state_changed = Signal()
+    code = "studies"
+    foot: Foot
 
     def __init__(self, services: Services) -> None:
-        super().__init__()
-        self._services = services
-        self._asked: tuple[Plan, Machine, Resumed | None] | None = None
-        self._number, self._texts_s = 0, 0.0
+        super().__init__(services, Foot(services.theme))
+        self._number = 0
         self._studies: dict[int, tuple[StudyResult, Details]] = {}
         self._costs = Costs()
         self._figures: tuple[Figure, ...] = ()
         self._details = NO_DETAILS
-        self.actions_on_result = ResultActions(services, self)
         self.setup = StudySetup(services)
         self.history = ChoiceBox()
         self.headline = label("", TITLE_PX - 2, wrap=True)
         self.more = label(muted=True, wrap=True)
         self.charts = ChoiceBox(sentence("studies_page.which_chart"))
         self.view = FigureView(services.theme)
-        self.table, self.foot = StudyTable(), Foot(services.theme)
+        self.table = StudyTable()
         self._make_buttons()
         self._lay_out()
         self._connect()
@@ -96,15 +82,15 @@ class StudiesPage(QWidget):
     @property
     def result(self) -> StudyResult | None:
         """The study being shown."""
-        if self._is_live:
-            return self._services.bridge.study_result()
+        if self.is_live and (running := self._services.bridge.whole_group()) is not None:
+            return make_result(*running)
         shown = self._studies.get(self.history.currentData() or 0)
         return shown[0] if shown else None
 
     def showEvent(self, event: QShowEvent) -> None:
         """Refresh the history, and catch up on a study that ran while the page was hidden."""
         super().showEvent(event)
-        if self._is_live:
+        if self.is_live:
             self._show_state()
         else:
             self.refresh()
@@ -127,17 +113,6 @@ class StudiesPage(QWidget):
 
         self._services.tasks.start(look, self._on_loaded, self._services.complain)
 
-    def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Run a stored study once more, from the start."""
-        self._begin(plan, machine, None)
-
-    def cancel(self) -> None:
-        """Cancel the current run; the study can be resumed."""
-        if self._is_live:
-            self._services.bridge.cancel()
-            self.foot.cancel_button.setEnabled(False)
-            self.foot.show_progress(self._services.bridge)
-
     def resume(self) -> None:
         """Run what is left of the study being shown."""
         result, machine = self.result, self._services.finder.machine
@@ -145,12 +120,12 @@ class StudiesPage(QWidget):
             return
         left = list(result.left)
         if left:
-            self._begin(result.group.plan, machine, (result.group, left))
+            self.begin(result.group.plan, machine, (result.group, left))
 
     @property
     def can_share(self) -> bool:
         """Whether there is a result to share."""
-        return bool(self._figures) and not self._is_live and self.result is not None
+        return bool(self._figures) and not self.is_live and self.result is not None
 
     @property
     def can_copy(self) -> bool:
@@ -164,12 +139,13 @@ class StudiesPage(QWidget):
     def save_picture(self) -> None:
         """Save the picture of the chart being shown."""
         if (card := self.card()) is not None and self.result is not None:
-            self.actions_on_result.save_study(card, self.result.group)
+            group = self.result.group
+            self.actions_on_result.save_card(card, f"epochmark-study-{group.id}", [run.id for run in group.runs])
 
     def copy_picture(self) -> None:
         """Put that picture on the clipboard."""
         if (card := self.card()) is not None:
-            self.actions_on_result.copy_study(card)
+            self.actions_on_result.copy_card(card)
 
     def copy_text(self) -> None:
         """Put the study on the clipboard as text."""
@@ -187,14 +163,8 @@ class StudiesPage(QWidget):
             return None
         return study_card(self.result, self._details, self._costs, self.charts.currentIndex())
 
-    @property
-    def _is_live(self) -> bool:
-        bridge = self._services.bridge
-        return bridge.is_running and bridge.is_study
-
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.foot.cancel_button.clicked.connect(self.cancel)
         self.resume_button = Button(theme, sentence("studies_page.resume"), "play")
         self.resume_button.clicked.connect(self.resume)
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
@@ -205,66 +175,15 @@ class StudiesPage(QWidget):
         self.export_button.clicked.connect(self.export)
 
     def _connect(self) -> None:
-        bridge = self._services.bridge
-        self.setup.run_requested.connect(self._on_run_requested)
+        self.setup.run_requested.connect(self.begin)
         self.setup.prices_requested.connect(self._on_prices)
         self.history.activated.connect(lambda _: self.refresh())
         self.charts.activated.connect(self._show_figure)
-        bridge.started.connect(self._on_started)
-        bridge.moved_on.connect(self._on_moved_on)
-        bridge.advanced.connect(self._on_advanced)
-        bridge.ended.connect(self._on_ended)
-        bridge.refused.connect(self._on_refused)
-
-    def _on_run_requested(self, plan: Plan, machine: Machine) -> None:
-        self._begin(plan, machine, None)
-
-    def _begin(self, plan: Plan, machine: Machine, resumed: Resumed | None, *, beside: bool = False) -> None:
-        self._asked = (plan, machine, resumed)
-        self._services.bridge.start_plan(plan, machine, beside=beside, resumed=resumed)
-        self.foot.cancel_button.setFocus()
 
     def _on_prices(self) -> None:
         dialog = PricesDialog(self._services, self)
         dialog.accepted.connect(self.refresh)
         dialog.open()
-
-    def _on_started(self) -> None:
-        self.foot.cancel_button.setEnabled(True)
-        self._show_state()
-
-    def _on_moved_on(self) -> None:
-        if self._is_live and self.isVisible():
-            self._show_state()
-
-    def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Update texts at most four times a second: more would slow down the measurement."""
-        now_s = time.monotonic()
-        if self._is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
-            self._texts_s = now_s
-            self.foot.show_progress(self._services.bridge)
-
-    def _on_ended(self, _: int) -> None:
-        bridge = self._services.bridge
-        if not bridge.is_study:
-            self._show_state()
-            return
-        # What is shown stays until the stored study is loaded: an older one would flash up.
-        self.foot.hide()
-        self.setup.set_busy("")
-        if bridge.trouble is not None:
-            self._services.complain(bridge.trouble)
-        self.refresh(choose=bridge.group_id)
-
-    def _on_refused(self, error: AppError) -> None:
-        bridge = self._services.bridge
-        self._show_state()
-        if not bridge.is_study or bridge.is_cancelled:
-            return
-        if not isinstance(error, BusyError):
-            self._services.complain(error)
-        elif self._asked is not None and ask_to_run_beside(self, error):
-            self._begin(*self._asked, beside=True)
 
     def _on_loaded(self, answer: _Loaded) -> None:
         number, wanted, loaded, costs, problem = answer
@@ -282,7 +201,7 @@ class StudiesPage(QWidget):
 
     def _show_state(self) -> None:
         """Show the running study, the chosen one, or the instructions."""
-        bridge, live = self._services.bridge, self._is_live
+        bridge, live = self._services.bridge, self.is_live
         busy = "studies_page.running" if live else "ab_page.busy" if bridge.is_running else ""
         self.setup.set_busy(sentence(busy) if busy else "")
         self.history.setVisible(bool(self._studies))
@@ -294,7 +213,13 @@ class StudiesPage(QWidget):
             details = self._studies.get(result.group.id, (result, NO_DETAILS))[1] if not live else NO_DETAILS
             self._show_result(result, details)
         if live:
-            self.foot.show_progress(self._services.bridge)
+            self._show_progress()
+
+    def _show_progress(self) -> None:
+        self.foot.show_progress(self._services.bridge)
+
+    def _setup(self) -> StudySetup:
+        return self.setup
 
     def _show_result(self, result: StudyResult, details: Details) -> None:
         self._details = details
@@ -314,7 +239,7 @@ class StudiesPage(QWidget):
         for button in (self.save_button, self.copy_button):
             button.setEnabled(self.can_share)
         for button in (self.save_button, self.copy_button, self.export_button):
-            button.setVisible(not self._is_live)
+            button.setVisible(not self.is_live)
         self.state_changed.emit()
 
     def _show_figure(self) -> None:

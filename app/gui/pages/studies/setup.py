@@ -16,11 +16,11 @@ from app.core.studies.axes import read_axis
 from app.core.studies.planning import ROUNDS_LIMIT, plan_axes, plan_preset
 from app.core.studies.points import point_name
 from app.core.studies.presets import PRESETS
+from app.gui.run.plan_page import PlanSetup
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import (
     Button,
-    Card,
     ClampedLabel,
     column,
     give_way,
@@ -43,7 +43,7 @@ POINTS_NAMED = 12
 _AXIS = "batch=16,32,64,128"
 
 
-class StudySetup(Card):
+class StudySetup(PlanSetup):
     """The card with the setup.
 
     Signals:

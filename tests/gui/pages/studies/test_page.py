@@ -12,7 +12,7 @@ from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import StudyResult
+from app.core.studies.points import StudyResult, make_result
 from app.core.studies.presets import PRESETS
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.prices import PricesDialog
@@ -62,8 +62,8 @@ def batches(driver: Driver, machine: Machine, **how: int) -> StudyResult:
 
 def shown_runs(driver: Driver) -> set[int]:
     """Return the runs with a result of the study that is running."""
-    result = driver.services.bridge.study_result()
-    return {run.id for point in result.done for run in point.runs} if result is not None else set()
+    running = driver.services.bridge.whole_group()
+    return {run.id for point in make_result(*running).done for run in point.runs} if running is not None else set()
 
 
 def rows(page: StudiesPage) -> list[list[str]]:
@@ -166,7 +166,7 @@ def test_results_open_a_study_and_never_show_a_median_of_its_points(driver: Driv
     detail = results.group_detail
     assert detail is not None
     assert (detail.value.text(), detail.sentence.whole_text) == ("3 runs", "3 of 4 runs have a result.")
-    driver.press(detail.study_button)
+    driver.press(detail.page_button)
     page = driver.window.studies
     driver.until(lambda: page.isVisible() and page.result is not None)
     assert page.result is not None

@@ -1,0 +1,60 @@
+"""What the commands of the command line's grammar have in common."""
+
+import argparse
+from typing import TypeAlias
+
+from app.cli.parser import Parser
+from app.cli.values import whole
+from app.core.messages import sentence
+from workloads.settings import AUTO, Setting
+
+THEME = "dark"
+# argparse has no public name for it.
+Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+def add_verb(verbs: Verbs, name: str, code: str) -> "Parser":
+    """Add a command with its description and examples."""
+    text = sentence(f"help.{code}")
+    description = text[:1].upper() + text[1:] + "."
+    return verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
+
+
+def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
+    """Add the option of a run setting; without it, the workload, the engine or the settings decide."""
+    allowed = setting.allowed()
+    if allowed:
+        parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
+    elif setting.kind == "int":
+        parser.add_argument(setting.flag, dest=setting.name, type=whole, metavar="N", help=_option_help(setting))
+    else:
+        parser.add_argument(setting.flag, dest=setting.name, metavar="auto|cpu|gpu:N", help=_option_help(setting))
+
+
+def _option_help(setting: Setting) -> str:
+    text = setting.description.rstrip(".")
+    return sentence("help.setting", description=text[:1].lower() + text[1:], default=_default(setting))
+
+
+def _default(setting: Setting) -> str:
+    """Return the default of an option as text."""
+    if isinstance(setting.default, bool):
+        return "on" if setting.default else "off"
+    if setting.default is not None:
+        return str(setting.default)
+    if setting.may_be_auto:
+        return AUTO
+    if setting.kind == "int":
+        return setting.zero or sentence("help.default_of_workload")
+    return sentence("help.default_in_settings")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option of output as JSON."""
+    parser.add_argument("--json", action="store_true", help=sentence("help.json"))
+
+
+def add_watching(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what is printed while something runs."""
+    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
+    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))

@@ -1,0 +1,35 @@
+"""What the terminal says of a plan before and while it runs."""
+
+from app.cli.text import in_line
+from app.core.messages import sentence
+from app.core.records import Plan, PlannedRun
+from app.core.studies.points import point_name, study_title
+from app.core.suite.score import RUN_S, suite_name
+from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
+from workloads.protocol.spec import RunSpec
+
+
+def plan_title(plan: Plan, spec: RunSpec) -> str:
+    """Return what is run, in a line; `spec` is the first run's."""
+    if plan.kind == "engines":
+        return sentence("cli.engines_title", preset=spec.preset, rounds=plan.times)
+    if plan.study is not None:
+        title, points = study_title(plan.study), len(plan.specs)
+        return sentence("cli.study_title", title=title, points=points, runs=plan.count)
+    if plan.suite is not None:
+        name, minutes = suite_name(plan.suite.number), RUN_S * plan.count / 60
+        return sentence("cli.suite_title", name=name, parts=plan.count, minutes=minutes)
+    workload = CATALOGUE[spec.workload].title
+    return sentence("cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=spec.preset)
+
+
+def run_place(plan: Plan, planned: PlannedRun) -> str:
+    """Return what a run is in its plan: a side, a workload, a point; "" for a repetition."""
+    if plan.kind == "engines":
+        return f"{planned.spec.workload} · {engine_title(planned.spec.engine)}"
+    if plan.study is not None:
+        return in_line(point_name(plan, planned.spec))
+    if plan.suite is not None:
+        return planned.spec.workload
+    return planned.side or ""

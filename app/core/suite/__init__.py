@@ -1,0 +1,1 @@
+"""The suite: a fixed list of runs, and one score for all."""

@@ -1,0 +1,119 @@
+"""What each suite consists of. A definition never changes: another list, or other values, get a new number."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+from workloads.workload import Workload
+
+POINTS = 1_000.0  # of the reference machine, in every part
+Purpose = Literal["training", "prediction", "arithmetic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One run of a suite.
+
+    Attributes:
+        workload: Its id.
+        purpose: What it measures; training and prediction have scores of their own, too.
+        reference: The reference machine's headline, in the workload's unit: 1,000 points.
+        batch_size: The same everywhere; None for a workload without batches.
+    """
+
+    workload: str
+    purpose: Purpose
+    reference: float
+    batch_size: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name on screen."""
+        workload = CATALOGUE[self.workload]
+        if not workload.is_demo:
+            return workload.title
+        return sentence("suite.demo_part", title=workload.title, batch_size=self.batch_size)
+
+    @property
+    def metric(self) -> str:
+        """What its headline measures."""
+        return CATALOGUE[self.workload].metric
+
+    def is_of(self, spec: RunSpec) -> bool:
+        """Return whether a spec of this suite asks for this part."""
+        return spec.workload == self.workload and self.batch_size in (None, spec.batch_size)
+
+    def spec(self, *, engine: str, device: str, without_tf32: bool) -> RunSpec:
+        """Return what is run.
+
+        Args:
+            engine: Name of the engine.
+            device: As a spec names it.
+            without_tf32: Whether float32 must be asked for, as on a graphics card: some engines would multiply
+                TensorFloat-32 instead.
+        """
+        workload: Workload = CATALOGUE[self.workload]
+        choice: dict[str, Any] = {"engine": engine, "device": device}
+        if self.batch_size is not None:
+            choice |= {"batch_size": self.batch_size, "data": "synthetic"}
+        if without_tf32:
+            choice |= {"settings": {"tf32": False}}
+        return workload.default_spec("quick", **choice)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A suite.
+
+    Attributes:
+        parts: In the order of their runs.
+        machine, software, date: Where its reference values were measured, with what, and when.
+    """
+
+    number: int
+    parts: tuple[Part, ...]
+    machine: str
+    software: str
+    date: str
+
+
+SUITE_1 = Definition(
+    number=1,
+    parts=(
+        Part(workload="cifar10_keras_cnn", purpose="training", batch_size=100, reference=40.0),
+        Part(workload="resnet_56", purpose="training", batch_size=128, reference=1.0),
+        Part(workload="mnist_mlp", purpose="training", batch_size=128, reference=3.0),
+        Part(workload="imdb_bidirectional_lstm", purpose="training", batch_size=32, reference=100.0),
+        Part(workload="gpt_mini", purpose="training", batch_size=4, reference=1_000.0),
+        Part(workload="vit_tiny_224", purpose="training", batch_size=16, reference=10.0),
+        Part(workload="resnet50_224_inference", purpose="prediction", batch_size=16, reference=20.0),
+        Part(workload="matmul", purpose="arithmetic", reference=1.0e11),
+    ),
+    machine="",
+    software="",
+    date="",
+)
+# To try out in some seconds what a suite does: nothing is trained, and its verdict is always invalid.
+DEMO = Definition(
+    number=0,
+    parts=(
+        Part(workload="demo", purpose="training", batch_size=50, reference=0.2),
+        Part(workload="demo", purpose="training", batch_size=100, reference=0.1),
+        Part(workload="demo", purpose="prediction", batch_size=200, reference=0.05),
+    ),
+    machine="a computer that sleeps 10 ms a step",
+    software="",
+    date="",
+)
+SUITES = {definition.number: definition for definition in (DEMO, SUITE_1)}
+NEWEST = SUITE_1.number
+
+
+def definition_of(number: int) -> Definition:
+    """Return a suite's definition; raises UsageError if this version has none of this number."""
+    if number not in SUITES:
+        raise UsageError(message("suite.unknown", number=number))
+    return SUITES[number]

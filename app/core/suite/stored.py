@@ -1,0 +1,27 @@
+"""The suites that are stored on this computer."""
+
+from app.core.errors import UsageError
+from app.core.records import Group
+from app.core.storage.database import Database
+from app.core.storage.groups import list_groups, load_group, specs_of
+from app.core.suite.score import KIND, SuiteResult, suite_result
+
+
+def load_suite(database: Database, group_id: int) -> SuiteResult:
+    """Return a stored suite; raises UsageError if there's none with this number, or it can't be read."""
+    return _result(database, load_group(database, group_id))
+
+
+def list_suites(database: Database, limit: int | None = None) -> list[SuiteResult]:
+    """Return the suites that can be read, newest first."""
+    results = []
+    for group in list_groups(database, KIND, limit):
+        try:
+            results.append(_result(database, group))
+        except UsageError:  # of another version of Epochmark
+            continue
+    return results
+
+
+def _result(database: Database, group: Group) -> SuiteResult:
+    return suite_result(group, specs_of(database, [run.id for run in group.runs]))

@@ -1,0 +1,214 @@
+"""What a suite says: its score, its sentences, its table and its chart. Pure functions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.published import short_name
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.report.share_texts import device_title, is_gpu
+from app.core.studies.figures import Figure, Series, Spot
+from app.core.suite.definition import POINTS
+from app.core.suite.score import PartScore, Score, SuiteResult
+from workloads.engines.registry import engine_title
+
+# From here on, decimals mean nothing.
+_WHOLE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Texts by row and column; the columns between the first and the last are numbers."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def points_text(points: float | None) -> str:
+    """Return points without their unit: "1,023"; "n/a" for None."""
+    if points is None:
+        return "n/a"
+    return f"{points:,.0f}" if points >= _WHOLE or not points else f"{points:.1f}"
+
+
+def interval_text(score: Score | None) -> str:
+    """Return a score's interval: "995 to 1,052"; "" without one."""
+    if score is None or score.low is None or score.high is None:
+        return ""
+    return sentence("suite.interval", low=points_text(score.low), high=points_text(score.high))
+
+
+def certainty_text(score: Score | None) -> str:
+    """Return how certain a score is: "95 % interval 995 to 1,052", or that it has no interval."""
+    if score is None:
+        return ""
+    interval = interval_text(score)
+    return sentence("suite.certainty", interval=interval) if interval else sentence("suite.no_interval")
+
+
+def suite_conditions(result: SuiteResult) -> str:
+    """Return device, engine and precision, without which no score means anything; "" before the first run."""
+    run = result.example
+    if run is None:
+        return ""
+    return " · ".join((device_title(run), engine_name(run.engine, run.engine_version), run.precision))
+
+
+def suite_lines(result: SuiteResult) -> list[str]:
+    """Return what a suite says, the most important sentence first."""
+    return [_headline(result), *_means(result), *_zeros(result), *_doubts(result), _reference(result)]
+
+
+def suite_headline(result: SuiteResult) -> str:
+    """Return a suite's score in a few characters; "n/a" without one."""
+    total = result.total
+    return "n/a" if total is None else sentence("suite.points", points=points_text(total.points))
+
+
+def verdict_word(result: SuiteResult) -> str:
+    """Return a suite's verdict, or how far it is."""
+    if result.total is None:
+        return sentence("suite.parts_done", count=len(result.runs), planned=len(result.parts))
+    return sentence(f"studies.verdict_{result.verdict or 'caution'}")
+
+
+def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
+    """Return a suite's verdict with its first reason, and the same in ever fewer words; () before the first run.
+
+    Without a score, how many of the parts have a result.
+    """
+    level = result.verdict
+    if level is None:
+        return ()
+    if result.total is None:
+        return (verdict_word(result),)
+    word = sentence(f"studies.verdict_{level}")
+    parts = [each for each in result.parts if each.verdict == level]
+    count = sentence("suite.badge", verdict=word, count=len(parts), planned=len(result.parts))
+    reasons = list(dict.fromkeys(each.reason for each in parts if each.reason))
+    longer = (sentence("suite.badge_because", badge=count, reason=reasons[0]),) if reasons else ()
+    return (*longer, count, word)
+
+
+def suite_table(result: SuiteResult) -> Table:
+    """Return a row for each part: points, interval, headline and verdict."""
+    headings = [sentence(f"suite.column_{name}") for name in ("part", "points", "interval", "result", "verdict")]
+    return Table(tuple(headings), tuple(map(_row, result.parts)))
+
+
+def state_text(part: PartScore) -> str:
+    """Return a part's verdict with its reason, or why it has none."""
+    word = sentence(f"studies.verdict_{part.verdict}") if part.verdict else sentence(f"suite.state_{part.state}")
+    return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
+
+
+def suite_figure(result: SuiteResult) -> Figure:
+    """Return the points of all parts as a chart, with the reference machine as a line."""
+    spots = []
+    for each in result.parts:
+        score = each.score
+        text = sentence(f"suite.state_{each.state}") if score is None else points_text(score.points)
+        spots.append(None if score is None else Spot(0.0, score.points, score.low, score.high, text))
+    return Figure(
+        name=result.name,
+        kind="rows",
+        value_title=sentence("suite.axis"),
+        rows=tuple(each.part.title for each in result.parts),
+        series=(Series("", tuple(spots)),),
+        baseline=(POINTS, sentence("suite.reference")),
+    )
+
+
+def scores_figure(results: Sequence[SuiteResult]) -> Figure | None:
+    """Return the scores of several suites as a chart, with their intervals; None without a score.
+
+    Args:
+        results: Of one definition, in the order of the rows.
+    """
+    scored = [(each, total) for each in results if (total := each.total) is not None]
+    if not scored:
+        return None
+    spots = [Spot(0.0, total.points, total.low, total.high, points_text(total.points)) for _, total in scored]
+    return Figure(
+        name=sentence("suite.all_scores"),
+        kind="rows",
+        value_title=sentence("suite.axis"),
+        rows=tuple(_score_name(each) for each, _ in scored),
+        series=(Series("", tuple(spots)),),
+        baseline=(POINTS, sentence("suite.reference")),
+    )
+
+
+def _score_name(result: SuiteResult) -> str:
+    """Return what tells a suite from others on this computer: engine, device and number."""
+    run = result.example
+    assert run is not None  # it has a score
+    device = short_name(device_title(run)) if is_gpu(run) else sentence("part.cpu")
+    return sentence("suite.score_of", engine=engine_title(run.engine), device=device, group_id=result.group.id)
+
+
+def _row(part: PartScore) -> tuple[str, ...]:
+    headline = ""
+    if part.verdict is not None and part.run is not None:
+        unit = headline_kind(part.run.metric).short_unit
+        headline = f"{format_value(part.run.metric, part.run.value)} {unit}"
+    points = "" if part.score is None else points_text(part.score.points)
+    return part.part.title, points, interval_text(part.score), headline, state_text(part)
+
+
+def _headline(result: SuiteResult) -> str:
+    total = result.total
+    if total is None:
+        if not result.is_finished and all(
+            each.state in ("done", "waiting", "out_of_memory") for each in result.parts
+        ):
+            return sentence("suite.not_finished", count=len(result.left), planned=len(result.parts))
+        without = [each.part.title for each in result.parts if each.score is None]
+        return sentence("suite.no_score", count=len(without), planned=len(result.parts), parts=without)
+    return sentence(
+        "suite.scored",
+        name=result.name,
+        points=points_text(total.points),
+        certainty=certainty_text(total),
+        conditions=suite_conditions(result),
+        verdict=verdict_word(result),
+    )
+
+
+def _means(result: SuiteResult) -> list[str]:
+    means = {purpose: result.mean(purpose) for purpose in ("training", "prediction")}
+    training, prediction = means["training"], means["prediction"]
+    if training is None or prediction is None:
+        return []
+    texts = {
+        name: points_text(score.points) + (f" ({interval})" if (interval := interval_text(score)) else "")
+        for name, score in (("training", training), ("prediction", prediction))
+    }
+    return [sentence("suite.means", **texts)]
+
+
+def _zeros(result: SuiteResult) -> list[str]:
+    zeros = [each.part.title for each in result.parts if each.score is not None and each.score.points <= 0]
+    if not zeros:
+        return []
+    lines = [sentence("suite.zeros", count=len(zeros), parts=zeros)]
+    rest = result.mean_of_fitting
+    if rest is not None:
+        count = len(result.parts) - len(zeros)
+        lines.append(sentence("suite.rest", count=count, points=points_text(rest.points)))
+    return lines
+
+
+def _doubts(result: SuiteResult) -> list[str]:
+    """Return the parts whose verdict isn't valid, or that gave no result, with their reasons."""
+    return [
+        sentence("suite.part_says", part=each.part.title, state=state_text(each))
+        for each in result.parts
+        if each.state in ("failed", "refused", "invalid") or each.verdict == "caution"
+    ]
+
+
+def _reference(result: SuiteResult) -> str:
+    definition = result.definition
+    return sentence("suite.reference_is", points=points_text(POINTS), machine=definition.machine)

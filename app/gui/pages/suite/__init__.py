@@ -1,0 +1,1 @@
+"""The Suite page: a fixed list of runs with one score."""

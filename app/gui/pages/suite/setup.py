@@ -1,0 +1,106 @@
+"""The setup of a suite: on which device, what it consists of, and the button that starts it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont
+
+from app.core.engines.choices import device_choices
+from app.core.errors import AppError
+from app.core.messages import sentence
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.suite.definition import NEWEST, POINTS, SUITES
+from app.core.suite.planning import plan_suite
+from app.core.suite.score import RUN_S, suite_name
+from app.core.suite.texts import points_text
+from app.gui.run.plan_page import PlanSetup
+from app.gui.services.bundle import Services
+from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, scrolled, set_tone
+from app.gui.widgets.device_list import DeviceList
+
+PART_GAP_PX = 2
+
+
+class SuiteSetup(PlanSetup):
+    """The card with the setup.
+
+    Signals:
+        run_requested: The button was pressed and the suite can run; with the Plan and the Machine.
+    """
+
+    run_requested = Signal(object, object)
+
+    def __init__(self, services: Services) -> None:
+        self._definition = SUITES[NEWEST]
+        super().__init__(suite_name(NEWEST))
+        self._services = services
+        self._busy, self._is_planning = "", False
+        self.devices = DeviceList()
+        self.problem = label(wrap=True)
+        run = sentence("suite_page.run", name=suite_name(NEWEST))
+        self.run_button = Button(services.theme, run, "play", kind="primary")
+        self._lay_out()
+        self.run_button.clicked.connect(self.run)
+        self.devices.currentIndexChanged.connect(lambda _: self._show_problem(""))
+        services.finder.found.connect(self._offer)
+        services.engines.changed.connect(self._offer)
+        self._offer()
+
+    def set_busy(self, reason: str) -> None:
+        """Refuse to run for a reason of the window's; "" for none."""
+        self._busy = reason
+        self._show_problem("")
+
+    def run(self) -> None:
+        """Plan the suite in the background, and request it if it can be run."""
+        machine, choice = self._services.finder.machine, self.devices.choice
+        if machine is None or choice is None or not self.run_button.isEnabled():
+            return
+        runner, number = Runner(self._services.paths, machine), self._definition.number
+        self._is_planning = True
+        self._show_problem("")
+
+        def plan() -> Plan:
+            return plan_suite(runner, choice.engine, choice.device, number)
+
+        def done(planned: Plan) -> None:
+            self._is_planning = False
+            self._show_problem("")
+            if not self._busy:
+                self.run_requested.emit(planned, machine)
+
+        def failed(error: AppError) -> None:
+            self._is_planning = False
+            self._show_problem(str(error))
+
+        self._services.tasks.start(plan, done, failed)
+
+    def _offer(self) -> None:
+        """List what this computer has."""
+        machine = self._services.finder.machine
+        if machine is not None:
+            self.devices.offer(device_choices(self._services.engines.installed, machine))
+        self._show_problem("")
+
+    def _show_problem(self, problem: str) -> None:
+        problem = self._busy or problem
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        set_tone(self.problem, "" if self._busy else "invalid")
+        self.run_button.setEnabled(not self._busy and not self._is_planning and self.devices.choice is not None)
+
+    def _lay_out(self) -> None:
+        self.note.hide()
+        self.devices.setAccessibleName(sentence("label.device"))
+        give_way(self.devices)
+        guard_wheel(self.devices)
+        self.run_button.setMinimumHeight(40)
+        parts = self._definition.parts
+        minutes = RUN_S * len(parts) / 60
+        takes = sentence("suite_page.takes", count=len(parts), minutes=minutes, points=points_text(POINTS))
+        titles = [label(each.title, wrap=True) for each in parts]
+        heading = label(sentence("suite_page.parts"), muted=True, weight=QFont.Weight.Normal)
+        self.body.addWidget(label(takes, wrap=True))
+        self.body.addWidget(heading)
+        self.body.addWidget(scrolled(column(*titles, None, spacing_px=PART_GAP_PX)), stretch=1)
+        device = label(sentence("label.device"), muted=True, weight=QFont.Weight.Normal)
+        self.body.addLayout(column(device, self.devices, self.problem, self.run_button))

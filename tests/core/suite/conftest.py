@@ -1,0 +1,50 @@
+"""A runner, a database, and suites with given results, without running anything."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.groups import begin_group
+from app.core.suite.definition import SUITE_1
+from app.core.suite.score import SuiteResult
+from app.core.suite.stored import load_suite
+from tests.core.studies.storing_studies import Outcome, store_point
+from workloads.protocol.machine import Machine
+
+Store = Callable[..., SuiteResult]
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def runner(paths: Paths, machine: Machine) -> Runner:
+    return Runner(paths, machine)
+
+
+@pytest.fixture
+def store(database: Database, machine: Machine) -> Store:
+    """Store a plan's suite; by workload how many times as fast as the reference, or the error that ended it."""
+
+    def stored(
+        plan: Plan, outcomes: Mapping[str, float | str | None] | None = None, **columns: Any
+    ) -> SuiteResult:
+        group_id = begin_group(database, plan)
+        for spec in plan.specs:
+            outcome = (outcomes or {}).get(spec.workload, 1.0)
+            part = next(each for each in SUITE_1.parts if each.workload == spec.workload)
+            value: Outcome = outcome if not isinstance(outcome, float) else part.reference * outcome
+            if isinstance(outcome, float) and part.metric.startswith("seconds_"):
+                value = part.reference / outcome
+            store_point(database, machine, spec, group_id, value, **columns)
+        return load_suite(database, group_id)
+
+    return stored

@@ -1,0 +1,180 @@
+"""The score: points of a part, their mean and its interval, and what parts without a result mean."""
+
+import json
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.suite.definition import SUITE_1
+from app.core.suite.export import suite_as_dict, suite_export
+from app.core.suite.planning import plan_suite
+from app.core.suite.score import Score, geometric_mean
+from app.core.suite.stored import list_suites, load_suite
+from app.core.suite.texts import points_text, suite_lines, suite_table
+from tests.core.suite.conftest import Store
+
+
+@pytest.fixture
+def plan(runner: Runner) -> Plan:
+    return plan_suite(runner, "tensorflow", "cpu")
+
+
+def test_the_reference_machine_scores_1000_in_each_part_and_in_all(plan: Plan, store: Store) -> None:
+    result = store(plan)
+    assert [each.score.points for each in result.parts if each.score] == pytest.approx([1_000.0] * 8)
+    assert result.total is not None
+    assert result.total.points == pytest.approx(1_000)
+    assert result.verdict == "valid"
+    assert result.is_finished
+
+
+def test_twice_as_fast_is_twice_the_points_whatever_the_unit(plan: Plan, store: Store) -> None:
+    result = store(plan, {"cifar10_keras_cnn": 2.0, "gpt_mini": 2.0, "matmul": 0.5})
+    points = {each.part.workload: each.score.points for each in result.parts if each.score}
+    assert points["cifar10_keras_cnn"] == pytest.approx(2_000)
+    assert points["gpt_mini"] == pytest.approx(2_000)
+    assert points["matmul"] == pytest.approx(500)
+    assert result.total is not None
+    assert result.total.points == pytest.approx(1_000 * 2 ** (1 / 8))
+    training, prediction = result.mean("training"), result.mean("prediction")
+    assert training is not None
+    assert prediction is not None
+    assert training.points == pytest.approx(1_000 * 4 ** (1 / 6))
+    assert prediction.points == pytest.approx(1_000)
+
+
+def test_the_interval_of_a_part_is_its_runs_turned_into_points(plan: Plan, store: Store) -> None:
+    result = store(plan)
+    for each in result.parts:
+        assert each.score is not None
+        # The runs say from 2 % less to 2 % more: of seconds, or of what is done in a second.
+        low, high = (1 / 1.02, 1 / 0.98) if each.part.metric.startswith("seconds_") else (0.98, 1.02)
+        assert (each.score.low, each.score.high) == pytest.approx((1_000 * low, 1_000 * high))
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(0.5, 1), st.floats(1, 2)), min_size=1, max_size=20))
+def test_a_mean_lies_within_its_interval_and_its_parts(parts: list[tuple[float, float, float]]) -> None:
+    scores = [Score(points, points * low, points * high) for points, low, high in parts]
+    mean = geometric_mean(scores)
+    assert mean.points == pytest.approx(statistics.geometric_mean([each.points for each in scores]))
+    assert mean.low is not None
+    assert mean.high is not None
+    assert mean.low <= mean.points * (1 + 1e-12)
+    assert mean.points <= mean.high * (1 + 1e-12)
+    # Errors of several parts cancel out in part: relatively, it's never wider than the widest part.
+    assert mean.high / mean.points <= max(high for _, _, high in parts) * (1 + 1e-9)
+
+
+def test_the_interval_holds_the_true_mean_as_often_as_it_says() -> None:
+    import random
+
+    chance, held, rounds, spread = random.Random(7), 0, 2_000, 0.03
+    for _ in range(rounds):
+        # The true score is 1,000 in each of eight parts, and each part's interval is right.
+        seen = [1_000 * math.exp(chance.gauss(0, spread)) for _ in range(8)]
+        half = math.exp(1.96 * spread)
+        mean = geometric_mean([Score(points, points / half, points * half) for points in seen])
+        assert mean.low is not None
+        assert mean.high is not None
+        held += mean.low <= 1_000 <= mean.high
+    assert 0.93 < held / rounds < 0.97
+
+
+def test_a_part_without_an_interval_leaves_the_mean_without_one() -> None:
+    mean = geometric_mean([Score(100.0, 90.0, 110.0), Score(400.0)])
+    assert (mean.low, mean.high) == (None, None)
+    assert mean.points == pytest.approx(200.0)
+
+
+def test_a_part_out_of_memory_is_zero_and_so_is_the_score_which_says_why(plan: Plan, store: Store) -> None:
+    result = store(plan, {"gpt_mini": "out_of_memory", "matmul": 2.0})
+    part = next(each for each in result.parts if each.part.workload == "gpt_mini")
+    assert (part.state, part.score) == ("out_of_memory", Score(0.0))
+    assert result.total == Score(0.0)
+    assert result.is_finished, "there's no point in running it again"
+    said = " ".join(suite_lines(result))
+    assert "GPT mini" in said
+    assert f"The geometric mean of the other 7 parts is {points_text(1_000 * 2 ** (1 / 7))}" in said
+
+
+@pytest.mark.parametrize("outcome", ["crashed", None])
+def test_a_part_that_failed_gives_no_score_and_is_run_again(plan: Plan, store: Store, outcome: str | None) -> None:
+    result = store(plan, {"resnet_56": outcome})
+    assert result.total is None
+    assert [each.spec.workload for each in result.left] == ["resnet_56"]
+    assert result.mean("training") is None
+    assert result.mean("prediction") is not None
+    assert suite_lines(result)[0].startswith("No score")
+
+
+def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, plan: Plan, store: Store) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute(
+        "UPDATE runs SET verdict = 'invalid', reasons = 'suspended' WHERE workload = 'mnist_mlp'"
+    )
+    result = load_suite(database, group_id)
+    assert result.total is None
+    assert [each.spec.workload for each in result.left] == ["mnist_mlp"]
+    assert "slept during the run" in " ".join(suite_lines(result))
+
+
+def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, plan: Plan, store: Store) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute(
+        "UPDATE runs SET verdict = 'caution', reasons = 'other_load' WHERE workload = 'matmul'"
+    )
+    result = load_suite(database, group_id)
+    assert result.verdict == "caution"
+    assert "Matrix products: Caution: other load." in suite_lines(result)
+
+
+def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
+    line = suite_lines(store(plan))[0]
+    for part in ("Suite 1: 1,000 points", "95 % interval", "TensorFlow", "float32", "Verdict: Valid"):
+        assert part in line
+
+
+def test_a_run_measured_in_another_unit_has_no_points(database: Database, plan: Plan, store: Store) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute("UPDATE runs SET metric = 'images_per_s' WHERE workload = 'cifar10_keras_cnn'")
+    result = load_suite(database, group_id)
+    assert result.total is None
+
+
+def test_the_list_leaves_out_suites_of_other_versions(database: Database, plan: Plan, store: Store) -> None:
+    first, second = store(plan).group.id, store(plan).group.id
+    database.connection.execute(
+        "UPDATE groups SET plan = json_set(plan, '$.suite.number', 99) WHERE id = ?", (first,)
+    )
+    assert [each.group.id for each in list_suites(database)] == [second]
+
+
+def test_what_is_exported_is_what_was_scored(plan: Plan, store: Store) -> None:
+    result = store(plan, {"gpt_mini": 3.0})
+    plain = json.loads("".join(suite_export(result, "json")))
+    assert plain["score"] == suite_as_dict(result)["score"]
+    assert [part["points"] for part in plain["parts"]] == [
+        each.score.points for each in result.parts if each.score
+    ]
+    lines = "".join(suite_export(result, "csv")).splitlines()
+    assert len(lines) == 1 + len(SUITE_1.parts)
+    assert lines[0].startswith("format_version,workload,purpose,batch_size,state,points,points_low")
+
+
+def test_the_table_has_a_row_for_each_part(plan: Plan, store: Store) -> None:
+    table = suite_table(store(plan))
+    assert [row[0] for row in table.rows] == [part.title for part in SUITE_1.parts]
+    assert {len(row) for row in table.rows} == {len(table.headings)}
+
+
+@pytest.mark.parametrize(
+    ("points", "text"), [(None, "n/a"), (0.0, "0"), (99.94, "99.9"), (999.6, "1,000"), (1_234_567.0, "1,234,567")]
+)
+def test_points_are_written_with_as_many_digits_as_they_mean(points: float | None, text: str) -> None:
+    assert points_text(points) == text
