@@ -137,7 +137,7 @@ for _number in range(2, FOLDERS_LIMIT + 1):
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
 # Only part of an epoch's estimate, or shown elsewhere.
-_HIDDEN = ("epoch_rest_s",)
+_HIDDEN = ("epoch_rest_s", *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")))
 _GIB_BYTES = 2**30
 # By how much more was installed than is reported, at most.
 _KEPT_BY_SYSTEM = 1.04

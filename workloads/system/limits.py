@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from workloads.engines.engine import Engine
 from workloads.engines.registry import engine_title
@@ -12,10 +13,12 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
+from workloads.training.medians import median_interval
 from workloads.training.repeat import repeat
 from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
+CONFIDENCE_PCT = 95.0
 WARMUP_BUDGET_S = 0.5
 SQUARE_SIZES = (1_024, 2_048, 4_096)
 # Study 003: the product in its large fully connected network, where one library was three times slower with the
@@ -97,10 +100,9 @@ class Matmul(Limit):
         rates = []
         for index, (key, rows, inner, columns, transposed) in enumerate(cases):
             call = engine.product(rows, inner, columns, dtype, transposed=transposed)
-            typical_s = _typical(reporter, call, index, steps)
-            rates.append(2 * rows * inner * columns / typical_s)
-            reporter.send(events.Metric(key=key, value=rates[-1]))
-        reporter.send(events.Metric(key=self.metric, value=max(rates)))
+            rates.append(_rate(2 * rows * inner * columns, _typical(reporter, call, index, steps)))
+            reporter.send(events.Metric(key=key, value=rates[-1].value))
+        _send(reporter, self.metric, max(rates, key=lambda rate: rate.value))
 
 
 class MemoryBandwidth(Limit):
@@ -123,8 +125,8 @@ class MemoryBandwidth(Limit):
         """Add in place, which avoids allocating memory."""
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
-        typical_s = _typical(reporter, engine.addition(BANDWIDTH_BYTES), 0, steps)
-        reporter.send(events.Metric(key=self.metric, value=3 * BANDWIDTH_BYTES / typical_s))
+        typical = _typical(reporter, engine.addition(BANDWIDTH_BYTES), 0, steps)
+        _send(reporter, self.metric, _rate(3 * BANDWIDTH_BYTES, typical))
 
 
 class HostToDevice(Limit):
@@ -151,20 +153,52 @@ class HostToDevice(Limit):
         to_gpu, from_gpu = engine.copies(BANDWIDTH_BYTES)
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=2, total_steps=2 * steps)
-        sent = BANDWIDTH_BYTES / _typical(reporter, to_gpu, 0, steps)
-        back = BANDWIDTH_BYTES / _typical(reporter, from_gpu, 1, steps)
+        sent = _rate(BANDWIDTH_BYTES, _typical(reporter, to_gpu, 0, steps))
+        back = _rate(BANDWIDTH_BYTES, _typical(reporter, from_gpu, 1, steps))
         for key, value in (
-            ("host_to_device_bytes_per_s", sent),
-            ("device_to_host_bytes_per_s", back),
-            ("fcn_r_gradients_s", FCN_R_BYTES / back),
-            (self.metric, sent),
+            ("host_to_device_bytes_per_s", sent.value),
+            ("device_to_host_bytes_per_s", back.value),
+            ("fcn_r_gradients_s", FCN_R_BYTES / back.value),
         ):
             reporter.send(events.Metric(key=key, value=value))
+        _send(reporter, self.metric, sent)
 
 
-def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> float:
-    """Warm a function up, repeat it, and return its median in seconds."""
+@dataclass(frozen=True, slots=True)
+class _Typical:
+    """Of repeated calls: the median in seconds, and its 95 % interval; None with too few calls for one."""
+
+    median_s: float
+    low_s: float | None
+    high_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """Work per second, with its 95 % interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> _Typical:
+    """Warm a function up, repeat it, and return how long it typically takes."""
     call()
     durations_s = repeat(reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=3)
     reporter.flush()
-    return statistics.median(durations_s)
+    low_s, high_s, confidence_pct = median_interval(durations_s)
+    is_certain = confidence_pct is not None and confidence_pct >= CONFIDENCE_PCT
+    return _Typical(statistics.median(durations_s), *((low_s, high_s) if is_certain else (None, None)))
+
+
+def _rate(work: float, typical: _Typical) -> _Rate:
+    low, high = (None if end_s is None else work / end_s for end_s in (typical.high_s, typical.low_s))
+    return _Rate(work / typical.median_s, low, high)
+
+
+def _send(reporter: Reporter, metric: str, rate: _Rate) -> None:
+    """Report a headline and the ends of its interval."""
+    for key, value in ((metric, rate.value), (f"{metric}_low", rate.low), (f"{metric}_high", rate.high)):
+        if value is not None:
+            reporter.send(events.Metric(key=key, value=value))

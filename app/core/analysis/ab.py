@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from app.core.analysis.stats import median_interval
 from app.core.analysis.student_t import t_limit
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
+from workloads.training.medians import median_interval
 
 # Below this, the interval is too wide to mean much.
 ENOUGH_PAIRS = 3

@@ -90,6 +90,7 @@ def outcome_of(measured: Measured) -> Outcome:
         per_step=step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven),
         step_median_s=statistics.median(steps.durations_s) or None if steps.durations_s else None,
         reported=measured.metrics.get(measured.metric),
+        reported_ends=tuple(measured.metrics.get(f"{measured.metric}_{end}") for end in ("low", "high")),
     )
     if steps.usual_s and not _reports(measured.workload):
         held_up = () if is_uneven else interruptions(preset, steps)
@@ -120,6 +121,7 @@ def summarise(
     per_step: DurationStatistics | None,
     step_median_s: float | None,
     reported: float | None = None,
+    reported_ends: tuple[float | None, ...] = (),
 ) -> Outcome:
     """Choose the statistics behind the run's headline.
 
@@ -132,10 +134,13 @@ def summarise(
         per_step: Statistics of steps; None without any that count.
         step_median_s: The typical step of all kinds.
         reported: The headline as measured by the workload itself, if steps don't give it.
+        reported_ends: Its interval, if there is one.
     """
     whole_s = per_epoch.median_s if per_epoch and per_epoch.median_s > 0 else None
     if reported is not None:
-        return Outcome(reported if reported > 0 else None, None, whole_s, step_median_s)
+        return Outcome(
+            reported if reported > 0 else None, None, whole_s, step_median_s, *_ends(reported, reported_ends)
+        )
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_of(variant) if workload in CATALOGUE else 1)
     steps_tell = metric.startswith("seconds_per_") or metric in ("images_per_s", "words_per_s", "tokens_per_s")
@@ -156,6 +161,12 @@ def summarise(
         high=max(ends) if len(ends) == 2 else None,
         mean=in_unit(chosen.mean_s),
     )
+
+
+def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | None, float | None]:
+    """Return the interval that a workload reported, unless it makes no sense."""
+    ends = [end for end in reported if end is not None and end > 0]
+    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= value <= ends[1] else (None, None)
 
 
 def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:

@@ -11,6 +11,7 @@ from typing import Literal
 from app.core.analysis.estimator import Estimation, estimate_steps, half_width, lag_correlation
 from app.core.analysis.student_t import CONFIDENCE, student_t
 from app.core.analysis.timed_steps import Timed
+from workloads.training.medians import ranked_interval
 
 # The first one traces and compiles; three more are all that a network with ten-second steps gets.
 ESTIMATE_STEPS_AT_LEAST = 4
@@ -78,40 +79,6 @@ def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
     )
 
 
-def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return a distribution-free confidence interval of the median, and its confidence in percent.
-
-    The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
-    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
-    which cover it with less. None below two values.
-    """
-    return _interval(values, len(values))
-
-
-def _interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
-    """Return the interval of the median of values that tell as much as so many independent ones."""
-    if len(values) < 2:
-        return None, None, None
-    rank, confidence_pct = _rank(independent)
-    ordered, place = sorted(values), rank * len(values) // independent
-    return ordered[place], ordered[-1 - place], confidence_pct
-
-
-def _rank(count: int) -> tuple[int, float]:
-    """Return the rank whose order statistics, from both ends, hold the median, and with what confidence."""
-    # In logarithms: beyond a thousand values, the chance of a single rank underflows, and their number overflows.
-    chance_log = -count * math.log(2)  # that all values are on one side of the median
-    outside = math.exp(chance_log)
-    rank = 0
-    while rank + 1 < count // 2:
-        chance_log += math.log((count - rank) / (rank + 1))
-        more = outside + math.exp(chance_log)
-        if 2 * more > 0.05:
-            break
-        outside, rank = more, rank + 1
-    return rank, 100 * (1 - 2 * outside)
-
-
 def epochs_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Return the interval of the median of values in order, and its confidence in percent; None below two values.
 
@@ -123,7 +90,7 @@ def epochs_interval(values: Sequence[float]) -> tuple[float | None, float | None
     independent = len(values)
     if related > 0:
         independent = max(2, math.floor(independent * (1 - related) / (1 + related)))
-    return _interval(values, independent)
+    return ranked_interval(values, independent)
 
 
 def estimate_epoch(

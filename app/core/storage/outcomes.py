@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from app.core.analysis.headline import Measured, outcome_of
+from app.core.analysis.headline import Measured, Outcome, outcome_of
+from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import timed
 from app.core.clock import now_text
 from app.core.errors import AppError, UsageError
@@ -75,7 +76,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
         "spread_pct": result.spread_pct if result else None,
         "value_low": outcome.low,
         "value_high": outcome.high,
-        "confidence_pct": result.confidence_pct if result and outcome.low is not None else None,
+        "confidence_pct": _confidence_pct(outcome),
         "value_mean": outcome.mean,
         "warmup_steps": result.warmup_steps if result else None,
         "interruptions": outcome.interruptions,
@@ -83,6 +84,13 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
         "sustained_pct": outcome.sustained_pct,
     }
     _update(database, run_id, values)
+
+
+def _confidence_pct(outcome: Outcome) -> float | None:
+    """Return the confidence of an interval; workloads report their own only with the usual one."""
+    if outcome.low is None:
+        return None
+    return outcome.statistics.confidence_pct if outcome.statistics else 100 * CONFIDENCE
 
 
 def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:

@@ -22,12 +22,14 @@ class Part:
         purpose: What it measures; training and prediction have scores of their own, too.
         reference: The reference machine's headline, in the workload's unit: 1,000 points.
         batch_size: The same everywhere; None for a workload without batches.
+        workload_version: Of the workload as it was then; the results of another version have no points.
     """
 
     workload: str
     purpose: Purpose
     reference: float
     batch_size: int | None = None
+    workload_version: int = 1
 
     @property
     def title(self) -> str:

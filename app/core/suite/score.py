@@ -76,8 +76,22 @@ class SuiteResult:
         """The score of all parts; None as long as one has no points."""
         return self.mean(None)
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """What isn't the same in all parts, such as two processors, so that they have no score together."""
+        for name in ("cpu_name", "device_name", "engine_version"):
+            there = tuple(dict.fromkeys(str(getattr(run, name) or "n/a") for run in self.runs))
+            if len(there) > 1:
+                return there
+        return ()
+
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the parts for a purpose; None for all, or as long as one has no points."""
+        """Return the geometric mean of the parts for a purpose; None for all.
+
+        There's none as long as one of them has no points, or if they weren't run on the same computer and engine.
+        """
+        if self.changed:
+            return None
         chosen = [each for each in self.parts if purpose in (None, each.part.purpose)]
         scores = [each.score for each in chosen if each.score is not None]
         return geometric_mean(scores) if len(scores) == len(chosen) else None
@@ -167,8 +181,9 @@ def _half_width(scores: Sequence[Score], ends: Iterable[float | None]) -> float 
 
 
 def points_of(part: Part, run: RunSummary) -> Score | None:
-    """Return the points of a run that counts; None if it doesn't, or has another unit than the reference."""
-    if not counts(run) or run.value is None or run.metric != part.metric:
+    """Return the points of a run; None if it doesn't count, or measured something else than the reference."""
+    is_same = (run.metric, run.workload_version) == (part.metric, part.workload_version)
+    if not counts(run) or run.value is None or not is_same:
         return None
     kind = headline_kind(run.metric)
     ends = (run.value_low, run.value_high) if kind.is_rate else (run.value_high, run.value_low)

@@ -40,11 +40,16 @@ def interval_text(score: Score | None) -> str:
 
 
 def certainty_text(score: Score | None) -> str:
-    """Return how certain a score is: "95 % interval 995 to 1,052", or that it has no interval."""
-    if score is None:
+    """Return the ± of a score, or that it has no interval; "" for none, and for 0.
+
+    As everywhere, it is how far the farther end of the interval is, in percent of the time that the work takes.
+    """
+    if score is None or score.points <= 0:
         return ""
-    interval = interval_text(score)
-    return sentence("suite.certainty", interval=interval) if interval else sentence("suite.no_interval")
+    if score.low is None or score.high is None:
+        return sentence("suite.no_interval")
+    half_pct = 100 * max(score.points / score.low - 1, 1 - score.points / score.high)
+    return sentence("suite.within", half_pct=half_pct)
 
 
 def suite_conditions(result: SuiteResult) -> str:
@@ -57,7 +62,18 @@ def suite_conditions(result: SuiteResult) -> str:
 
 def suite_lines(result: SuiteResult) -> list[str]:
     """Return what a suite says, the most important sentence first."""
-    return [_headline(result), *_means(result), *_zeros(result), *_doubts(result), _reference(result)]
+    return [_headline(result), *_notes(result)]
+
+
+def suite_notes(result: SuiteResult) -> list[str]:
+    """Return the same for places that show score and verdict otherwise."""
+    if result.total is None:
+        return suite_lines(result)
+    return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
+
+
+def _notes(result: SuiteResult) -> list[str]:
+    return [*_means(result), *_zeros(result), *_doubts(result), _reference(result)]
 
 
 def suite_headline(result: SuiteResult) -> str:
@@ -105,13 +121,14 @@ def state_text(part: PartScore) -> str:
 
 def suite_figure(result: SuiteResult) -> Figure:
     """Return the points of all parts as a chart, with the reference machine as a line."""
-    spots = []
-    for each in result.parts:
-        score = each.score
-        text = sentence(f"suite.state_{each.state}") if score is None else points_text(score.points)
-        spots.append(None if score is None else Spot(0.0, score.points, score.low, score.high, text))
+    spots = [
+        None
+        if (score := each.score) is None
+        else Spot(0.0, score.points, score.low, score.high, points_text(score.points), is_marked=True)
+        for each in result.parts
+    ]
     return Figure(
-        name=result.name,
+        name=sentence("suite.parts"),
         kind="rows",
         value_title=sentence("suite.axis"),
         rows=tuple(each.part.title for each in result.parts),
@@ -124,12 +141,15 @@ def scores_figure(results: Sequence[SuiteResult]) -> Figure | None:
     """Return the scores of several suites as a chart, with their intervals; None without a score.
 
     Args:
-        results: Of one definition, in the order of the rows.
+        results: Of one definition, in the order of the rows; the first one is the one in question.
     """
     scored = [(each, total) for each in results if (total := each.total) is not None]
     if not scored:
         return None
-    spots = [Spot(0.0, total.points, total.low, total.high, points_text(total.points)) for _, total in scored]
+    spots = [
+        Spot(0.0, total.points, total.low, total.high, points_text(total.points), is_marked=each == results[0])
+        for each, total in scored
+    ]
     return Figure(
         name=sentence("suite.all_scores"),
         kind="rows",
@@ -159,6 +179,8 @@ def _row(part: PartScore) -> tuple[str, ...]:
 
 def _headline(result: SuiteResult) -> str:
     total = result.total
+    if result.changed:
+        return sentence("suite.changed", there=list(result.changed))
     if total is None:
         if not result.is_finished and all(
             each.state in ("done", "waiting", "out_of_memory") for each in result.parts
@@ -170,7 +192,7 @@ def _headline(result: SuiteResult) -> str:
         "suite.scored",
         name=result.name,
         points=points_text(total.points),
-        certainty=certainty_text(total),
+        interval=interval_text(total) or sentence("suite.no_interval"),
         conditions=suite_conditions(result),
         verdict=verdict_word(result),
     )
@@ -185,7 +207,7 @@ def _means(result: SuiteResult) -> list[str]:
         name: points_text(score.points) + (f" ({interval})" if (interval := interval_text(score)) else "")
         for name, score in (("training", training), ("prediction", prediction))
     }
-    return [sentence("suite.means", **texts)]
+    return [sentence("suite.means_sentence", **texts)]
 
 
 def _zeros(result: SuiteResult) -> list[str]:
@@ -211,4 +233,5 @@ def _doubts(result: SuiteResult) -> list[str]:
 
 def _reference(result: SuiteResult) -> str:
     definition = result.definition
-    return sentence("suite.reference_is", points=points_text(POINTS), machine=definition.machine)
+    of_reference = {"machine": definition.machine, "software": definition.software}
+    return sentence("suite.reference_sentence", points=points_text(POINTS), **of_reference)

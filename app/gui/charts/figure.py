@@ -317,6 +317,8 @@ def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: L
         painter.drawLine(QPointF(left, y), QPointF(right, y))
     width = look.width(spot.text, look.text_px) + 2
     box = QRectF(max(end, right) + _GAP / 2, row.top(), width, row.height())
+    margin = max(0.0, (row.height() - 1.2 * look.text_px) / 2)
+    painter.fillRect(box.adjusted(-1, margin, 1, -margin), QColor(tokens.surface))  # over lines down the rows
     look.write(painter, box, spot.text, look.text_px, tokens.text)
 
 

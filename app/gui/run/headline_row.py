@@ -80,14 +80,15 @@ class VerdictPill(QWidget):
 class HeadlineRow(QWidget):
     """Number, unit and verdict side by side; the verdict uses fewer words before the number becomes smaller."""
 
-    def __init__(self, theme: Theme, beside: Button) -> None:
+    def __init__(self, theme: Theme, beside: Button | None = None) -> None:
         super().__init__()
         self.value = QLabel("–", self)
         self.value.setTextFormat(Qt.TextFormat.PlainText)
         self.unit = label("", TITLE_PX, muted=True)
         self.pill = VerdictPill(theme)
-        self.beside = beside
-        for widget in (self.unit, self.pill, beside):
+        self.beside = beside if beside is not None else Button(theme, "")
+        self.beside.setHidden(beside is None)
+        for widget in (self.unit, self.pill, self.beside):
             widget.setParent(self)
         self.setFixedHeight(HEIGHT_PX)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)

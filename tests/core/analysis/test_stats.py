@@ -13,13 +13,13 @@ from app.core.analysis.stats import (
     epoch_statistics,
     epochs_interval,
     estimate_epoch,
-    median_interval,
     run_statistics,
     sustained_pct,
     trimmed_mean,
 )
 from app.core.analysis.timed_steps import Timed, timed
 from workloads.protocol.events import Steps
+from workloads.training.medians import median_interval
 
 durations = st.floats(0.001, 10_000)
 

@@ -3,6 +3,7 @@
 import json
 import math
 import statistics
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,13 +12,15 @@ from hypothesis import strategies as st
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
+from app.core.storage.groups import specs_of
 from app.core.suite.definition import SUITE_1
 from app.core.suite.export import suite_as_dict, suite_export
 from app.core.suite.planning import plan_suite
-from app.core.suite.score import Score, geometric_mean
+from app.core.suite.score import Score, geometric_mean, suite_result
 from app.core.suite.stored import list_suites, load_suite
 from app.core.suite.texts import points_text, suite_lines, suite_table
 from tests.core.suite.conftest import Store
+from workloads import CATALOGUE
 
 
 @pytest.fixture
@@ -136,7 +139,7 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
 
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
     line = suite_lines(store(plan))[0]
-    for part in ("Suite 1: 1,000 points", "95 % interval", "TensorFlow", "float32", "Verdict: Valid"):
+    for part in ("Suite 1: 1,000 points (", "TensorFlow", "float32", "Verdict: Valid"):
         assert part in line
 
 
@@ -145,6 +148,37 @@ def test_a_run_measured_in_another_unit_has_no_points(database: Database, plan: 
     database.connection.execute("UPDATE runs SET metric = 'images_per_s' WHERE workload = 'cifar10_keras_cnn'")
     result = load_suite(database, group_id)
     assert result.total is None
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("cpu_name", "Ryzen 9 9950X"), ("engine_version", "2.22.0"), ("device_name", "RTX 5090")]
+)
+def test_parts_of_two_computers_or_engines_have_no_score_together(
+    database: Database, plan: Plan, store: Store, column: str, value: str
+) -> None:
+    result = store(plan, engine_version="2.21.0")
+    assert result.total is not None
+    other = replace(result.runs[3], **{column: value})  # type: ignore[arg-type]
+    runs = tuple(other if run.id == other.id else run for run in result.group.runs)
+    mixed = suite_result(replace(result.group, runs=runs), specs_of(database, [run.id for run in runs]))
+    assert mixed.total is None
+    assert mixed.mean("training") is None
+    assert suite_lines(mixed)[0].startswith("No score: the parts ran with ")
+    assert value in suite_lines(mixed)[0]
+
+
+def test_a_run_of_another_version_of_the_workload_has_no_points(
+    database: Database, plan: Plan, store: Store
+) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute("UPDATE runs SET workload_version = 99 WHERE workload = 'mnist_mlp'")
+    assert load_suite(database, group_id).total is None
+
+
+def test_the_workloads_are_still_those_of_the_definition() -> None:
+    assert {part.workload: part.workload_version for part in SUITE_1.parts} == {
+        part.workload: CATALOGUE[part.workload].version for part in SUITE_1.parts
+    }
 
 
 def test_the_list_leaves_out_suites_of_other_versions(database: Database, plan: Plan, store: Store) -> None:

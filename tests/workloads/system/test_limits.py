@@ -39,6 +39,9 @@ def test_training_is_a_share_of_the_measured_matrix_products(paths: Paths) -> No
     # Any computer of today multiplies faster than 1 GFLOP/s, and no processor faster than 1 PFLOP/s.
     assert all(value is not None and 1e9 < value < 1e15 for value in rates.values())
     assert limit.summary.value == rates.pop("flop_per_s") == max(value or 0 for value in rates.values())
+    summary = limit.summary
+    assert (summary.value_low or 0) < (summary.value or 0) < (summary.value_high or 0)
+    assert summary.confidence_pct == 95
     steps = [event for event in told if isinstance(event, events.Steps)]
     assert {block.epoch for block in steps} == {0, 1, 2, 3, 4}
     trained, _ = run(paths, "mnist_mlp", epochs=2, steps=20)

@@ -15,7 +15,7 @@ from app.core.suite.texts import (
     scores_figure,
     suite_figure,
     suite_headline,
-    suite_lines,
+    suite_notes,
     verdict_texts,
 )
 from app.gui.charts.figure import FigureView
@@ -64,7 +64,7 @@ class SuitePage(PlanPage):
         self.table = PartTable()
         self.more = label(muted=True, wrap=True)
         self._make_buttons()
-        self.headline = HeadlineRow(services.theme, self.resume_button)
+        self.headline = HeadlineRow(services.theme)
         self._lay_out()
         self.setup.run_requested.connect(self.begin)
         self.history.activated.connect(lambda _: self.refresh())
@@ -187,14 +187,14 @@ class SuitePage(PlanPage):
 
     def _show_result(self, result: SuiteResult) -> None:
         total = result.total
-        unit = " · ".join((sentence("suite.unit"), certainty_text(total))) if total is not None else ""
+        unit = f"{sentence('suite.unit')} {certainty_text(total)}".strip() if total is not None else ""
         value = points_text(total.points) if total is not None else "–"
         self.headline.pill.show_verdict(verdict_texts(result), result.verdict or "" if total is not None else "")
-        is_resumable = not self._services.bridge.is_running and not result.is_finished
-        self.resume_button.setVisible(is_resumable)
+        self.resume_button.setVisible(not self._services.bridge.is_running and not result.is_finished)
         self.headline.show_number(value, unit, muted=total is None)
-        self.more.setText(" ".join(suite_lines(result)))
-        scores = scores_figure([each for each in self._suites.values() if each.definition == result.definition])
+        self.more.setText(" ".join(suite_notes(result)))
+        others = [each for each in self._suites.values() if each.definition == result.definition]
+        scores = scores_figure(sorted(others, key=lambda each: each.group.id != result.group.id))
         self._figures = (suite_figure(result), *([scores] if scores is not None and not self.is_live else []))
         shown = self.charts.currentText()
         self.charts.clear()
@@ -239,7 +239,7 @@ class SuitePage(PlanPage):
         layout.addLayout(halves, stretch=1)
 
     def _shown(self) -> QWidget:
-        commands = row(None, self.export_button, self.copy_button, self.save_button)
+        commands = row(None, self.resume_button, self.export_button, self.copy_button, self.save_button)
         page = QWidget()
         answer = scrolled(self.more, row(self.charts, None), self.view, self.table)
         whole = column(self.headline, answer, commands)

@@ -8,16 +8,16 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import Plan
 from app.core.runs.runner import Runner
-from app.core.suite.definition import NEWEST, POINTS, SUITES
+from app.core.suite.definition import NEWEST, POINTS, SUITES, Part
 from app.core.suite.planning import plan_suite
 from app.core.suite.score import RUN_S, suite_name
 from app.core.suite.texts import points_text
 from app.gui.run.plan_page import PlanSetup
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, scrolled, set_tone
+from app.gui.widgets.basics import Button, ElidedLabel, column, give_way, guard_wheel, label, scrolled, set_tone
 from app.gui.widgets.device_list import DeviceList
 
-PART_GAP_PX = 2
+PART_GAP_PX = 4
 
 
 class SuiteSetup(PlanSetup):
@@ -97,10 +97,20 @@ class SuiteSetup(PlanSetup):
         parts = self._definition.parts
         minutes = RUN_S * len(parts) / 60
         takes = sentence("suite_page.takes", count=len(parts), minutes=minutes, points=points_text(POINTS))
-        titles = [label(each.title, wrap=True) for each in parts]
+        titles = [
+            column(ElidedLabel(each.title), ElidedLabel(_detail(each), muted=True), spacing_px=0) for each in parts
+        ]
         heading = label(sentence("suite_page.parts"), muted=True, weight=QFont.Weight.Normal)
         self.body.addWidget(label(takes, wrap=True))
         self.body.addWidget(heading)
         self.body.addWidget(scrolled(column(*titles, None, spacing_px=PART_GAP_PX)), stretch=1)
         device = label(sentence("label.device"), muted=True, weight=QFont.Weight.Normal)
         self.body.addLayout(column(device, self.devices, self.problem, self.run_button))
+
+
+def _detail(part: Part) -> str:
+    """Return what a part measures, and its batch."""
+    purpose = sentence(f"suite.purpose_{part.purpose}")
+    if part.batch_size is None:
+        return purpose
+    return sentence("suite_page.part", purpose=purpose, batch_size=part.batch_size)

@@ -1,0 +1,38 @@
+"""The interval of a median, without assumptions about how values are distributed."""
+
+import math
+from collections.abc import Sequence
+
+
+def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return a distribution-free confidence interval of the median, and its confidence in percent.
+
+    The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
+    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
+    which cover it with less. None below two values.
+    """
+    return ranked_interval(values, len(values))
+
+
+def ranked_interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
+    """Return the same for values that tell as much as so many independent ones."""
+    if len(values) < 2:
+        return None, None, None
+    rank, confidence_pct = _rank(independent)
+    ordered, place = sorted(values), rank * len(values) // independent
+    return ordered[place], ordered[-1 - place], confidence_pct
+
+
+def _rank(count: int) -> tuple[int, float]:
+    """Return the rank whose order statistics, from both ends, hold the median, and with what confidence."""
+    # In logarithms: beyond a thousand values, the chance of a single rank underflows, and their number overflows.
+    chance_log = -count * math.log(2)  # that all values are on one side of the median
+    outside = math.exp(chance_log)
+    rank = 0
+    while rank + 1 < count // 2:
+        chance_log += math.log((count - rank) / (rank + 1))
+        more = outside + math.exp(chance_log)
+        if 2 * more > 0.05:
+            break
+        outside, rank = more, rank + 1
+    return rank, 100 * (1 - 2 * outside)
