@@ -18,12 +18,23 @@ from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
+from app.core.suite.definition import NEWEST, SUITES
 from app.core.suite.export import suite_as_dict, suite_export
+from app.core.suite.imported import ImportedScore, imported_scores
 from app.core.suite.planning import plan_suite
-from app.core.suite.score import SuiteResult
+from app.core.suite.score import SuiteResult, suite_name
 from app.core.suite.share import suite_card
 from app.core.suite.stored import list_suites, load_suite
-from app.core.suite.texts import suite_conditions, suite_headline, suite_lines, suite_table, verdict_word
+from app.core.suite.texts import (
+    imported_name,
+    points_text,
+    suite_conditions,
+    suite_headline,
+    suite_lines,
+    suite_table,
+    verdict_title,
+    verdict_word,
+)
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
@@ -50,10 +61,11 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
     """List the stored suites, newest first."""
     with _open(paths) as database:
         suites = list_suites(database)
+        imported = imported_scores(database, SUITES[NEWEST])
     if options.json:
         say_json(json.dumps([suite_as_dict(each) for each in suites], allow_nan=False))
         return 0
-    if not suites:
+    if not suites and not imported:
         say(sentence("cli.no_suites"))
         return 0
     columns = (
@@ -64,7 +76,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         Column("column.conditions", order=1),
         Column("column.begun", order=2),
     )
-    say_table(columns, [_row(each) for each in suites])
+    say_table(columns, [*map(_row, suites), *map(_imported_row, imported)])
     return 0
 
 
@@ -78,6 +90,11 @@ def _row(result: SuiteResult) -> list[str]:
         suite_conditions(result),
         result.group.created_at[:10],
     ]
+
+
+def _imported_row(each: ImportedScore) -> list[str]:
+    score, verdict = sentence("suite.points", points=points_text(each.score.points)), verdict_title(each.verdict)
+    return ["", suite_name(NEWEST), score, verdict, imported_name(each), ""]
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:

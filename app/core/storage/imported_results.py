@@ -1,5 +1,6 @@
 """Results of others, kept apart from the user's own: they count in no statistics, trends or peaks."""
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,6 +108,22 @@ def list_results(
     )
     with database.complaints():
         rows = database.connection.execute(sql, (workload, -1 if limit is None else limit)).fetchall()
+    results = (_stored(dict(row)) for row in rows)
+    return [result for result in results if result is not None]
+
+
+def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list[ImportedResult]:
+    """Return the results of these workloads, newest import first, of files that have all of them."""
+    wanted = sorted(set(workloads))
+    sql = (
+        "WITH wanted AS (SELECT value FROM json_each(?1))"
+        " SELECT id, imported_at, digest, label, source, document FROM imported_results"
+        " WHERE workload IN wanted AND source IN (SELECT source FROM imported_results WHERE workload IN wanted"
+        " GROUP BY source HAVING COUNT(DISTINCT workload) = ?2) ORDER BY id DESC LIMIT ?3"
+    )
+    with database.complaints():
+        values = (json.dumps(wanted), len(wanted), SHOWN_LIMIT * len(wanted))
+        rows = database.connection.execute(sql, values).fetchall()
     results = (_stored(dict(row)) for row in rows)
     return [result for result in results if result is not None]
 

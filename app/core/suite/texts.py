@@ -10,6 +10,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.report.share_texts import device_title, is_gpu
 from app.core.studies.figures import Figure, Series, Spot
 from app.core.suite.definition import POINTS
+from app.core.suite.imported import ImportedScore
 from app.core.suite.score import PartScore, Score, SuiteResult
 from workloads.engines.registry import engine_title
 
@@ -61,7 +62,7 @@ def suite_conditions(result: SuiteResult) -> str:
 
 
 def suite_lines(result: SuiteResult) -> list[str]:
-    """Return what a suite says, the most important sentence first."""
+    """Return what a suite says, the most important sentence first; the table of its parts says the rest."""
     return [_headline(result), *_notes(result)]
 
 
@@ -73,7 +74,12 @@ def suite_notes(result: SuiteResult) -> list[str]:
 
 
 def _notes(result: SuiteResult) -> list[str]:
-    return [*_means(result), *_zeros(result), *_doubts(result), _reference(result)]
+    return [*_means(result), *_zeros(result), _reference(result)]
+
+
+def verdict_title(level: str) -> str:
+    """Return a verdict as it's written."""
+    return sentence(f"studies.verdict_{level}")
 
 
 def suite_headline(result: SuiteResult) -> str:
@@ -86,7 +92,7 @@ def verdict_word(result: SuiteResult) -> str:
     """Return a suite's verdict, or how far it is."""
     if result.total is None:
         return sentence("suite.parts_done", count=len(result.runs), planned=len(result.parts))
-    return sentence(f"studies.verdict_{result.verdict or 'caution'}")
+    return verdict_title(result.verdict or "caution")
 
 
 def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
@@ -99,7 +105,7 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
         return ()
     if result.total is None:
         return (verdict_word(result),)
-    word = sentence(f"studies.verdict_{level}")
+    word = verdict_title(level)
     parts = [each for each in result.parts if each.verdict == level]
     count = sentence("suite.badge", verdict=word, count=len(parts), planned=len(result.parts))
     reasons = list(dict.fromkeys(each.reason for each in parts if each.reason))
@@ -115,7 +121,7 @@ def suite_table(result: SuiteResult) -> Table:
 
 def state_text(part: PartScore) -> str:
     """Return a part's verdict with its reason, or why it has none."""
-    word = sentence(f"studies.verdict_{part.verdict}") if part.verdict else sentence(f"suite.state_{part.state}")
+    word = verdict_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
     return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
 
 
@@ -137,27 +143,37 @@ def suite_figure(result: SuiteResult) -> Figure:
     )
 
 
-def scores_figure(results: Sequence[SuiteResult]) -> Figure | None:
+def scores_figure(results: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()) -> Figure | None:
     """Return the scores of several suites as a chart, with their intervals; None without a score.
 
     Args:
         results: Of one definition, in the order of the rows; the first one is the one in question.
+        imported: Scores of other computers, for the same definition.
     """
     scored = [(each, total) for each in results if (total := each.total) is not None]
-    if not scored:
+    if not scored and not imported:
         return None
     spots = [
         Spot(0.0, total.points, total.low, total.high, points_text(total.points), is_marked=each == results[0])
         for each, total in scored
     ]
+    spots += [
+        Spot(0.0, each.score.points, each.score.low, each.score.high, points_text(each.score.points))
+        for each in imported
+    ]
     return Figure(
         name=sentence("suite.all_scores"),
         kind="rows",
         value_title=sentence("suite.axis"),
-        rows=tuple(_score_name(each) for each, _ in scored),
+        rows=(*(_score_name(each) for each, _ in scored), *map(imported_name, imported)),
         series=(Series("", tuple(spots)),),
         baseline=(POINTS, sentence("suite.reference")),
     )
+
+
+def imported_name(score: ImportedScore) -> str:
+    """Return the name of somebody else's score, and that nobody has verified it."""
+    return sentence("suite.imported", name=score.name, engine=score.engine)
 
 
 def _score_name(result: SuiteResult) -> str:
@@ -220,15 +236,6 @@ def _zeros(result: SuiteResult) -> list[str]:
         count = len(result.parts) - len(zeros)
         lines.append(sentence("suite.rest", count=count, points=points_text(rest.points)))
     return lines
-
-
-def _doubts(result: SuiteResult) -> list[str]:
-    """Return the parts whose verdict isn't valid, or that gave no result, with their reasons."""
-    return [
-        sentence("suite.part_says", part=each.part.title, state=state_text(each))
-        for each in result.parts
-        if each.state in ("failed", "refused", "invalid") or each.verdict == "caution"
-    ]
 
 
 def _reference(result: SuiteResult) -> str:

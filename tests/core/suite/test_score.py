@@ -18,7 +18,7 @@ from app.core.suite.export import suite_as_dict, suite_export
 from app.core.suite.planning import plan_suite
 from app.core.suite.score import Score, geometric_mean, suite_result
 from app.core.suite.stored import list_suites, load_suite
-from app.core.suite.texts import points_text, suite_lines, suite_table
+from app.core.suite.texts import points_text, suite_lines, suite_table, verdict_texts
 from tests.core.suite.conftest import Store
 from workloads import CATALOGUE
 
@@ -124,7 +124,9 @@ def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, pl
     result = load_suite(database, group_id)
     assert result.total is None
     assert [each.spec.workload for each in result.left] == ["mnist_mlp"]
-    assert "slept during the run" in " ".join(suite_lines(result))
+    row = next(row for row in suite_table(result).rows if row[0] == "MNIST MLP")
+    assert row[1:] == ("", "", row[3], "Invalid: slept during the run")
+    assert "MNIST MLP" in suite_lines(result)[0]
 
 
 def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, plan: Plan, store: Store) -> None:
@@ -134,7 +136,8 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
     )
     result = load_suite(database, group_id)
     assert result.verdict == "caution"
-    assert "Matrix products: Caution: other load." in suite_lines(result)
+    assert suite_table(result).rows[-1][-1] == "Caution: other load"
+    assert verdict_texts(result)[0] == "Caution · 1 of 8 parts: other load"
 
 
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:

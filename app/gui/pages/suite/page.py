@@ -6,6 +6,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLay
 from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.core.studies.figures import Figure
+from app.core.suite.definition import NEWEST, SUITES
+from app.core.suite.imported import ImportedScore, imported_scores
 from app.core.suite.score import SuiteResult, suite_result
 from app.core.suite.share import SuiteCard, suite_card, suite_text
 from app.core.suite.stored import list_suites
@@ -43,7 +45,7 @@ from workloads.engines.registry import engine_title
 
 HISTORY_LIMIT = 50
 _STEPS = (("1", "suite_page.step_1"), ("2", "suite_page.step_2"), ("3", "suite_page.step_3"))
-_Loaded = tuple[int, int | None, list[SuiteResult]]
+_Loaded = tuple[int, int | None, list[SuiteResult], list[ImportedScore]]
 
 
 class SuitePage(PlanPage):
@@ -56,6 +58,7 @@ class SuitePage(PlanPage):
         super().__init__(services, Foot(services.theme))
         self._number = 0
         self._suites: dict[int, SuiteResult] = {}
+        self._imported: list[ImportedScore] = []
         self._figures: tuple[Figure, ...] = ()
         self.setup = SuiteSetup(services)
         self.history = ChoiceBox(sentence("suite_page.earlier"))
@@ -93,7 +96,8 @@ class SuitePage(PlanPage):
 
         def look() -> _Loaded:
             with Database(paths.database) as database:
-                return number, wanted, list_suites(database, HISTORY_LIMIT)
+                suites = list_suites(database, HISTORY_LIMIT)
+                return number, wanted, suites, imported_scores(database, SUITES[NEWEST])
 
         self._services.tasks.start(look, self._on_loaded, self._services.complain)
 
@@ -155,10 +159,11 @@ class SuitePage(PlanPage):
         self.export_button.clicked.connect(self.export)
 
     def _on_loaded(self, answer: _Loaded) -> None:
-        number, wanted, suites = answer
+        number, wanted, suites, imported = answer
         if number != self._number:
             return  # a later request is on its way
         self._suites = {result.group.id: result for result in suites}
+        self._imported = imported
         self.history.clear()
         for result in suites:
             self.history.addItem(_entry(result), result.group.id)
@@ -194,7 +199,8 @@ class SuitePage(PlanPage):
         self.headline.show_number(value, unit, muted=total is None)
         self.more.setText(" ".join(suite_notes(result)))
         others = [each for each in self._suites.values() if each.definition == result.definition]
-        scores = scores_figure(sorted(others, key=lambda each: each.group.id != result.group.id))
+        imported = self._imported if result.definition.number == NEWEST else []
+        scores = scores_figure(sorted(others, key=lambda each: each.group.id != result.group.id), imported)
         self._figures = (suite_figure(result), *([scores] if scores is not None and not self.is_live else []))
         shown = self.charts.currentText()
         self.charts.clear()

@@ -1,0 +1,72 @@
+"""Scores of other people's computers, from files that have all parts of a suite. Nobody has verified them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.analysis.comparability import engine_name
+from app.core.records import ImportedResult, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.imported_results import results_of_whole_files
+from app.core.suite.definition import Definition, Part
+from app.core.suite.score import Score, geometric_mean, points_of
+from workloads import CATALOGUE
+from workloads.settings import recorded_text
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedScore:
+    """The score of somebody else's computer.
+
+    Attributes:
+        name: Of the computer's device.
+        engine: With its version.
+        verdict: The worst of its parts'.
+    """
+
+    name: str
+    engine: str
+    score: Score
+    verdict: Literal["valid", "caution"]
+
+
+def imported_scores(database: Database, definition: Definition) -> list[ImportedScore]:
+    """Return the scores of imported files that have each part of a suite as one computer and engine ran it."""
+    results = results_of_whole_files(database, [part.workload for part in definition.parts])
+    computers: dict[tuple[object, ...], list[ImportedResult]] = {}
+    for each in results:
+        run = each.summary
+        computer = (run.cpu_name, run.device, run.device_name, run.engine, run.engine_version)
+        computers.setdefault((each.source, each.label, *computer), []).append(each)
+    scores = (_score(definition, own) for own in computers.values())
+    return [score for score in scores if score is not None]
+
+
+def _score(definition: Definition, results: Sequence[ImportedResult]) -> ImportedScore | None:
+    runs, scores = [], []
+    for part in definition.parts:
+        fitting = (each.summary for each in results if _is_of(part, each.summary))
+        run = next(fitting, None)
+        score = points_of(part, run) if run is not None else None
+        if run is None or score is None:
+            return None
+        runs.append(run)
+        scores.append(score)
+    verdict: Literal["valid", "caution"] = "valid" if {run.verdict for run in runs} == {"valid"} else "caution"
+    engine = engine_name(runs[0].engine, runs[0].engine_version)
+    return ImportedScore(results[0].label, engine, geometric_mean(scores), verdict)
+
+
+def _is_of(part: Part, run: RunSummary) -> bool:
+    """Return whether a run did what a part asks for."""
+    if run.workload != part.workload:
+        return False
+    workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")
+    asked = part.spec(engine=run.engine, device=run.device or "cpu", without_tf32=is_on_card)
+    return run.data_source != "real" and (
+        (run.preset, run.batch_size, run.precision, run.jit, run.threads, run.variant, run.settings)
+        == (
+            *(asked.preset, asked.batch_size, asked.precision, asked.jit, asked.threads),
+            *(workload.variant(asked), recorded_text(asked)),
+        )
+    )
