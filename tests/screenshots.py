@@ -42,7 +42,7 @@ from tests.conftest import pretend_installed
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, asked, recorded_events, store_recording, until_epoch
-from tests.study_pictures import store_studies
+from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
@@ -145,6 +145,7 @@ def take_all(camera: Photographer) -> None:
         ("compare-empty", "compare"),
         ("ab-empty", "ab"),
         ("studies-empty", "studies"),
+        ("suite-empty", "suite"),
     ):
         camera.take(name, number, camera.calm)
     take_chooser(camera)
@@ -183,6 +184,7 @@ def take_all(camera: Photographer) -> None:
     camera.take("compare", "compare")
     take_ab(camera, tested)
     take_studies(camera)
+    take_suite(camera)
     take_hardware(camera)
     camera.take("settings", "settings")
     take_engines(camera)
@@ -206,6 +208,29 @@ def take_studies(camera: Photographer) -> None:
         assert card is not None
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
             paint_share_picture(card, tokens).save(str(camera.folder / f"share-study-{name}-{theme}.png"))
+
+
+def take_suite(camera: Photographer) -> None:
+    """Show a suite that is half done, and one with a score, beside those of two other sittings."""
+    services, page = camera.services, camera.window.suite
+    machine = services.finder.machine
+    assert machine is not None
+    with Database(services.paths.database) as database:
+        half = store_suite(database, services.paths, machine, SUITE_FACTORS[0], parts=4)
+        for factors in SUITE_FACTORS:
+            whole = store_suite(database, services.paths, machine, factors)
+    camera.window.show_page("suite")
+    for name, group_id in (("suite-half", half), ("suite", whole)):
+        page.refresh(choose=group_id)
+        camera.wait(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
+        camera.take(name, "suite")
+    page.charts.setCurrentIndex(1)
+    page.charts.activated.emit(1)
+    camera.take("suite-scores", "suite")
+    card = page.card()
+    assert card is not None
+    for theme, tokens in (("dark", DARK), ("light", LIGHT)):
+        paint_share_picture(card, tokens).save(str(camera.folder / f"share-suite-{theme}.png"))
 
 
 def take_engines(camera: Photographer) -> None:

@@ -1,14 +1,17 @@
-"""Studies for pictures of the Studies page. Their figures are computed, not measured; nothing is run for them."""
+"""Studies and suites for pictures of their pages. Their figures are computed; nothing is run for them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
+from app.core.storage.groups import begin_group
 from app.core.studies.axes import points
 from app.core.studies.planning import make_plan, plan_preset
-from tests.core.studies.storing_studies import Outcome, store_study
+from app.core.suite.definition import SUITE_1
+from app.core.suite.planning import plan_suite
+from tests.core.studies.storing_studies import Outcome, store_point, store_study
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -22,6 +25,12 @@ EPOCH_S = {
     "lstm_text_generation": 22.0,
     "text_generator_keras": 25.0,
 }
+# Speeds of a suite's parts, as factors of the reference machine's.
+SUITE_FACTORS = (
+    (1.02, 0.99, 1.01, 0.97, 1.04, 1.0, 1.01, 0.98),
+    (0.93, 1.24, 0.71, 1.52, 0.64, 1.18, 1.27, 1.06),
+    (1.31, 1.45, 0.88, 0.79, 1.62, 1.51, 1.39, 1.07),
+)
 KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "convergence", "cost")
 
 
@@ -51,3 +60,16 @@ def store_studies(database: Database, paths: Paths, machine: Machine) -> Iterato
         yield key, store_study(database, desktop, plan, computed).group.id
     plan = plan_preset("batch", runner)
     yield "cut-short", store_study(database, desktop, plan, computed, runs=3).group.id
+
+
+def store_suite(
+    database: Database, paths: Paths, machine: Machine, factors: Sequence[float], parts: int | None = None
+) -> int:
+    """Store a suite of which so many parts ran, each as many times as fast as the reference machine."""
+    plan = plan_suite(Runner(paths, machine), "tensorflow", "cpu")
+    group_id = begin_group(database, plan)
+    asked = list(zip(plan.specs, SUITE_1.parts, factors, strict=True))
+    for spec, part, factor in asked[:parts]:
+        value = part.reference / factor if part.metric.startswith("seconds_") else part.reference * factor
+        store_point(database, machine, spec, group_id, value, engine_version="2.21.0")
+    return group_id
