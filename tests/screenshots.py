@@ -139,15 +139,8 @@ def main(folder: Path) -> None:
 
 def take_all(camera: Photographer) -> None:
     """Go through the states in the order in which a user meets them."""
-    for name, number in (
-        ("benchmark-empty", "benchmark"),
-        ("results-empty", "results"),
-        ("compare-empty", "compare"),
-        ("ab-empty", "ab"),
-        ("studies-empty", "studies"),
-        ("suite-empty", "suite"),
-    ):
-        camera.take(name, number, camera.calm)
+    for code in ("benchmark", "results", "compare", "ab", "studies", "suite"):
+        camera.take(f"{code}-empty", code, camera.calm)
     take_chooser(camera)
     camera.window.show_page("benchmark")
     camera.take("benchmark-disturbed", "benchmark", camera.disturb)

@@ -106,6 +106,8 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
     if result.total is None:
         return (verdict_word(result),)
     word = verdict_title(level)
+    if level == "valid":
+        return (word,)
     parts = [each for each in result.parts if each.verdict == level]
     count = sentence("suite.badge", verdict=word, count=len(parts), planned=len(result.parts))
     reasons = list(dict.fromkeys(each.reason for each in parts if each.reason))

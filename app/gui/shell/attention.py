@@ -9,6 +9,7 @@ from app.core.analysis.groups import group_sentence
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
+from app.core.records import Group
 from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.desktop import TaskBar, notify, task_bar
 from workloads import CATALOGUE
@@ -85,7 +86,7 @@ class Attention(QObject):
         bridge, what = self._bridge, _what(self._bridge)
         group, summary = bridge.group(), bridge.state.live() if bridge.state is not None else None
         if group is not None:
-            return sentence("notice.done", what=what), group_sentence(group)
+            return sentence("notice.done", what=what), _plan_sentence(bridge, group)
         if self._has_failed or bridge.trouble is not None:
             return sentence("notice.failed", what=what), sentence("notice.look")
         if summary is None or summary.value is None:
@@ -99,6 +100,26 @@ class Attention(QObject):
             self._task_bar.show(None)
 
 
+def _plan_sentence(bridge: RunBridge, group: Group) -> str:
+    running = bridge.whole_group()
+    if running is None or group.plan.suite is None:
+        return group_sentence(group)
+    from app.core.suite.score import suite_result  # a window that opens has no use for it
+    from app.core.suite.texts import suite_lines
+
+    return suite_lines(suite_result(*running))[0]
+
+
 def _what(bridge: RunBridge) -> str:
+    """Return what is running: the name of a suite or a study, or else the workload's."""
+    plan = bridge.plan
+    if plan is not None and plan.suite is not None:
+        from app.core.suite.score import suite_name
+
+        return suite_name(plan.suite.number)
+    if plan is not None and plan.study is not None:
+        from app.core.studies.points import study_title
+
+        return study_title(plan.study)
     spec = bridge.state.spec if bridge.state is not None else None
     return CATALOGUE[spec.workload].title if spec is not None and spec.workload in CATALOGUE else ""

@@ -19,6 +19,7 @@ from app.core.suite.texts import (
     suite_headline,
     suite_notes,
     verdict_texts,
+    verdict_word,
 )
 from app.gui.charts.figure import FigureView
 from app.gui.pages.suite.foot import Foot
@@ -259,7 +260,7 @@ def _entry(result: SuiteResult) -> str:
     return sentence(
         "suite_page.entry",
         group_id=result.group.id,
-        points=suite_headline(result),
+        points=suite_headline(result) if result.total is not None else verdict_word(result),
         engine=engine_title(run.engine) if run is not None else "–",
         date=result.group.created_at[:10],
     )
