@@ -6,10 +6,6 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QSizePolicy,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,24 +23,20 @@ from app.gui.pages.ab.foot import Foot
 from app.gui.pages.ab.refill import refill
 from app.gui.pages.ab.setup import AbSetup
 from app.gui.run.actions import ResultActions
+from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
 from app.gui.style.theme import figures
-from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
+from app.gui.style.tokens import HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import (
-    Card,
     ClampedLabel,
     ElidedLabel,
     Tone,
     column,
-    give_way,
-    instructions,
     label,
     row,
     scrolled,
-    set_tip,
     set_tone,
-    title,
 )
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_beside
@@ -256,7 +248,7 @@ class AbPage(QWidget):
         self.history.setEnabled(not live)
         group = self.group
         self.foot.setVisible(live or group is not None)
-        self._stack.setCurrentIndex(1 if live or group is not None else 0)
+        self._card.show_result(is_there=live or group is not None)
         if live:
             self._show_progress()
             self._show_live()
@@ -311,30 +303,10 @@ class AbPage(QWidget):
         return max(1.0, runs * mean_s - (time.monotonic() - self._run_began_s))
 
     def _lay_out(self) -> None:
-        self.history.setAccessibleName(sentence("ab_page.earlier"))
-        set_tip(self.history, sentence("ab_page.earlier"))
-        give_way(self.history)
-        self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        name_box(self.history, "ab_page.earlier")
         self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
-        self._stack = QStackedWidget()
-        steps = [(sign, sentence(step)) for sign, step in NOTHING]
-        self._stack.addWidget(instructions(sentence("ab_page.nothing"), steps))
-        self._stack.addWidget(self._shown())
-        result = Card(sentence("heading.result"))
-        result.note.hide()
-        result.corner.addWidget(self.history, stretch=1)
-        result.body.addWidget(self._stack, stretch=1)
-        result.body.addWidget(self.foot)
-        halves = QHBoxLayout()
-        halves.setSpacing(2 * GAP_PX)
-        halves.addWidget(self.setup, stretch=5)
-        halves.addWidget(result, stretch=6)
-        head = row(title(sentence("page.ab")), label(sentence("ab_page.question"), muted=True), None)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-        layout.setSpacing(GAP_PX + 4)
-        layout.addLayout(head)
-        layout.addLayout(halves, stretch=1)
+        self._card = ResultCard("ab_page.nothing", NOTHING, self.history, self._shown(), self.foot)
+        lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
 
     def _shown(self) -> QWidget:
         number = row(self.value, self.who, None)

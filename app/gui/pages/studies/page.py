@@ -2,10 +2,6 @@
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QSizePolicy,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,20 +23,16 @@ from app.gui.pages.studies.foot import Foot
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
 from app.gui.pages.studies.table import StudyTable
+from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_page import PlanPage
 from app.gui.services.bundle import Services
-from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.basics import (
     Button,
-    Card,
     column,
-    give_way,
-    instructions,
     label,
     row,
     scrolled,
-    set_tip,
-    title,
 )
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE
@@ -208,7 +200,7 @@ class StudiesPage(PlanPage):
         self.history.setEnabled(not live)
         self.foot.setVisible(live)
         result = self.result
-        self._stack.setCurrentIndex(1 if result is not None else 0)
+        self._card.show_result(is_there=result is not None)
         if result is not None:
             details = self._studies.get(result.group.id, (result, NO_DETAILS))[1] if not live else NO_DETAILS
             self._show_result(result, details)
@@ -247,30 +239,10 @@ class StudiesPage(PlanPage):
         self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
 
     def _lay_out(self) -> None:
-        for box, code in ((self.history, "studies_page.earlier"), (self.charts, "studies_page.which_chart")):
-            box.setAccessibleName(sentence(code))
-            set_tip(box, sentence(code))
-            give_way(box)
-        self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._stack = QStackedWidget()
-        steps = [(sign, sentence(step)) for sign, step in _STEPS]
-        self._stack.addWidget(instructions(sentence("studies_page.nothing"), steps))
-        self._stack.addWidget(self._shown())
-        card = Card(sentence("heading.result"))
-        card.note.hide()
-        card.corner.addWidget(self.history, stretch=1)
-        card.body.addWidget(self._stack, stretch=1)
-        card.body.addWidget(self.foot)
-        halves = QHBoxLayout()
-        halves.setSpacing(2 * GAP_PX)
-        halves.addWidget(self.setup, stretch=3)
-        halves.addWidget(card, stretch=7)
-        head = row(title(sentence("page.studies")), label(sentence("studies_page.what"), muted=True), None)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-        layout.setSpacing(GAP_PX + 4)
-        layout.addLayout(head)
-        layout.addLayout(halves, stretch=1)
+        name_box(self.history, "studies_page.earlier")
+        name_box(self.charts, "studies_page.which_chart")
+        self._card = ResultCard("studies_page.nothing", _STEPS, self.history, self._shown(), self.foot)
+        lay_out_halves(self, ("page.studies", "studies_page.what"), self.setup, self._card)
 
     def _shown(self) -> QWidget:
         commands = row(None, self.resume_button, self.export_button, self.copy_button, self.save_button)

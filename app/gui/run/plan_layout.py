@@ -1,0 +1,69 @@
+"""The layout of pages that run several runs as one: the setup, and beside it a card with the result."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.messages import sentence
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Card, give_way, instructions, label, row, set_tip, title
+
+
+class ResultCard(Card):
+    """Shows instructions until there is a result, with earlier results to choose from above it, and a foot below.
+
+    Args:
+        heading: Message code of the instructions' heading.
+        steps: Sign and message code of each.
+        history: The earlier results.
+        shown: What shows one.
+        foot: Shows the progress.
+    """
+
+    def __init__(
+        self, heading: str, steps: Sequence[tuple[str, str]], history: QComboBox, shown: QWidget, foot: QWidget
+    ) -> None:
+        super().__init__(sentence("heading.result"))
+        texts = [(sign, sentence(step)) for sign, step in steps]
+        self.stack = QStackedWidget()
+        self.stack.addWidget(instructions(sentence(heading), texts))
+        self.stack.addWidget(shown)
+        history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.note.hide()
+        self.corner.addWidget(history, stretch=1)
+        self.body.addWidget(self.stack, stretch=1)
+        self.body.addWidget(foot)
+
+    def show_result(self, *, is_there: bool) -> None:
+        """Show the result, or the instructions."""
+        self.stack.setCurrentIndex(1 if is_there else 0)
+
+
+def name_box(box: QComboBox, code: str) -> None:
+    """Give a list its name, for screen readers and as tooltip, and let it become narrow."""
+    box.setAccessibleName(sentence(code))
+    set_tip(box, sentence(code))
+    give_way(box)
+
+
+def lay_out_halves(
+    page: QWidget, head: tuple[str, str], setup: QWidget, result: QWidget, shares: tuple[int, int] = (3, 7)
+) -> None:
+    """Lay a page out.
+
+    Args:
+        page: The page.
+        head: Message codes of its title, and of what it is for.
+        setup: At the left.
+        result: At the right.
+        shares: Of the width.
+    """
+    halves = QHBoxLayout()
+    halves.setSpacing(2 * GAP_PX)
+    halves.addWidget(setup, stretch=shares[0])
+    halves.addWidget(result, stretch=shares[1])
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+    layout.setSpacing(GAP_PX + 4)
+    layout.addLayout(row(title(sentence(head[0])), label(sentence(head[1]), muted=True), None))
+    layout.addLayout(halves, stretch=1)
