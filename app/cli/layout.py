@@ -166,7 +166,11 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     bar_width, name_width = BAR_WIDTH, NAME_WIDTH
     if room is not None:
         first = max((cells(each[0]) for each in remarks if each), default=0)
-        bar_width = min(BAR_WIDTH, max(LEAST_BAR, room // 4))
+        # Bars give way to what tells those of the same name apart.
+        apart = max(map(cells, map(_apart, bars, remarks)), default=0)
+        name_cells = max(cells(one_line(bar.name, CELL_WIDTH)) for bar in bars)
+        left = room - min(NAME_WIDTH, name_cells) - value_width - apart - 4 * len(GAP)
+        bar_width = max(LEAST_BAR, min(BAR_WIDTH, room // 4, left))
         name_width = min(NAME_WIDTH, room - bar_width - value_width - first - 4 * len(GAP))
     names = [elided(one_line(bar.name, CELL_WIDTH), max(1, name_width)) for bar in bars]
     widest = max(map(cells, names))
@@ -177,8 +181,12 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
         padding = " " * (widest - cells(name))
         line = f"{GAP}{name}{padding}{GAP}{drawn:<{bar_width}}{GAP}{value:>{value_width}}{GAP}"
-        line += _as_many(each, None if room is None else room - cells(line))
-        lines.append([(line.rstrip(), Ink.OWN if bar.kind == "you" else None)])
+        said = _as_many(each, None if room is None else room - cells(line))
+        ink = Ink.OWN if bar.kind == "you" else None
+        lines.append([((line + said).rstrip(), ink)])
+        if not said.startswith(must := _apart(bar, each)) and room is not None:
+            rest = must.removeprefix(said).removeprefix(" · ")
+            lines += [[(GAP * 2 + part, ink)] for part in wrapped(rest, room - 2 * len(GAP))]
     return lines
 
 
@@ -196,6 +204,11 @@ def live_text(share: float | None, parts: Sequence[str], room: int) -> str:
 def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
     ratio = [ratio_text(bar.times_as_fast(baseline))] if baseline is not None and baseline is not bar else []
     return [one_line(remark, CELL_WIDTH) for remark in (*ratio, *bar.remarks)]
+
+
+def _apart(bar: Bar, remarks: Sequence[str]) -> str:
+    """Return the remarks up to the last one that tells a bar from those of the same name; "" if its name does."""
+    return " · ".join(remarks[: len(remarks) - len(bar.remarks) + bar.apart]) if bar.apart else ""
 
 
 def _as_many(remarks: Sequence[str], room: int | None) -> str:

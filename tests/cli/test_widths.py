@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from app.cli.arguments import make_parser
-from app.cli.layout import Column, cells, elided, live_text, table, wrapped
+from app.cli.layout import Column, bar_chart, cells, elided, live_text, table, wrapped
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
+from app.core.analysis.compare import bars
 from app.core.doctor import examination
 from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
@@ -265,3 +266,14 @@ def test_a_live_line_in_a_window_made_narrower_does_not_wrap(monkeypatch: pytest
     live.erase()
     lines = [line for line in stream.getvalue().split("\r") if line]
     assert [cells(line) for line in lines] == [99, 59, 59]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_bars_of_one_card_stay_apart_at_every_width(width: int) -> None:
+    drawn = bars("resnet50_224_inference", None)
+    lines = [text for line in bar_chart(drawn, drawn[-1], width) for text, _ in line]
+    assert max(map(cells, lines)) <= width
+    whole = "\n".join(lines).replace("\n    ", " · ").splitlines()
+    assert len(whole) == len(drawn)
+    for bar, line in zip(drawn, whole, strict=True):
+        assert all(remark in line for remark in bar.remarks[: bar.apart])

@@ -1,7 +1,7 @@
 """A run among published results and other runs; pure functions over summaries and rows."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,6 +16,7 @@ from app.core.analysis.published import (
     row_variant,
     says_precision,
     short_name,
+    telling_remarks,
 )
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
@@ -43,6 +44,7 @@ class Bar:
     Attributes:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
         remarks: How it differs from the run in question, in words; empty if no difference is known.
+        apart: How many of them, from the first, tell it from bars of the same name.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Bar:
     log: ImportedLog | None = None
     imported: ImportedResult | None = None
     metric: str = "seconds_per_epoch_s"
+    apart: int = 0
 
     @property
     def shown(self) -> float:
@@ -140,18 +143,21 @@ def _rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
-    """Return bars in which own and imported ones of the same name have their numbers behind it."""
+    """Return bars in which those of the same name differ: by their numbers, or in their first remarks."""
     names = Counter(bar.name for bar in bars_)
-    return [_numbered(bar) if names[bar.name] > 1 else bar for bar in bars_]
+    telling = telling_remarks([bar.row for bar in bars_ if bar.row is not None and names[bar.name] > 1])
+    return [_apart(bar, telling) if names[bar.name] > 1 else bar for bar in bars_]
 
 
-def _numbered(bar: Bar) -> Bar:
-    name = bar.name
+def _apart(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
+    name, said = bar.name, telling[bar.row.id] if bar.row is not None else ()
+    first = tuple(remark for remark in said if remark in bar.remarks)
+    rest = tuple(remark for remark in bar.remarks if remark not in first)
     if bar.kind == "own" and bar.run is not None:
         name = sentence("compare.own_numbered", name=name, run_id=bar.run.id)
     elif bar.imported is not None:
         name = sentence("compare.imported_numbered", name=name, number=bar.imported.id)
-    return replace(bar, name=name)
+    return replace(bar, name=name, remarks=(*first, *rest), apart=len(first))
 
 
 def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
@@ -257,8 +263,7 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
         return None
     if run.verdict == "invalid":
         return sentence("position.invalid")
-    you = next(bar for bar in published if bar.kind == "you")
-    at = published.index(you)
+    at, you = next((at, bar) for at, bar in enumerate(published) if bar.kind == "you")
     base = find_baseline(others, baseline, run.workload)
     assert base is not None
     faster = [bar.name for bar in published[:at] if bar.value != you.value]
@@ -299,15 +304,8 @@ def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
     better = message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     if not years:
         return sentence("compare.scale", quantity=kind.quantity, better=better)
-    count = 1 + years[-1] - years[0]
-    return sentence(
-        "compare.scale_of_years",
-        quantity=kind.quantity,
-        better=better,
-        first=years[0],
-        last=years[-1],
-        count=count,
-    )
+    span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
+    return sentence("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
@@ -319,7 +317,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
-    usual = {*row_remarks(bar.row)[:1], "" if bar.row.engine else bar.row.software_words}
+    usual = {*row_remarks(bar.row)[:1], *(() if bar.row.engine else bar.row.software_parts)}
     return tuple(remark for remark in bar.remarks if remark not in usual)
 
 
@@ -392,8 +390,8 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
     value = converted(row, metric)
     if value is None:
         return []
-    remarks = row_remarks(row, value[1])
-    usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else None
-    if row.batch_size not in (None, usual if run is None else run.batch_size):
+    remarks, workload = row_remarks(row, value[1]), CATALOGUE.get(row.workload)
+    usual = run.batch_size if run is not None else workload.batch_size if workload is not None else None
+    if row.batch_size not in (None, usual):
         remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
     return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -95,8 +95,16 @@ class PublishedRow:
         """The software in a few words: for rows that state the engine, its version and whether it compiled."""
         if not self.engine:
             return short_software(self.software)
-        name = self.software.split(",")[0].split(" (")[0]
-        return name if self.compiled is None else f"{name}, {'compiled' if self.compiled else 'eager'}"
+        return ", ".join(self.software_parts[:2])
+
+    @property
+    def software_parts(self) -> tuple[str, ...]:
+        """The software, whether it compiled, and the order of an image's numbers if that isn't the usual one."""
+        if not self.engine:
+            return (short_software(self.software),)
+        parts = [self.software.split(",")[0].split(" (")[0]]
+        parts += [] if self.compiled is None else ["compiled" if self.compiled else "eager"]
+        return (*parts, *(["NHWC"] if self.software.endswith(", NHWC") else []))
 
 
 def short_name(device: str) -> str:
@@ -172,8 +180,33 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
     remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
     remarks += [conversion] if conversion else []
-    remarks.append(row.software_words)  # last, so that a narrow view cuts it first
-    return tuple(remarks)
+    return (*remarks, *row.software_parts)  # last, so that a narrow view cuts them first
+
+
+def telling_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
+    """Return what tells each row from those of the same device, as few remarks as possible, by the row's id."""
+    telling: dict[str, tuple[str, ...]] = {}
+    for name in {row.short_name for row in rows}:
+        said = {row.id: _said(row) for row in rows if row.short_name == name}
+        kinds: list[int] = []
+        for kind in range(len(_said(rows[0]))):
+            if _distinct(said, [*kinds, kind]) > _distinct(said, kinds):
+                kinds.append(kind)
+        telling |= {row_id: tuple(parts[kind] for kind in kinds) for row_id, parts in said.items()}
+    return telling
+
+
+def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
+    return len({tuple(parts[kind] for kind in kinds) for parts in said.values()})
+
+
+def _said(row: PublishedRow) -> tuple[str, ...]:
+    """Return what a row's remarks may say, by kind, the most telling first; "" for what it doesn't state."""
+    batch = sentence("compare.batch", batch_size=row.batch_size) if row.batch_size else ""
+    compiled = next((part for part in row.software_parts if part in ("compiled", "eager")), "")
+    order = "NHWC" if "NHWC" in row.software_parts else ""
+    match = sentence("compare.close") if row.match == "close" else ""
+    return batch, row.precision_words, compiled, order, match, row.software_parts[0], str(row.year or "")
 
 
 def says_precision(workload: str) -> bool:

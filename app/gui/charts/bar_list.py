@@ -42,6 +42,8 @@ from app.gui.style.tokens import LABEL_PX
 ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
 WIDE_ROW_PX = 64  # beyond, on large screens, bars and type are larger too
 ROWS_AT_LEAST = 5
+REMARKS_SHARE, REMARK_LINES = 0.3, 4  # of the width, and at most so many lines
+SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
 
 
@@ -149,6 +151,8 @@ class BarList(QWidget):
         super().resizeEvent(event)
         if min(self._fitting(), len(self._all)) != len(self._bars):
             self._place()
+        if self._detailed and event.size().width() != event.oldSize().width():
+            self.updateGeometry()  # remarks need another number of lines
 
     def sentence(self) -> str:
         """Return everything shown as text."""
@@ -165,7 +169,7 @@ class BarList(QWidget):
         """Ask for readable rows; without details, for those of a few neighbours."""
         rows = len(self._all) + (1 if self._slot else 0)
         if self._detailed:
-            return QSize(240, ROW_PX * rows + AXIS_PX)
+            return QSize(240, round(max(ROW_PX, self._remarks_height_px()) * rows) + AXIS_PX)
         return QSize(240, ROW_MIN_PX * min(rows, ROWS_AT_LEAST) + AXIS_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -254,7 +258,7 @@ class BarList(QWidget):
 
     def _row_px(self) -> float:
         room = (self.height() - AXIS_PX) / max(1, self._count())
-        return min(self._row_max_px, max(ROW_MIN_PX, room))
+        return max(self._remarks_height_px(), min(self._row_max_px, max(ROW_MIN_PX, room)))
 
     def _scale(self) -> Scale:
         return scale_for([bar.shown for bar in self._bars], log=self._log)
@@ -285,22 +289,40 @@ class BarList(QWidget):
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
         widest = max((metrics.horizontalAdvance(self._remarks(bar)) for bar in self._bars), default=0.0)
-        return min(widest + 20, self.width() * 0.3)
+        return min(widest + 20, self.width() * REMARKS_SHARE)
+
+    def _remarks_height_px(self) -> float:
+        """Return the height of the longest remarks of the column, in as many lines as they need."""
+        if not self._detailed:
+            return 0.0
+        metrics = QFontMetricsF(font(LABEL_PX))
+        room = QRectF(0, 0, self._remarks_px() - 12, REMARK_LINES * metrics.lineSpacing())
+        wrap = Qt.TextFlag.TextWordWrap
+        heights = (metrics.boundingRect(room, wrap, self._remarks(bar)).height() for bar in self._bars)
+        return min(room.height(), max(heights, default=0.0)) + 4
 
     def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
-        """Write a bar's differences after it, if there is room."""
+        """Write a bar's differences after it, if there is room: in a column in several lines, else in one."""
         room = rect.right() - start - 12
         remarks = self._remarks(bar)
         if room < 72 or not remarks:
             return
         painter.setFont(font(LABEL_PX))
         painter.setPen(QColor(self._theme.tokens.muted))
-        text = QFontMetricsF(painter.font()).elidedText(remarks, Qt.TextElideMode.ElideRight, room)
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         box = QRectF(start + 12, rect.top(), room, rect.height())
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+        if self._detailed:
+            painter.drawText(box, flags | Qt.TextFlag.TextWordWrap, remarks)
+        else:
+            text = QFontMetricsF(painter.font()).elidedText(remarks, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(box, flags, text)
 
     def _remarks(self, bar: Bar) -> str:
-        return " · ".join(bar.remarks if self._detailed else doubts(bar))
+        if not self._detailed:
+            return " · ".join(doubts(bar))
+        # A line ends behind a dot, and breaks no short remark.
+        kept = (each.replace(" ", NO_BREAK) if len(each) <= SHORT_REMARK else each for each in bar.remarks)
+        return f"{NO_BREAK}· ".join(kept)
 
     def _paint_focus(self, painter: QPainter) -> None:
         """Paint a frame around the bar that the arrow keys have come to, before that around all."""

@@ -234,12 +234,11 @@ def paint_grid(
         painter.setPen(QPen(QColor(tokens.grid), 1))
         painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom() - height - 2))
         painter.setPen(QColor(tokens.muted))
-        text = _tick_text(value_s) + (unit if value_s == scale.ticks()[-1] else "")
+        text = tick_text(value_s) + (unit if value_s == scale.ticks()[-1] else "")
         box = QRectF(x - metrics.horizontalAdvance(text) / 2, rect.bottom() - height, 80, height)
         draw_text(painter, box, text, outlined=look.outlined)
 
 
-def _tick_text(value_s: float) -> str:
-    """Return a round value without an exponent."""
-    text = f"{value_s:.6f}"
-    return text.rstrip("0").rstrip(".")
+def tick_text(value_s: float) -> str:
+    """Return a round value without an exponent, thousands in groups."""
+    return f"{value_s:,.6f}".rstrip("0").rstrip(".")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pyqtgraph
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy
 
 from app.core.analysis.series import Curve
@@ -166,6 +166,8 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
                 self.getViewBox().setXRange(low, high, padding=0)
             else:
                 (box or self.getViewBox()).setYRange(low, high, padding=0)
+            if axis == "y":
+                self.getAxis("left").setWidth(self.getAxis("left").room_px(low, high))
 
     def colour(self) -> None:
         """Apply the theme's colours."""
@@ -296,8 +298,15 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [(next(step for step in steps if (high - low) / step <= room), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the labels."""
-        return [f"{text}{self._unit}" for text in super().tickStrings(values, scale, spacing)]
+        """Return the labels, thousands in groups as everywhere."""
+        places = max(0, math.ceil(-math.log10(spacing * scale) - 1e-9))
+        return [f"{value * scale:,.{places}f}{self._unit}" for value in values]
+
+    def room_px(self, low: float, high: float) -> int:
+        """Return how wide the axis has to be for the labels of a range."""
+        spacing = self.tickSpacing(low, high, self.size().height())[0][0]
+        (text,) = self.tickStrings([high], 1.0, spacing)
+        return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(figures(LABEL_PX)).horizontalAdvance(text)) + 8)
 
 
 class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]

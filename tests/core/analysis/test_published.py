@@ -128,11 +128,23 @@ def check_parameters(row: PublishedRow) -> None:
 
 def test_bars_of_today_say_engine_precision_and_whether_it_was_compiled() -> None:
     chosen = {bar.name: bar for bar in bars("gpt_mini", None) if bar.row and bar.row.batch_size == 16}
-    assert chosen["RTX 4090"].remarks == ("2023", "float16 autocast", "PyTorch 2.x, compiled")
-    assert chosen["Tesla P100"].remarks == ("2023", "float16 autocast", "PyTorch 2.x, eager")
+    assert chosen["RTX 4090"].remarks == ("2023", "float16 autocast", "PyTorch 2.x", "compiled")
+    assert chosen["Tesla P100"].remarks == ("2023", "float16 autocast", "PyTorch 2.x", "eager")
     tf32 = next(bar for bar in bars("resnet50_224", None) if bar.row and "TF32 on" in bar.row.software)
     assert "float32, TF32" in tf32.remarks
     assert any(remark.startswith("batch ") for remark in tf32.remarks)
+
+
+def test_a_card_published_often_has_first_what_tells_its_bars_apart() -> None:
+    drawn = bars("resnet50_224_inference", None)
+    first = [(bar.name, *bar.remarks[: bar.apart]) for bar in drawn]
+    assert len(set(first)) == len(first)
+    assert ("RTX 5090", "compiled") in first
+    assert ("RTX PRO 6000 Max-Q", "bfloat16 autocast", "compiled") in first
+    assert ("RTX 3090", "NHWC", "PyTorch 2.4.0") in first
+    assert ("Core i7-12700H",) in first
+    remarks = next(bar.remarks for bar in drawn if bar.name == "RTX 4090" and "batch 512" in bar.remarks)
+    assert sorted(remarks) == ["2024", "NHWC", "PyTorch 2.4.0", "batch 512", "eager", "float16 autocast"]
 
 
 def test_every_row_says_where_it_comes_from() -> None:

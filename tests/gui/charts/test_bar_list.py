@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
@@ -10,7 +12,10 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
 from app.core.analysis.provenance import provenance
 from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList
-from app.gui.style.theme import Theme
+from app.gui.charts.bars import tick_text
+from app.gui.charts.plots import Plot, ValueAxis
+from app.gui.style.theme import Theme, figures
+from app.gui.style.tokens import LABEL_PX
 
 SLOT = ("You", "press Run benchmark")
 
@@ -117,6 +122,41 @@ def test_where_there_is_little_room_the_neighbours_remain_and_nothing_is_cut(
     assert "GTX 1080 Ti" in widget.accessibleDescription()
     widget.resize(330, 400)
     assert reached(widget) == all_bars
+
+
+def test_remarks_take_as_many_lines_as_they_need(qtbot: QtBot, application_theme: Theme) -> None:
+    widget = BarList(application_theme, detailed=True)
+    qtbot.addWidget(widget)
+    widget.resize(780, 480)
+    widget.show()
+    short = [Bar("A", "reference", 4.0, ("2019",)), Bar("B", "reference", 5.0, ("2019",))]
+    widget.show_bars(short)
+    low = widget.minimumSizeHint().height()
+    said = ("batch 2048", "bfloat16 autocast", "compiled", "PyTorch 2.9.1", "2026", "some more", "and more")
+    widget.show_bars([replace(bar, remarks=said) for bar in short])
+    high = widget.minimumSizeHint().height()
+    assert high > low + 20
+    widget.resize(1_800, 480)
+    assert widget.minimumSizeHint().height() < high
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.002, "0.002"), (100.0, "100"), (1e5, "100,000"), (2.5e6, "2,500,000")]
+)
+def test_scales_group_thousands(value: float, text: str) -> None:
+    assert tick_text(value) == text
+    assert ValueAxis("left").tickStrings([value], 1.0, min(value, 1.0)) == [text]
+
+
+def test_an_axis_is_as_wide_as_its_labels(qtbot: QtBot, application_theme: Theme) -> None:
+    plot = Plot(application_theme)
+    qtbot.addWidget(plot)
+    plot.set_range("y", 0.0, 20.0)
+    narrow = plot.getAxis("left").minimumWidth()
+    plot.set_range("y", 1_331_000.0, 1_339_000.0)
+    wide = plot.getAxis("left").minimumWidth()
+    text = QFontMetricsF(figures(LABEL_PX)).horizontalAdvance("1,339,000")
+    assert narrow < text < wide
 
 
 def reached(widget: BarList) -> list[Bar]:

@@ -130,10 +130,10 @@ def _axes(x_scale: _Scale, y_scale: _Scale, x_title: str, *, x_ticks: bool = Tru
     for value in y_scale.ticks():
         y = round(y_scale.at(value), 2)
         parts.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
-        parts.append(element("text", f"{value:,g}", x=LEFT - 8, y=y + 4, class_="tick y"))
+        parts.append(element("text", f"{value:,.10g}", x=LEFT - 8, y=y + 4, class_="tick y"))
     for value in x_scale.ticks() if x_ticks else ():
         x = round(x_scale.at(value), 2)
-        parts.append(element("text", f"{value:,g}", x=x, y=HEIGHT - BOTTOM + 16, class_="tick x"))
+        parts.append(element("text", f"{value:,.10g}", x=x, y=HEIGHT - BOTTOM + 16, class_="tick x"))
     parts.append(element("text", x_title, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 4, class_="tick x"))
     return parts
 
