@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -311,6 +312,7 @@ class Group:
         plan: The plan, as far as it can be read.
         run_ids: Every run that was started, in this order, even if deleted since.
         runs: The remaining ones, in the same order.
+        numbers: Which of the plan's runs each is, from 1, by its own number; older versions didn't store it.
     """
 
     id: int
@@ -319,6 +321,7 @@ class Group:
     plan: Plan
     run_ids: tuple[int, ...]
     runs: tuple[RunSummary, ...]
+    numbers: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def planned(self) -> int:

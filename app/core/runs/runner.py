@@ -53,6 +53,7 @@ class Runner:
         spec: RunSpec,
         listener: Listener = lambda _: None,
         group: tuple[int, str | None] | None = None,
+        number: int | None = None,
     ) -> Session:
         """Check and store the run, then start it in the background.
 
@@ -60,6 +61,7 @@ class Runner:
             spec: What to run.
             listener: Called with each event, in the session's thread, after the event was stored.
             group: The run's group and side, or None.
+            number: Which run of the group's plan it is, from 1; None for a single run.
 
         Raises:
             UsageError: The spec can't be run; nothing was stored.
@@ -70,7 +72,8 @@ class Runner:
             recover_runs(database)
             ownership = own(database.path)
             try:
-                run_id = begin_run(database, spec, workload, self.machine, group=group, owner=ownership.token)
+                token = ownership.token
+                run_id = begin_run(database, spec, workload, self.machine, group=group, number=number, owner=token)
             except BaseException:
                 ownership.release()
                 raise

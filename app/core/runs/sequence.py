@@ -127,7 +127,8 @@ class Sequence:
             begun.wait()  # briefly, and only at the first event
             self._watch.listener(event)
 
-        session = self._runner.start(planned.spec, listener, (self.group_id, planned.side))
+        group = self.group_id, planned.side
+        session = self._runner.start(planned.spec, listener, group, planned.number)
         self._session = session
         try:
             # A request to stop that came before there was a session.

@@ -20,7 +20,7 @@ from workloads.protocol.stored import take_fitting
 
 def begin_group(database: Database, plan: Plan) -> int:
     """Store a group that has no runs yet, and return its number."""
-    text = json.dumps(msgspec.to_builtins(plan) | {"run_ids": []})
+    text = json.dumps(msgspec.to_builtins(plan) | {"run_ids": [], "numbers": {}})
     with database.transaction() as connection:
         sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
         cursor = connection.execute(sql, (now_text(), plan.kind, text))
@@ -88,7 +88,7 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
         sql = "SELECT id, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
         ids = json.dumps(sorted({run.group_id for run in grouped if run.group_id is not None}))
         for row in database.connection.execute(sql, (ids,)):
-            plan, begun = _read_plan(row)
+            plan, begun, _ = _read_plan(row)
             plans[row["id"]] = (plan, begun or ())
     places = {}
     for run in grouped:
@@ -120,12 +120,20 @@ class _PlanShape(msgspec.Struct):
     run_ids: list[int] = []
 
 
-def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None]:
-    """Return a stored plan and the runs started for it, as far as they can be read."""
+def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None, dict[int, int]]:
+    """Return a stored plan, the runs started for it and which of its runs they are, as far as they can be read."""
     plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
-    run_ids = plain.pop("run_ids", None)
+    run_ids, numbers = plain.pop("run_ids", None), plain.pop("numbers", None)
     plan = take_fitting(plain | {"kind": str(row["kind"])}, Plan)
-    return plan, None if run_ids is None else tuple(run_ids)
+    return plan, None if run_ids is None else tuple(run_ids), _read_numbers(numbers)
+
+
+def _read_numbers(plain: object) -> dict[int, int]:
+    """Return which run of a plan each is; empty if that isn't stored or can't be read."""
+    try:
+        return msgspec.convert(plain, dict[int, int], strict=False)
+    except msgspec.ValidationError:
+        return {}
 
 
 def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
@@ -140,15 +148,16 @@ def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int
 
 def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
     plans = [_read_plan(row) for row in rows]
-    members = _members(database, [row["id"] for row, (_, begun) in zip(rows, plans, strict=True) if begun is None])
+    unread = [row["id"] for row, (_, begun, _) in zip(rows, plans, strict=True) if begun is None]
+    members = _members(database, unread)
     runs_begun = [
         tuple(members.get(row["id"], ())) if begun is None else begun
-        for row, (_, begun) in zip(rows, plans, strict=True)
+        for row, (_, begun, _) in zip(rows, plans, strict=True)
     ]
     ids = [run_id for run_ids in runs_begun for run_id in run_ids]
     runs = {run.id: run for run in list_runs(database, ids=ids)}
     groups = []
-    for row, (plan, _), run_ids in zip(rows, plans, runs_begun, strict=True):
+    for row, (plan, _, numbers), run_ids in zip(rows, plans, runs_begun, strict=True):
         left = tuple(runs[run_id] for run_id in run_ids if run_id in runs)
         groups.append(
             Group(
@@ -158,6 +167,7 @@ def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
                 plan=plan,
                 run_ids=run_ids,
                 runs=left,
+                numbers=numbers,
             )
         )
     return groups

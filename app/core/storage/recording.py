@@ -40,6 +40,7 @@ def begin_run(
     machine: Machine,
     *,
     group: tuple[int, str | None] | None = None,
+    number: int | None = None,
     owner: str | None = None,
 ) -> int:
     """Store a run as running, owned by this process, and return its number.
@@ -50,6 +51,7 @@ def begin_run(
         workload: The workload of the spec.
         machine: What it runs on.
         group: Its group and side ("A", "B" or None); None if it is a single run.
+        number: Which run of the group's plan it is, from 1; None if nobody knows.
         owner: Token of the lock that is held until it ends; None if there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
@@ -68,6 +70,9 @@ def begin_run(
         if group is not None:  # in order, as the rows no longer show it once some are deleted
             appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
             connection.execute(appended, (cursor.lastrowid, group[0]))
+            if number is not None:
+                numbered = "UPDATE groups SET plan = json_set(plan, '$.numbers.' || ?, ?) WHERE id = ?"
+                connection.execute(numbered, (f'"{cursor.lastrowid}"', number, group[0]))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 

@@ -193,7 +193,7 @@ def make_result(
     plan, study = group.plan, group.plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
     began = [run for run in group.runs if run.id in asked]
-    left, numbers = followed(plan, [(asked[run.id], is_final(run)) for run in began])
+    left, numbers = followed(plan, [(asked[run.id], is_final(run), group.numbers.get(run.id)) for run in began])
     results = []
     for spec in plan.specs:
         if spec.workload not in CATALOGUE:
@@ -218,15 +218,19 @@ def is_final(run: RunSummary) -> bool:
     return run.status == "completed" or run.error_code == "out_of_memory"
 
 
-def followed(plan: Plan, runs: Sequence[tuple[RunSpec, bool]]) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
+def followed(
+    plan: Plan, runs: Sequence[tuple[RunSpec, bool, int | None]]
+) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
     """Follow a study's runs through its plan; return the planned runs still to come, and the round of each run.
 
-    A run is the next planned one. If that is of another point, the study was resumed, which repeats in the plan's
-    order what isn't final; or runs between them were deleted. A round is None for a run that wasn't planned.
+    A run without a number is taken for the next planned one. If that is of another point, the study was resumed,
+    which repeats in the plan's order what isn't final; or runs between them were deleted. A round is None for a
+    run that wasn't planned.
 
     Args:
         plan: The study.
-        runs: The spec of each run that began, in order, and whether the run is final.
+        runs: The spec of each run that began, in order, whether the run is final, and its number in the plan, if
+            that was stored.
     """
     planned, seen = plan.runs(), Counter[bytes]()
     slots = []
@@ -236,8 +240,13 @@ def followed(plan: Plan, runs: Sequence[tuple[RunSpec, bool]]) -> tuple[tuple[Pl
         seen[key] += 1
     waiting, place = set(range(len(slots))), 0
     rounds: list[int | None] = []
-    for spec, final in runs:
+    for spec, final, number in runs:
         key = _key(spec)
+        if number is not None and 0 < number <= len(slots) and slots[number - 1][0] == key:
+            rounds.append(slots[number - 1][1])
+            place = number
+            waiting -= {number - 1} if final else set()
+            continue
         order = sorted(waiting)
         fitting = [at for at in order if slots[at][0] == key]
         ahead = [at for at in order if at >= place]

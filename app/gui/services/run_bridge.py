@@ -5,6 +5,7 @@ import statistics
 from collections import deque
 from collections.abc import Callable
 from collections.abc import Sequence as Several
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -93,6 +94,7 @@ class RunBridge(QObject):
         self._left: int | None = None
         self._resumed: Group | None = None
         self._asked_of: dict[int, RunSpec] = {}
+        self._numbers: dict[int, int] = {}  # of the plan, by the run's
         self.lines: deque[str] = deque(maxlen=LINES_KEPT)
 
     @property
@@ -146,17 +148,14 @@ class RunBridge(QObject):
 
     def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:
         """Return all results of the plan, and what was asked of each run by number; None without a plan."""
-        if self.plan is None:
+        earlier = self._resumed
+        if (group := self.group()) is None:
             return None
-        earlier = self._resumed.runs if self._resumed is not None else ()
-        group = Group(
-            id=self.group_id or 0,
-            created_at=self._resumed.created_at if self._resumed is not None else "",
-            kind=self.plan.kind,
-            plan=self.plan,
-            run_ids=tuple(run.id for run in (*earlier, *self.done)),
-            runs=(*earlier, *self.done),
-        )
+        group = replace(group, numbers=self._numbers)
+        if earlier is not None:
+            runs, numbers = (*earlier.runs, *self.done), {**earlier.numbers, **self._numbers}
+            ids = tuple(run.id for run in runs)
+            group = replace(earlier, plan=group.plan, run_ids=ids, runs=runs, numbers=numbers)
         return group, self._asked_of
 
     def left_s(self) -> float | None:
@@ -228,10 +227,10 @@ class RunBridge(QObject):
 
     def _watch(self, paths: Paths) -> Watch:
         """Return the callbacks of a plan, which leave everything to the window's thread."""
-        waiting, answers, asked_of = self._events, self._answers, self._asked_of
+        waiting, answers, asked_of, numbers = self._events, self._answers, self._asked_of, self._numbers
 
         def on_begun(planned: PlannedRun, run_id: int) -> None:
-            asked_of[run_id] = planned.spec
+            asked_of[run_id], numbers[run_id] = planned.spec, planned.number
             with Database(paths.database) as database:
                 summary = _stored(database, run_id)
             waiting.append(partial(self._on_planned, planned, summary))
@@ -292,7 +291,7 @@ class RunBridge(QObject):
         self._starting, self.is_cancelled = True, False
         self.state, self.trouble = RunState(spec), None
         self.plan, self.planned, self.asks, self.done, self.group_id = plan, None, None, [], None
-        self._asked_of = {}
+        self._asked_of, self._numbers = {}, {}
         self.lines.clear()
         self._events = deque()
         self._answers = queue.SimpleQueue()

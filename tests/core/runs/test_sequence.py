@@ -113,6 +113,7 @@ def test_a_repetition_is_stored_as_one_group(paths: Paths, machine: Machine, dia
     finish(sequence)
     group = stored(paths, sequence)
     assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
+    assert [group.numbers[run.id] for run in group.runs] == [1, 2]
     assert group_sentence(group).startswith("2 runs: median ")
 
 

@@ -57,6 +57,22 @@ def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, 
     assert (group.kind, group.workload, group.planned, group.run_ids) == ("sweep", "demo", 1, (run_id,))
 
 
+def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: Machine) -> None:
+    group_id = begin_group(database, Plan(kind="study", specs=(DEMO.default_spec(),), times=4))
+    (old,) = add(database, machine, group_id, None)  # by an older version
+    ids = [
+        begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, None), number=number)
+        for number in (3, 2)
+    ]
+    group = load_group(database, group_id)
+    assert (group.run_ids, group.numbers) == ((old, *ids), {ids[0]: 3, ids[1]: 2})
+    for broken in ("[1]", '{"x": 1}', f'{{"{ids[0]}": "three"}}'):
+        sql = "UPDATE groups SET plan = json_set(plan, '$.numbers', json(?))"
+        database.connection.execute(sql, (broken,))
+        damaged = load_group(database, group_id)
+        assert (damaged.run_ids, damaged.numbers, damaged.planned) == (group.run_ids, {}, 4)
+
+
 def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Database, machine: Machine) -> None:
     group_id = begin_group(database, Plan(kind="repeat", times=3))
     ids = add(database, machine, group_id, None, None, None)

@@ -27,21 +27,32 @@ def store_study(
     outcome: Callable[[RunSpec], Outcome],
     *,
     runs: int | None = None,
+    numbered: bool = True,
     **columns: Any,
 ) -> StudyResult:
-    """Store a study of which so many runs began, all of them by default, with what each gave."""
+    """Store a study of which so many runs began, all of them by default, with what each gave.
+
+    With numbered=False, as older versions did.
+    """
     group_id = begin_group(database, plan)
     for planned in plan.runs()[:runs]:
-        store_point(database, machine, planned.spec, group_id, outcome(planned.spec), **columns)
+        number = planned.number if numbered else None
+        store_point(database, machine, planned.spec, group_id, outcome(planned.spec), number, **columns)
     return load_study(database, group_id)
 
 
 def store_point(
-    database: Database, machine: Machine, spec: RunSpec, group_id: int, outcome: Outcome, **columns: Any
+    database: Database,
+    machine: Machine,
+    spec: RunSpec,
+    group_id: int,
+    outcome: Outcome,
+    number: int | None = None,
+    **columns: Any,
 ) -> int:
-    """Store one run of a study."""
+    """Store one run of a study, without its number in the plan as older versions did, or with it."""
     workload = CATALOGUE[spec.workload]
-    run_id = begin_run(database, spec, workload, machine, group=(group_id, None))
+    run_id = begin_run(database, spec, workload, machine, group=(group_id, None), number=number)
     writer = RunWriter(database, run_id)
     if isinstance(outcome, str):
         writer.finish(

@@ -1,16 +1,19 @@
 """A stored study as it stands: points, intervals, what is left to run."""
 
+import random
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.records import Plan
+from app.core.records import Plan, Study
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import list_studies, load_study
+from app.core.studies.points import followed, list_studies, load_study
 from tests.core.studies.storing_studies import Outcome, store_point, store_study
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -55,20 +58,24 @@ def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(
     assert rate.high == pytest.approx(50_000 / 39.2)
 
 
-def test_what_is_finished_is_never_run_again(database: Database, eight_cores: Machine, plan: Plan) -> None:
+@pytest.mark.parametrize("numbered", [True, False])
+def test_what_is_finished_is_never_run_again(
+    database: Database, eight_cores: Machine, plan: Plan, numbered: bool
+) -> None:
     for runs in range(len(plan.runs()) + 1):
-        result = store_study(database, eight_cores, plan, seconds, runs=runs)
+        result = store_study(database, eight_cores, plan, seconds, runs=runs, numbered=numbered)
         left = result.left
         begun = Counter(planned.spec.batch_size for planned in plan.runs()[:runs])
         both = begun + Counter(planned.spec.batch_size for planned in left)
         assert both == Counter({50: 2, 100: 2, 200: 2, 400: 2})
 
 
+@pytest.mark.parametrize("numbered", [True, False])
 def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_memory(
-    database: Database, eight_cores: Machine, plan: Plan
+    database: Database, eight_cores: Machine, plan: Plan, numbered: bool
 ) -> None:
     outcomes: dict[int, Outcome] = {50: None, 100: "crashed", 200: "out_of_memory", 400: 10.0}
-    result = store_study(database, eight_cores, plan, lambda spec: outcomes[spec.batch_size])
+    result = store_study(database, eight_cores, plan, lambda spec: outcomes[spec.batch_size], numbered=numbered)
     states = {point.spec.batch_size: point.state for point in result.points}
     assert states == {50: "waiting", 100: "failed", 200: "out_of_memory", 400: "done"}
     assert left_of(database, result.group.id) == Counter({50: 2, 100: 2})
@@ -111,7 +118,7 @@ def test_other_groups_and_damaged_plans_are_no_studies(
         load_study(database, bad.group.id)
 
 
-def test_rounds_stay_neighbours_when_a_study_was_resumed(
+def test_rounds_of_an_older_study_stay_neighbours_when_it_was_resumed(
     database: Database, runner: Runner, eight_cores: Machine
 ) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
@@ -133,6 +140,32 @@ def test_rounds_stay_neighbours_when_a_study_was_resumed(
     rounds = {point.spec.batch_size: point.rounds for point in result.points}
     assert rounds[order[again].batch_size] == (11.0, 20.0, 30.0)
     assert rounds[order[1 - again].batch_size] == (10.0, 20.0, 30.0)
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=8), max_size=5), st.integers(1, 3), st.randoms())
+def test_with_numbers_nothing_is_guessed(sittings: list[list[bool]], times: int, order: random.Random) -> None:
+    """Several sittings, each of which runs some of what is left, in any order; some runs fail."""
+    specs = tuple(CIFAR.default_spec("quick", batch_size=batch) for batch in (50, 100, 200))
+    plan = Plan(kind="study", specs=specs, times=times, study=Study(axes=("batch_size",), seed=times))
+    begun: list[tuple[RunSpec, bool, int | None]] = []
+    final: set[int] = set()
+    for sitting in sittings:
+        left, _ = followed(plan, begun)
+        assert {each.number for each in left} == {each.number for each in plan.runs()} - final
+        shuffled = order.sample(left, len(left))
+        for planned, is_done in zip(shuffled, sitting, strict=False):
+            begun.append((planned.spec, is_done, planned.number))
+            final |= {planned.number} if is_done else set()
+    _, rounds = followed(plan, begun)
+    assert rounds == [((number or 0) - 1) // len(specs) for _, _, number in begun]
+
+
+@pytest.mark.parametrize("number", [0, -1, 7, 10**9, 2])
+def test_a_number_that_cannot_be_is_not_believed(plan: Plan, number: int) -> None:
+    small = Plan(kind="study", specs=plan.specs[:2], times=2, study=Study(axes=("batch_size",)))
+    first, second = small.runs()[:2]
+    assert first.spec != second.spec
+    assert followed(small, [(first.spec, True, number)]) == followed(small, [(first.spec, True, None)])
 
 
 def test_a_deleted_run_leaves_its_round_empty(database: Database, runner: Runner, eight_cores: Machine) -> None:

@@ -53,11 +53,11 @@ def speed(spec: RunSpec) -> Outcome:
     return 4_000.0 / spec.batch_size if spec.batch_size < 400 else "out_of_memory"
 
 
-def batches(driver: Driver, machine: Machine, **how: int) -> StudyResult:
+def batches(driver: Driver, machine: Machine, runs: int | None = None) -> StudyResult:
     """Store a study of three batches that fit and one that doesn't."""
     with Database(driver.services.paths.database) as database:
         plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200, 400)}, runner(driver, machine))
-        return store_study(database, machine, plan, speed, **how)
+        return store_study(database, machine, plan, speed, runs=runs)
 
 
 def shown_runs(driver: Driver) -> set[int]:
