@@ -1,5 +1,7 @@
 """The grammar of commands that run several runs as one: studies and suites."""
 
+from pathlib import Path
+
 from app.cli import study, suite
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
 from app.cli.parser import Parser
@@ -24,6 +26,8 @@ def add_study(verbs: Verbs) -> None:
     parser.add_argument("--workload", action="append", metavar="WORKLOAD", help=help_text)
     help_text = sentence("help.study_axis")
     parser.add_argument("--axis", action="append", default=[], metavar="NAME=VALUE,…", help=help_text)
+    help_text = sentence("help.study_folder")
+    parser.add_argument("--folder", action="append", default=[], type=Path, metavar="FOLDER", help=help_text)
     parser.add_argument("--rounds", type=whole, metavar="N", help=sentence("help.study_rounds"))
     presets = ("quick", "standard", "sustained")
     parser.add_argument("--preset", choices=presets, help=sentence("help.study_preset"))

@@ -60,12 +60,15 @@ def _preset_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, 
         preset=options.preset,
         rounds=options.rounds,
         choice=choice,
+        folders=[str(folder.absolute()) for folder in options.folder],
     )
 
 
 def _own_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any]) -> Plan:
     if options.study is not None:
         raise UsageError(message("cli.study_or_axis", study=quoted(options.study)))
+    if options.folder:
+        raise UsageError(message("cli.folder_and_axis"))
     names = options.workload or [STANDARD]
     workload = known_workload(names[0])
     axes: dict[str, tuple[Any, ...]] = {}

@@ -16,7 +16,7 @@ from workloads.protocol.spec import RunSpec
 from workloads.settings import AUTO, Setting, Value, all_settings, settings_by_key
 from workloads.workload import Workload
 
-WORKLOAD, CONFIGURATION = "workload", "configuration"
+WORKLOAD, CONFIGURATION, FOLDERS = "workload", "configuration", "folders"
 AXES_LIMIT, POINTS_LIMIT = 2, 60
 _SHOWN_LIMIT = 60
 
@@ -124,7 +124,7 @@ def _setting(name: str) -> Setting | None:
 
 def axis_title(name: str) -> str:
     """Return the name of an axis as charts and tables show it."""
-    if name in (WORKLOAD, CONFIGURATION):
+    if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
     return setting.label if setting is not None else name.replace("_", " ")
@@ -143,6 +143,9 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     value = axis_value(name, spec)
     if name == WORKLOAD:
         return CATALOGUE[value].title if value in CATALOGUE else str(value)
+    if name == FOLDERS:  # their names must not leave the computer
+        folders = list(dict.fromkeys(str(axis_value(name, each)) for each in specs))
+        return sentence("studies.folder", number=folders.index(str(value)) + 1 if str(value) in folders else 0)
     setting = _setting(name)
     if setting is None:
         return str(value)

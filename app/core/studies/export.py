@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from app.core.report.formats.csv_table import guarded
-from app.core.report.private_texts import hide, private_texts
+from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.studies.costs import Costs
 from app.core.studies.details import NO_DETAILS, Details
 from app.core.studies.points import StudyResult
@@ -20,7 +20,7 @@ def study_lines(
     result: StudyResult, form: str, details: Details = NO_DETAILS, costs: Costs | None = None
 ) -> Iterator[str]:
     """Yield a study's file piece by piece; `form` is one of FORMATS, `costs` are prices for a study of costs."""
-    private = private_texts()
+    private = chosen_texts(point.spec for point in result.points) | private_texts()
     if form == "json":
         plain = {"format_version": FORMAT_VERSION, **study_as_dict(result, details, costs)}
         for point in plain["points"]:

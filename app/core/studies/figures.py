@@ -10,6 +10,7 @@ from app.core.studies.axes import axis_title, axis_value
 from app.core.studies.costs import BASELINE, Costs, relative_rows
 from app.core.studies.details import NO_DETAILS, Details, wants_epochs
 from app.core.studies.points import Point, StudyResult
+from app.core.studies.reading import PHASES, phase_title
 from app.core.studies.units import Unit, count_text, rate_text, unit_of
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
@@ -119,6 +120,9 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
         return curves
     if result.study.preset == "cost" and costs is not None:
         return (*_relative(result, costs), *_speeds(result, done))
+    measured = {case for rates in details.phases.values() for case in rates}
+    if phases := tuple(_phase(result, done, case, details) for case in PHASES if case in measured):
+        return phases
     if _is_numeric(result):
         return (_lines(result, done), _step_times(result, done), *curves)
     return (*_speeds(result, done), *curves)
@@ -187,6 +191,14 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
         marks = ((float(cores), sentence("studies.physical_cores", count=cores)),) if cores else ()
     series += published_lines(result.workloads, axis, unit)
     return replace(_over_numbers(result, sentence("studies.chart_speed"), unit.title, series), marks=marks)
+
+
+def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Details) -> Figure:
+    """Return the speed of one phase, over CPUs with a line for each folder, or a bar for each point."""
+    rates = {point.name: details.phases.get(point.name, {}).get(case) for point in done}
+    points = [replace(point, value=rates[point.name], low=None, high=None) for point in done if rates[point.name]]
+    chart = _lines(result, points) if _is_numeric(result) else _speeds(result, points)[0]
+    return replace(chart, name=phase_title(case))
 
 
 def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:

@@ -10,6 +10,7 @@ from app.core.metrics import headline_kind
 from app.core.studies.axes import axis_value
 from app.core.studies.details import NO_DETAILS, Details, wants_epochs
 from app.core.studies.points import Point, StudyResult
+from app.core.studies.reading import reading_findings
 from app.core.studies.units import rate_text, unit_of
 from workloads import CATALOGUE
 
@@ -56,6 +57,8 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
     if wants_epochs(result):
         reached = _convergence(result, done, details)
         lines = reached if reached and result.study.preset else [*_in_general(result, done), *reached]
+    elif any(details.phases.values()):
+        lines = [*reading_findings(done, details), *_memory(done)]
     else:
         lines = _BY_PRESET.get(result.study.preset, _in_general)(result, done)
     if not lines and result.study.preset == "cost" and not has_costs:
@@ -217,6 +220,12 @@ def _sizing(_: StudyResult, done: list[Point]) -> list[str]:
     best, enough = fastest(done), min(close_to_best(done), key=_cpus_of)
     lines = [sentence("studies.cpus_enough", count=_cpus_of(enough), most=max(map(_cpus_of, done)))]
     lines.append(sentence("studies.fastest_rate", point=best.name, rate=rate_text(best.rate, unit_of(done))))
+    return [*lines, *_memory(done)]
+
+
+def _memory(done: list[Point]) -> list[str]:
+    """Tell the peak memory, and whether it went on growing."""
+    lines = []
     peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
     if peaks:
         lines.append(sentence("studies.memory_peak", memory_bytes=max(peaks)))

@@ -11,9 +11,10 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.records import Plan, Refusal, Study
 from app.core.runs.runner import Runner, known_workload
-from app.core.studies.axes import points
+from app.core.studies.axes import FOLDERS, points
 from app.core.studies.presets import PRESETS, Place, StudyPreset
 from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
+from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
 ROUNDS_LIMIT, RUNS_LIMIT = 20, 300
@@ -34,6 +35,7 @@ def plan_preset(
     preset: Preset | None = None,
     rounds: int | None = None,
     choice: Mapping[str, Any] | None = None,
+    folders: Sequence[str] = (),
 ) -> Plan:
     """Return the plan of a study that is one click.
 
@@ -44,12 +46,17 @@ def plan_preset(
         preset: Of each run; None for the study's own.
         rounds: How often each point runs; None for the study's own.
         choice: Further settings of all points, as `Workload.default_spec` takes them.
+        folders: Where to read from, each a value of a further axis; () to read nothing.
 
     Raises:
         UsageError: There's no such study or workload, or not one point can be run here.
     """
     study = study_preset(key)
-    names = list(dict.fromkeys(workloads or study.workloads))
+    folders = [str(each) for text in folders for each in folders_of(text)]
+    if folders and (not study.reading or any(name != study.reading for name in workloads)):
+        reading = [each.key for each in PRESETS.values() if each.reading]
+        raise UsageError(message("studies.reads_nothing", presets=reading, workload=study.reading or "storage"))
+    names = [study.reading] if folders else list(dict.fromkeys(workloads or study.workloads))
     if len(names) > 1 and not study.takes_several:
         raise UsageError(message("studies.one_workload", preset=key))
     place = Place(
@@ -59,9 +66,11 @@ def plan_preset(
         can_limit_cpus=can_limit_cpus(),
         preset=preset,
         choice=dict(choice or {}),
+        folders=tuple(dict.fromkeys(folders)),
     )
+    axes = (*study.axes, FOLDERS) if folders else study.axes
     specs = study.build(place, [known_workload(name) for name in names])
-    return make_plan(specs, study.axes, runner, key=key, rounds=study.rounds if rounds is None else rounds)
+    return make_plan(specs, axes, runner, key=key, rounds=study.rounds if rounds is None else rounds)
 
 
 def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:

@@ -8,7 +8,7 @@ import msgspec
 
 from app.core.engines.choices import Choice, Installed, device_choices
 from app.core.messages import sentence
-from app.core.studies.axes import CONFIGURATION, WORKLOAD, with_values
+from app.core.studies.axes import CONFIGURATION, FOLDERS, WORKLOAD, with_values
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import USUAL, compiles_always, engine_named
 from workloads.protocol.machine import Machine
@@ -41,6 +41,7 @@ class Place:
         can_limit_cpus: Whether a run can be kept to some of them.
         preset: Of each run; None for the study's own.
         choice: Further settings of each run, as `Workload.default_spec` takes them.
+        folders: Where to read from, for studies that ask it.
     """
 
     machine: Machine
@@ -49,6 +50,7 @@ class Place:
     can_limit_cpus: bool
     preset: Preset | None
     choice: dict[str, Any]
+    folders: tuple[str, ...] = ()
 
     def spec(self, workload: Workload, preset: Preset = "quick", **changes: Any) -> RunSpec:
         """Return a workload's spec with these settings."""
@@ -74,6 +76,7 @@ class StudyPreset:
         rounds: How often each point runs.
         source: The published study, "000" to "003".
         takes_several: Whether it can run several workloads.
+        reading: What it runs instead if it is to read from folders; "" if it never does.
     """
 
     key: str
@@ -83,6 +86,7 @@ class StudyPreset:
     rounds: int = 1
     source: str = ""
     takes_several: bool = False
+    reading: str = ""
 
     @property
     def title(self) -> str:
@@ -182,9 +186,16 @@ def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs for a network whose pictures the CPU prepares, on the best device."""
+    """Return 1, 2, 4 … CPUs for a network whose pictures the CPU prepares, on the best device; in each folder."""
     (workload,) = workloads
-    return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
+    if not place.folders:
+        return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
+    counts = cpu_counts(place) if place.can_limit_cpus else [None]
+    return [
+        with_values(place.spec(workload), {FOLDERS: folder, "cpus": count})
+        for folder in place.folders
+        for count in counts
+    ]
 
 
 def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
@@ -217,7 +228,7 @@ PRESETS: dict[str, StudyPreset] = {
         StudyPreset("precision", ("precision",), precisions, rounds=2),
         StudyPreset("devices", (CONFIGURATION, WORKLOAD), devices, source="004", takes_several=True),
         StudyPreset("phases", (CONFIGURATION, WORKLOAD), phases, (FLOWERS[1],), source="002", takes_several=True),
-        StudyPreset("sizing", ("cpus",), sizes, ("cifar10_cnn",), source="001"),
+        StudyPreset("sizing", ("cpus",), sizes, ("cifar10_cnn",), source="001", reading="storage"),
         StudyPreset("convergence", ("batch_size",), convergence, source="003"),
         StudyPreset("cost", (WORKLOAD, CONFIGURATION), costs, WOOLF, source="000", takes_several=True),
     )

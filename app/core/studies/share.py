@@ -18,6 +18,7 @@ from app.core.studies.details import NO_DETAILS, Details
 from app.core.studies.figures import Figure, figures
 from app.core.studies.findings import findings
 from app.core.studies.points import StudyResult
+from app.core.studies.reading import folder_lines
 from app.core.studies.tables import study_table
 
 
@@ -59,7 +60,11 @@ def study_lines_to_read(
     about = []
     if result.study.preset == "cost" and costs is not None:
         about = cost_findings(result, costs, with_advice=with_advice)
-    return [*about, *findings(result, details, has_costs=bool(about))]
+    return [
+        *about,
+        *findings(result, details, has_costs=bool(about)),
+        *(folder_lines(result) if with_advice else ()),
+    ]
 
 
 def study_card(

@@ -5,13 +5,13 @@ from typing import Any
 
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.studies.axes import axis_title, axis_value
+from app.core.report.private_texts import without_folders
+from app.core.studies.axes import CONFIGURATION, FOLDERS, axis_title, axis_value
 from app.core.studies.costs import Costs, cost_findings, epoch_cost, own_usd_per_hour
 from app.core.studies.details import NO_DETAILS, Details
 from app.core.studies.findings import close_to_best, findings
 from app.core.studies.points import Point, StudyResult
 from app.core.studies.units import count_text, unit_of
-from workloads.protocol.spec import spec_as_dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,11 @@ def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> di
     price = own_usd_per_hour(point, costs.own) if costs is not None else None
     per_epoch = point.value if point.metric == "seconds_per_epoch_s" else None
     return {
-        "place": {name: axis_value(name, point.spec) for name in result.study.axes if name != "configuration"},
+        "place": {
+            name: text if name == FOLDERS else axis_value(name, point.spec)
+            for name, text in zip(result.study.axes, point.place, strict=True)
+            if name != CONFIGURATION
+        },
         "name": point.name,
         "state": point.state,
         "reason": point.reason,
@@ -128,7 +132,7 @@ def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> di
         "usd_per_epoch": epoch_cost(per_epoch, price) if per_epoch is not None else None,
         "rounds": list(point.rounds),
         "run_ids": [run.id for run in point.runs],
-        "spec": spec_as_dict(point.spec),
+        "spec": without_folders(point.spec),
     }
 
 

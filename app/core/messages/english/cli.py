@@ -93,6 +93,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.no_result": "no result",
     "cli.no_runs": "No runs yet. Start the first with `{epochmark} run`.",
     "cli.no_studies": "No studies yet. Start one with `{epochmark} study run batch`.",
+    "cli.folder_and_axis": "--folder belongs to the study sizing. With axes of your own, write --axis folders=FOLDER,FOLDER.",
     "cli.no_study": "Which study? Name one, or give an --axis of your own.",
     "cli.not_drawn": "not shown: {name}: {reason}",
     "cli.note": "Note: {note}",

@@ -103,6 +103,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.study_axis": "what differs between the points, instead of a STUDY: a run setting, a parameter or workload; twice for a grid",
     "help.study_chart": "which of its charts (default: the first)",
     "help.study_export": "write a study's points to a file",
+    "help.study_folder": "with the study sizing: read from this folder instead of training; once for each drive to compare",
     "help.study_format": "format of the file (default: {format})",
     "help.study_id": "number of the study; see `{epochmark} study list`",
     "help.study_list": "show the stored studies",

@@ -31,9 +31,10 @@ from app.gui.widgets.basics import (
     set_tone,
 )
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.editors import indented
+from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
+from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset
 
 PLAN_MS = 200
@@ -65,6 +66,7 @@ class StudySetup(PlanSetup):
         self.question = ClampedLabel(lines=2, muted=False)
         self.workload = ChoiceBox(sentence("label.workload"))
         self.axis, self.second_axis = QLineEdit(_AXIS), QLineEdit()
+        self.folders = FolderEdit("")
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
         self.rounds = indented(QSpinBox(minimum=1, maximum=ROUNDS_LIMIT))
@@ -111,6 +113,7 @@ class StudySetup(PlanSetup):
         self.workload.currentIndexChanged.connect(self._on_choice)
         for edit in (self.axis, self.second_axis):
             edit.textChanged.connect(self._on_choice)
+        self.folders.changed.connect(self._on_folders)
         self.preset.chosen.connect(self._on_choice)
         self.rounds.valueChanged.connect(self._on_choice)
         self.run_button.clicked.connect(self.run)
@@ -134,8 +137,20 @@ class StudySetup(PlanSetup):
         self.rounds.setValue(preset.rounds if preset else 1)
         self.preset.take("standard" if self.study == "convergence" else "quick")
         self._own.setVisible(preset is None)
+        self._reading.setVisible(preset is not None and bool(preset.reading))
+        self._on_folders()
         self.prices_button.setVisible(self.study == "cost")
+
+    def _on_folders(self) -> None:
+        """With folders, the study runs the workload that reads from them."""
+        self.workload.setEnabled(not self._folders())
         self._on_choice()
+
+    def _folders(self) -> tuple[str, ...]:
+        preset = PRESETS.get(self.study)
+        if preset is None or not preset.reading:
+            return ()
+        return tuple(map(str, folders_of(self.folders.line.text())))
 
     def _on_choice(self) -> None:
         self._asked += 1
@@ -150,10 +165,11 @@ class StudySetup(PlanSetup):
             return
         asked = _Asked(
             key=self.study,
-            workload=self.workload.currentData(),
+            workload="" if self._folders() else self.workload.currentData(),
             axes=(self.axis.text(), self.second_axis.text()),
             preset="standard" if self.preset.value == "standard" else "quick",
             rounds=self.rounds.value(),
+            folders=self._folders(),
             data=self._services.preferences.settings.data,
         )
         runner = Runner(self._services.paths, machine)
@@ -210,6 +226,9 @@ class StudySetup(PlanSetup):
                 self.second_axis,
             )
         )
+        self.folders.setAccessibleName(sentence("studies_page.folders"))
+        self._reading = QWidget()
+        self._reading.setLayout(column(label(sentence("studies_page.folders"), muted=True), self.folders))
         rounds = row(self.preset, label(sentence("studies_page.rounds"), muted=True), self.rounds, None)
         self.studies.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.studies.setMaximumHeight(ROW_PX * self.studies.count() + 4)
@@ -220,6 +239,7 @@ class StudySetup(PlanSetup):
                 label(sentence("label.workload"), muted=True, weight=QFont.Weight.Normal),
                 self.workload,
                 self._own,
+                self._reading,
                 rounds,
                 self.points,
                 self.problem,
@@ -240,6 +260,7 @@ class _Asked:
     axes: Sequence[str]
     preset: Preset
     rounds: int
+    folders: Sequence[str]
     data: str
 
     def plan(self, runner: Runner) -> Plan:
@@ -253,6 +274,7 @@ class _Asked:
                 preset=None if self.key == "convergence" else self.preset,
                 rounds=self.rounds,
                 choice=choice,
+                folders=self.folders,
             )
         workload = known_workload(self.workload)
         values = {}

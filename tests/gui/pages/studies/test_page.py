@@ -1,6 +1,7 @@
 """The Studies page in the real window: planning, running the demo, resuming, sharing, and stored studies."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,24 @@ def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) ->
         driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
         assert page.setup.prices_button.isVisible() == (key == "cost")
         assert page.setup.rounds.value() == preset.rounds
+
+
+def test_folders_make_a_study_of_drives(driver: Driver, tmp_path: Path) -> None:
+    page = open_page(driver)
+    setup, folders = page.setup, [tmp_path / name for name in ("fast", "slow")]
+    assert not setup.folders.isVisible()
+    setup.studies.setCurrentRow(list(PRESETS).index("sizing"))
+    assert setup.folders.isVisible()
+    for folder in folders:
+        folder.mkdir()
+    setup.folders.line.setText(os.pathsep.join(map(str, folders)))
+    driver.until(lambda: "Folder 2" in setup.points.whole_text and setup.run_button.isEnabled())
+    assert not setup.workload.isEnabled()
+    setup.folders.line.setText(str(tmp_path / "gone"))
+    driver.until(lambda: "gone" in setup.problem.text())
+    setup.folders.line.clear()
+    driver.until(lambda: setup.run_button.isEnabled() and "Folder" not in setup.points.whole_text)
+    assert setup.workload.isEnabled()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,135 @@
+"""Instance sizing with folders: what limits each phase, how little is enough, and no folder's name on pictures."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.studies.details import Details, load_details
+from app.core.studies.export import FORMATS, study_lines
+from app.core.studies.figures import figures
+from app.core.studies.findings import findings
+from app.core.studies.planning import plan_preset
+from app.core.studies.points import StudyResult
+from app.core.studies.share import study_card, study_lines_to_read, study_text
+from tests.core.studies.storing_studies import store_study
+from workloads.protocol.machine import Machine
+
+Rates = Callable[[int, int], dict[str, float]]
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[str]:
+    """Two folders that exist."""
+    places = [tmp_path / "fast drive", tmp_path / "slow drive"]
+    for place in places:
+        place.mkdir()
+    return list(map(str, places))
+
+
+@pytest.fixture
+def result(runner: Runner, database: Database, eight_cores: Machine, folders: list[str]) -> StudyResult:
+    plan = plan_preset("sizing", runner, folders=folders)
+    return store_study(database, eight_cores, plan, lambda _: 100.0, device="gpu:0")
+
+
+def measured(result: StudyResult, rates: Rates) -> Details:
+    """Return what the points measured, by CPUs and number of the folder."""
+    return Details(
+        phases={
+            point.name: rates(int(point.spec.settings["cpus"]), int(point.place[1].split()[1]))
+            for point in result.done
+        }
+    )
+
+
+def test_each_folder_is_a_point_with_each_number_of_cpus(result: StudyResult, folders: list[str]) -> None:
+    assert result.study.axes == ("cpus", "folders")
+    assert {point.spec.workload for point in result.points} == {"storage"}
+    asked = [(point.spec.settings["cpus"], point.spec.parameters["folders"]) for point in result.points]
+    assert asked == [(cpus, folder) for folder in folders for cpus in (1, 2, 4, 8, 16)]
+
+
+def test_what_helps_a_phase_is_its_limit(result: StudyResult) -> None:
+    def rates(cpus: int, folder: int) -> dict[str, float]:
+        decoded, written = 100.0 * min(cpus, 4), 800.0 if folder == 1 else 300.0
+        return {
+            "preprocess": decoded,
+            "train_jpeg": 250.0,
+            "train_cache": 255.0,
+            "infer_jpeg": written,
+            "infer_cache": 5_000.0,
+        }
+
+    lines = findings(result, measured(result, rates))
+    assert lines[:7] == [
+        "Enough for every phase, within 5 % of the fastest: 4 CPUs with Folder 1.",
+        "Preprocessing: CPU-bound, 4.00 times as fast with 4 CPUs as with 1.",
+        "Preprocessing: 4 CPUs with Folder 1 / Folder 2 is the least within 5 % of the fastest, "
+        "400 images per second.",
+        "Training: GPU-bound, 98 % of its speed from memory.",
+        "Training: 1 CPU with Folder 1 / Folder 2 is the least within 5 % of the fastest, 250 images per second.",
+        "Prediction: I/O-bound, 2.67 times as fast from Folder 1 as from Folder 2.",
+        "Prediction: 1 CPU with Folder 1 is the least within 5 % of the fastest, 800 images per second.",
+    ]
+
+
+def test_what_nothing_helps_is_left_open(result: StudyResult) -> None:
+    lines = findings(result, measured(result, lambda cpus, folder: {"preprocess": 100.0 + cpus / 8 + folder}))
+    assert "Preprocessing: the limit isn't clear, as neither CPUs nor folders changed its speed by 5 %." in lines
+
+
+def test_no_setup_may_be_the_best_in_every_phase(result: StudyResult) -> None:
+    def rates(_: int, folder: int) -> dict[str, float]:
+        return {"preprocess": 100.0 * folder, "train_jpeg": 100.0 / folder, "infer_jpeg": 50.0}
+
+    assert findings(result, measured(result, rates))[0].startswith("No setup is within 5 %")
+
+
+def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult) -> None:
+    details = measured(result, lambda cpus, folder: {"preprocess": cpus * 10.0, "train_jpeg": folder * 7.0})
+    charts = figures(result, details)
+    assert [chart.name for chart in charts] == ["Preprocessing", "Training"]
+    assert [series.name for series in charts[0].series] == ["Folder 1", "Folder 2"]
+    assert [spot.value for spot in charts[0].series[1].spots if spot] == [10.0, 20.0, 40.0, 80.0, 160.0]
+
+
+def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:
+    details = measured(result, lambda cpus, _: {"preprocess": cpus * 10.0})
+    lines = study_lines_to_read(result, details)
+    assert f"Folder 2 is {folders[1]}" in lines
+    card = study_card(result, details)
+    leaving = [str(card), study_text(result, details), json.dumps([figure.rows for figure in figures(result)])]
+    leaving += ["".join(study_lines(result, form, details)) for form in FORMATS]
+    for text in leaving:
+        assert "drive" not in text
+        assert str(tmp_path) not in text
+
+
+def test_cases_are_read_from_the_runs(result: StudyResult, database: Database) -> None:
+    sql = "INSERT INTO metrics (run_id, key, value) VALUES (?, 'folder1_preprocess_images_per_s', ?)"
+    for point in result.done:
+        database.connection.execute(sql, (point.runs[0].id, 123.0))
+    phases = load_details(database, result).phases
+    assert set(phases) == {point.name for point in result.points}
+    assert list(phases["4 · Folder 2"].items()) == [("preprocess", 123.0)]
+
+
+def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: list[str]) -> None:
+    plan = plan_preset("sizing", runner, folders=[folders[0], folders[0] + os.sep + "gone"])
+    assert {spec.parameters["folders"] for spec in plan.specs} == {folders[0]}
+    assert plan.study is not None
+    assert len(plan.study.refused) == len(plan.specs)
+
+
+@pytest.mark.parametrize(("key", "workloads"), [("batch", ()), ("sizing", ("mnist_cnn",))])
+def test_folders_are_refused_where_nothing_reads_them(
+    runner: Runner, folders: list[str], key: str, workloads: tuple[str, ...]
+) -> None:
+    with pytest.raises(UsageError, match="Folders are for the study sizing with the workload storage"):
+        plan_preset(key, runner, workloads=workloads, folders=folders)
