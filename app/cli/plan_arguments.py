@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.cli import study, suite
+from app.cli import prices, study, suite
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_watching
 from app.cli.parser import Parser
 from app.cli.values import output, whole
@@ -36,6 +36,7 @@ def add_study(verbs: Verbs) -> None:
             add_setting(parser, setting)
     add_watching(parser)
     parser.set_defaults(verb=study.run)
+    _add_prices(actions)
     number = sentence("help.study_id")
     parser = add_verb(actions, "resume", "study_resume")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
@@ -62,6 +63,16 @@ def add_study(verbs: Verbs) -> None:
     parser.add_argument("--format", choices=STUDY_FORMATS, default=STUDY_FORMATS[0], help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
     parser.set_defaults(verb=study.export)
+
+
+def _add_prices(actions: Verbs) -> None:
+    parser = add_verb(actions, "prices", "study_prices")
+    parser.add_argument("--device", metavar="NAME", help=sentence("help.prices_device"))
+    for each in prices.AMOUNTS:
+        help_text = sentence(f"help.prices_{each.option}")
+        parser.add_argument(f"--{each.option}", type=prices.amount, metavar="N", help=help_text)
+    add_json(parser)
+    parser.set_defaults(verb=prices.prices)
 
 
 def add_suite(verbs: Verbs) -> None:

@@ -23,7 +23,23 @@ Years = Annotated[float, msgspec.Meta(ge=0.1, le=100)]
 Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
+DeviceName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _log = logging.getLogger(__name__)
+
+
+class OwnDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device of the user's costs; None means not told, and the computer's own counts.
+
+    Attributes:
+        power_w: Of the whole computer while the device trains, from the wall.
+        purchase_usd: What the device cost, with what was bought for it.
+    """
+
+    power_w: Amount | None = None
+    purchase_usd: Amount | None = None
+
+
+Devices = Annotated[dict[DeviceName, OwnDevice], msgspec.Meta(max_length=64)]
 
 
 class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +51,7 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
         purchase_usd: What it cost.
         lifetime_years: How long it will be used.
         hours_per_month: How many hours it trains in a month, over which the purchase is spread.
+        devices: What is special about training on a device, by its name.
     """
 
     power_w: Amount | None = None
@@ -42,6 +59,7 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
     purchase_usd: Amount | None = None
     lifetime_years: Years = 4.0
     hours_per_month: Hours = 40.0
+    devices: Devices = {}
 
     @property
     def electricity_usd_per_hour(self) -> float | None:

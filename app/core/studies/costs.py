@@ -3,6 +3,7 @@
 import csv
 import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
@@ -14,7 +15,9 @@ from app.core.analysis.published import PublishedRow, comparable_rows
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import RESOURCES, Paths
+from app.core.report.share_texts import is_gpu
 from app.core.settings import OwnComputer, load_settings
+from app.core.studies.own_prices import prices_on
 from app.core.studies.points import Point, StudyResult
 from workloads import CATALOGUE
 
@@ -206,8 +209,15 @@ def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
 
     If the user told no power, what CPU and GPU were measured to use stands for it.
     """
+    own = prices_on(own, own_device(point))
     power_w = _power_for_price(point, own)
     return (own if power_w is None else msgspec.structs.replace(own, power_w=power_w)).usd_per_hour
+
+
+def own_device(point: Point) -> str:
+    """Return the name of the device that a point was trained on; "" if unknown."""
+    run = point.best_run
+    return "" if run is None else (run.device_name if is_gpu(run) else run.cpu_name) or ""
 
 
 def _power_for_price(point: Point, own: OwnComputer) -> float | None:
@@ -250,12 +260,24 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
     if not done:
         return []
     lines = [*_against_baseline(result, costs, "time"), *_against_baseline(result, costs, "cost")]
-    cheapest = min(done, key=lambda point: point.value or 0.0)
+    devices = list(dict.fromkeys(map(own_device, done)))
+    for device in devices:
+        points = [point for point in done if own_device(point) == device]
+        own = _device_findings(min(points, key=lambda point: point.value or 0.0), costs, with_advice=with_advice)
+        # One device needs no name.
+        named = len(devices) > 1
+        lines += [sentence("studies.on_device", device=device, said=line) if named else line for line in own]
+    return lines
+
+
+def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> list[str]:
+    """Tell what training on a device costs, by the point of it that costs least, and when renting pays."""
+    own = prices_on(costs.own, own_device(cheapest))
     price = own_usd_per_hour(cheapest, costs.own)
     if price is None:
-        return [*lines, sentence("studies.cost_no_price")] if with_advice else lines
-    lines.append(sentence("studies.cost_per_hour", price=price))
-    if (power_w := _power_for_price(cheapest, costs.own)) is not None:
+        return [sentence("studies.cost_no_price")] if with_advice else []
+    lines = [sentence("studies.cost_per_hour", price=price)]
+    if (power_w := _power_for_price(cheapest, own)) is not None:
         lines.append(sentence("studies.cost_measured_power", power_w=power_w))
     epochs = CATALOGUE[cheapest.spec.workload].epochs
     per_epoch = epoch_cost(cheapest.value or 0.0, price) or 0.0
@@ -268,7 +290,7 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
             epochs=epochs,
         )
     )
-    return [*lines, *_rent(cheapest, costs)]
+    return [*lines, *_rent(cheapest, own, costs.rented)]
 
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
@@ -281,7 +303,7 @@ def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]
     return [sentence(f"studies.against_{what}", **arguments)]
 
 
-def _rent(point: Point, costs: Costs) -> list[str]:
+def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
     """Tell for the fastest published device with a price when renting it for the point's workload pays."""
     rows = [
         row
@@ -292,10 +314,10 @@ def _rent(point: Point, costs: Costs) -> list[str]:
         return []
     row = min(rows, key=lambda each: each.value)
     price, date = row.price_usd_per_hour or 0.0, str(row.year or "?")
-    current = next((each for each in costs.rented if each.device == row.short_name), None)
+    current = next((each for each in rented if each.device == row.short_name), None)
     if current is not None:
         price, date = current.usd_per_hour, current.date or "?"
-    hours = break_even_hours(costs.own, price, point.value / row.value)
+    hours = break_even_hours(own, price, point.value / row.value)
     if hours is None:
         return []
     workload = CATALOGUE[point.spec.workload].title

@@ -110,6 +110,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "examples:\n  %(prog)s 3 --format json --output study.json\n      Every point with its runs and interval"
     ),
     "examples.study_list": ("examples:\n  %(prog)s\n      Numbers, titles and how many points have a result"),
+    "examples.study_prices": (
+        "examples:\n"
+        "  %(prog)s --electricity 0.3 --power 120 --purchase 1500\n"
+        "      The whole computer\n"
+        '  %(prog)s --device "RTX 5070" --power 320 --purchase 700\n'
+        "      While that card trains"
+    ),
     "examples.study_resume": ("examples:\n  %(prog)s 3\n      Only the points without a result run"),
     "examples.study_run": (
         "examples:\n"

@@ -1,15 +1,19 @@
-"""What the user's computer costs, and where prices of rented devices can be edited."""
+"""What the user's computer and its devices cost, and where prices of rented devices can be edited."""
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLayout, QWidget
+from typing import Any
+
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLayout, QGridLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.settings import OwnComputer
+from app.core.settings import OwnComputer, OwnDevice
+from app.core.studies.own_prices import DeviceRow, device_rows, with_device
 from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, guard_wheel, label
 from app.gui.widgets.editors import indented
 
-# Field, most, decimals, step; 0 means not told for those that may be unknown.
+# Field, most, decimals, step; 0 means unknown for those that may be unknown.
 _FIELDS = (
     ("power_w", 5_000.0, 0, 10.0),
     ("electricity_usd_per_kwh", 10.0, 3, 0.01),
@@ -17,11 +21,18 @@ _FIELDS = (
     ("lifetime_years", 30.0, 1, 0.5),
     ("hours_per_month", 744.0, 0, 5.0),
 )
+_OF_DEVICE = tuple(field for field in _FIELDS if field[0] in OwnDevice.__struct_fields__)
 _ALWAYS_KNOWN = ("lifetime_years", "hours_per_month")
+_NAME_PX = 260
 
 
 class PricesDialog(QDialog):
-    """Asks for the costs of this computer."""
+    """Asks for the costs of this computer, and what differs for each of its devices.
+
+    Attributes:
+        editors: Of the computer, by field.
+        device_editors: Of each device, by its name and field.
+    """
 
     def __init__(self, services: Services, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,31 +41,52 @@ class PricesDialog(QDialog):
         own = services.preferences.settings.own_computer
         form = QFormLayout()
         self.editors: dict[str, QDoubleSpinBox] = {}
-        for name, most, decimals, step in _FIELDS:
-            editor = indented(QDoubleSpinBox(maximum=most, decimals=decimals, singleStep=step))
-            if name in _ALWAYS_KNOWN:
-                editor.setMinimum(step)
-            else:
-                editor.setSpecialValueText(sentence("studies_page.unknown"))
-            editor.setValue(getattr(own, name) or 0.0)
-            text = sentence(f"studies_page.{name}")
-            editor.setAccessibleName(text)
-            guard_wheel(editor)
+        for field in _FIELDS:
+            text = sentence(f"studies_page.{field[0]}")
+            self.editors[field[0]] = editor = _editor(field, getattr(own, field[0]), text)
             form.addRow(text, editor)
-            self.editors[name] = editor
+        self.device_editors: dict[str, dict[str, QDoubleSpinBox]] = {}
+        devices = self._devices(device_rows(services.finder.machine, own))
         buttons = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(buttons.Save | buttons.Cancel)
         self.buttons.accepted.connect(self._save)
         self.buttons.rejected.connect(self.reject)
         path = str(services.paths.prices)
         note = label(sentence("studies_page.prices_note", path=path), muted=True, wrap=True)
-        self.setLayout(column(form, note, self.buttons))
+        about = label(sentence("studies_page.devices_note"), muted=True, wrap=True)
+        whole = column(form, about, devices, note, self.buttons)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
 
     def values(self) -> OwnComputer:
         """Return what was entered."""
         typed = {name: editor.value() for name, editor in self.editors.items()}
-        entered = {name: value for name, value in typed.items() if value or name in _ALWAYS_KNOWN}
-        return OwnComputer(**entered)
+        amounts: dict[str, Any] = {name: value for name, value in typed.items() if value or name in _ALWAYS_KNOWN}
+        own = OwnComputer(**amounts)
+        for device, editors in self.device_editors.items():
+            entered = {name: editor.value() or None for name, editor in editors.items()}
+            own = with_device(own, device, OwnDevice(**entered))
+        return own
+
+    def _devices(self, rows: list[DeviceRow]) -> QGridLayout:
+        """Return the table of devices, with an editor for each price of its own."""
+        grid = QGridLayout()
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(label(sentence("studies_page.device"), muted=True), 0, 0)
+        for place, field in enumerate(_OF_DEVICE, 1):
+            grid.addWidget(label(sentence(f"studies_page.{field[0]}"), muted=True), 0, place)
+        for line, row in enumerate(rows, 1):
+            name = label(row.name, wrap=True)
+            name.setMinimumWidth(_NAME_PX)
+            grid.addWidget(name, line, 0)
+            self.device_editors[row.name] = {}
+            for place, field in enumerate(_OF_DEVICE, 1):
+                what = sentence(f"studies_page.{field[0]}")
+                text = sentence("studies_page.price_of", device=row.name, what=what)
+                editor = _editor(field, getattr(row.prices, field[0]), text, sentence("studies_page.as_computer"))
+                self.device_editors[row.name][field[0]] = editor
+                grid.addWidget(editor, line, place)
+        return grid
 
     def _save(self) -> None:
         try:
@@ -62,3 +94,19 @@ class PricesDialog(QDialog):
         except AppError as error:
             self._services.complain(error)
         self.accept()
+
+
+def _editor(
+    field: tuple[str, float, int, float], value: float | None, text: str, otherwise: str = ""
+) -> QDoubleSpinBox:
+    """Return an editor of an amount; at 0 it says that it is unknown, or otherwise what."""
+    name, most, decimals, step = field
+    editor = indented(QDoubleSpinBox(maximum=most, decimals=decimals, singleStep=step))
+    if name in _ALWAYS_KNOWN:
+        editor.setMinimum(step)
+    else:
+        editor.setSpecialValueText(otherwise or sentence("studies_page.unknown"))
+    editor.setValue(value or 0.0)
+    editor.setAccessibleName(text)
+    guard_wheel(editor)
+    return editor

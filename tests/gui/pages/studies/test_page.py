@@ -221,6 +221,14 @@ def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine)
     dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
     driver.until(lambda: "An hour of training costs 0.050 USD here" in page.more.text())
     assert driver.services.preferences.settings.own_computer.purchase_usd is None
+    driver.press(page.setup.prices_button)
+    dialog = page.findChildren(PricesDialog)[-1]
+    name, editors = next(iter(dialog.device_editors.items()))
+    assert editors["power_w"].accessibleName() == f"{name}: Power while training, W"
+    editors["power_w"].setValue(400)
+    dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
+    driver.until(lambda: not dialog.isVisible())
+    assert driver.services.preferences.settings.own_computer.devices[name].power_w == 400
 
 
 def test_a_table_of_prices_that_makes_no_sense_hides_no_study(driver: Driver, machine: Machine) -> None:

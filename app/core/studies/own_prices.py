@@ -1,0 +1,66 @@
+"""What the user's own devices cost: a row for each, kept in the settings. Pure functions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.messages import message
+from app.core.settings import OwnComputer, OwnDevice
+from workloads.protocol.machine import Machine
+
+UNTOLD = OwnDevice()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """A device with the prices of its own."""
+
+    name: str
+    prices: OwnDevice
+
+
+def device_rows(machine: Machine | None, own: OwnComputer) -> list[DeviceRow]:
+    """Return a row for the CPU and each graphics card, then those of devices that are no longer there."""
+    there = [machine.cpu_name, *(gpu.name for gpu in machine.gpus)] if machine is not None else []
+    names = list(dict.fromkeys(name for name in there if name))
+    names += [name for name in own.devices if _same(name, names) is None]
+    return [DeviceRow(name, _row(own, name) or UNTOLD) for name in names]
+
+
+def device_named(typed: str, names: Sequence[str]) -> str:
+    """Return the device that is meant by its name or a part of it; raises UsageError unless one is."""
+    key = typed.casefold().strip()
+    exact = [name for name in names if name.casefold() == key]
+    matches = exact or [name for name in names if key and key in name.casefold()]
+    if len(matches) != 1:
+        raise UsageError(message("prices.no_device", name=repr(typed[:60]), devices=list(matches or names)))
+    return matches[0]
+
+
+def prices_on(own: OwnComputer, device: str | None) -> OwnComputer:
+    """Return the prices of training on a device: its own where it has any, or else the computer's."""
+    special = _row(own, device or "") or UNTOLD
+    changes = {name: value for name, value in msgspec.structs.asdict(special).items() if value is not None}
+    return msgspec.structs.replace(own, **changes)
+
+
+def with_device(own: OwnComputer, device: str, special: OwnDevice) -> OwnComputer:
+    """Return prices in which a device has this row; an empty one is left out."""
+    devices = {name: row for name, row in own.devices.items() if _same(name, [device]) is None}
+    return msgspec.structs.replace(own, devices=devices | ({device: special} if special != UNTOLD else {}))
+
+
+def _row(own: OwnComputer, device: str) -> OwnDevice | None:
+    name = _same(device, list(own.devices))
+    return None if name is None else own.devices[name]
+
+
+def _same(device: str, names: Sequence[str]) -> str | None:
+    """Return the name of the same device: engines and drivers may leave out the vendor."""
+    return next((name for name in names if _ends_with(name, device) or _ends_with(device, name)), None)
+
+
+def _ends_with(name: str, words: str) -> bool:
+    return bool(words) and f" {name}".casefold().endswith(f" {words}".casefold())
