@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import UsageError
-from app.core.exchange import export_csv, export_json
+from app.core.exchange import export_csv, export_json, page
 from app.core.exchange.picture import SIGNATURE, extract
 from app.core.messages import message
 from app.core.result_file.canonical import UnfitError, check, decode, decode_problem
@@ -28,7 +28,7 @@ _OTHERS = {
 
 
 def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Result, ...]:
-    """Return the results in a file: a result file, a picture, or an export as JSON or CSV.
+    """Return the results in a file: a result file, a picture, a report, or an export as JSON or CSV.
 
     Results of exports have no digest of their own; theirs is made here.
 
@@ -75,8 +75,8 @@ def read_text(text: str) -> tuple[Result, ...]:
 def _results(content: bytes) -> tuple[Result, ...]:
     if not content:
         raise UnfitError("exchange.empty")
-    if content.startswith(SIGNATURE):
-        text = extract(content)
+    if content.startswith(SIGNATURE) or page.is_page(content):
+        text = extract(content) if content.startswith(SIGNATURE) else page.extract(content)
         _check_amount(text)
         return decode(text)
     _check_amount(content)

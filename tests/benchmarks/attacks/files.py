@@ -26,6 +26,7 @@ from app.core.paths import default_paths
 from app.core.plain_text import safe_text
 from app.core.report.formats.csv_table import CsvStyle, table_lines
 from app.core.report.formats.json_document import json_lines
+from app.core.report.html.page import report_page
 from app.core.result_file.canonical import decode, digest_of, file_bytes, without_durations
 from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
@@ -56,10 +57,12 @@ def sources() -> dict[str, bytes]:
         with Database(paths.database) as database:
             make_results(database, MACHINE)
             exported = "".join(json_lines(load_runs(database, all_ids(database)[:2]), {}))
+            runs = list(load_runs(database, all_ids(database)[:1]))
             tables = ["".join(table_lines(database, [], CsvStyle(comma, comma))) for comma in (False, True)]
     small = file_bytes([without_durations(result) for result in golden()[1:3]])
     whole = file_bytes(golden()[3:])
     kinds = {"result": small, "steps": whole, "picture": embed(PLAIN, small), "export": exported.encode()}
+    kinds["page"] = report_page(runs, small, {}).encode()
     return kinds | {"table": tables[0].encode(), "comma": tables[1].encode()}
 
 
@@ -91,7 +94,7 @@ def _faults(results: tuple[Result, ...], kind: str) -> list[str]:
     for result in results:
         summary_of(result)
         wrong += [f"shows {field.text!r}" for field in preview(result) if safe_text(field.text) != field.text]
-    if kind in ("result", "steps", "picture"):
+    if kind in ("result", "steps", "picture", "page"):
         honest = {result.digest for result in golden()}
         wrong += [f"{kind}: took another result" for result in results if digest_of(result) not in honest]
     return wrong

@@ -17,6 +17,9 @@ from app.core.report.wording import workload_title
 from app.core.verdict.rules import judge
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+# Of the link to save the result file; readers of reports look for it.
+FILE_ADDRESS = "data:application/json;base64,"
+FILE_NAME = "result.epochmark.json"
 _METHOD = ("steps", "interval", "verdict", "comparison")
 
 
@@ -83,6 +86,6 @@ def _download(result_file: bytes) -> list[Element]:
     made_by = element("p", sentence("html.made_by", version=app.__version__))
     if not result_file:
         return [made_by]
-    address = "data:application/json;base64," + base64.b64encode(result_file).decode("ascii")
-    link = element("a", sentence("html.result_file"), href=address, download="result.epochmark.json")
+    address = FILE_ADDRESS + base64.b64encode(result_file).decode("ascii")
+    link = element("a", sentence("html.result_file"), href=address, download=FILE_NAME)
     return [element("p", link, " ", sentence("html.result_file_note"), class_="download"), made_by]

@@ -1,0 +1,89 @@
+"""The result file in a report comes back as it went out; nothing else of a page counts."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core.errors import UsageError
+from app.core.exchange.reading import read_results
+from app.core.records import Run
+from app.core.report.html.page import report_page
+from app.core.result_file.canonical import file_bytes
+from app.core.result_file.record import Result
+from tests.core.result_file.results import golden, results
+
+LINK = '<a href="data:application/json;base64,'
+
+
+@pytest.fixture
+def page(stored_run: Run) -> str:
+    return report_page([stored_run], file_bytes(golden()), {})
+
+
+def read(folder: Path, page: str | bytes) -> tuple[Result, ...]:
+    path = folder / "report.html"
+    path.write_bytes(page.encode("utf-8", "replace") if isinstance(page, str) else page)
+    return read_results(path)
+
+
+@settings(max_examples=15)
+@given(st.lists(results(), min_size=1, max_size=3), st.sampled_from(("", "\ufeff", "\r\n ")))
+def test_a_report_comes_back_equal(
+    stored_run: Run, tmp_path_factory: pytest.TempPathFactory, out: list[Result], before: str
+) -> None:
+    page = report_page([stored_run], file_bytes(out), {})
+    assert read(tmp_path_factory.getbasetemp(), before + page) == tuple(out)
+
+
+def test_a_page_that_a_browser_saved_anew_is_read(tmp_path: Path, page: str) -> None:
+    saved = page.replace("<!DOCTYPE html>", "<!doctype HTML>\n<!-- saved from url=(0014)about:internet -->")
+    assert read(tmp_path, saved.replace("\n", "\r\n")) == golden()
+
+
+def test_texts_in_a_report_are_no_result_files(stored_run: Run, tmp_path: Path) -> None:
+    text = LINK + base64.b64encode(file_bytes(golden()[:1])).decode() + '" download="result.epochmark.json">'
+    summary = replace(stored_run.summary, device_name=text, cpu_name=text, comment=text, engine_version=text)
+    hostile = replace(stored_run, summary=summary)
+    assert read(tmp_path, report_page([hostile], file_bytes(golden()), {})) == golden()
+    with pytest.raises(UsageError, match="there is no result file in the page"):
+        read(tmp_path, report_page([hostile], b"", {}))
+
+
+def other(text: str) -> Callable[[str], str]:
+    """Return what puts a text in place of the result file."""
+    return lambda page: page[: page.index(LINK) + len(LINK)] + text + page[page.index('" download="result') :]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda page: "<html><body>Hello", "isn't a report of Epochmark"),
+        (lambda page: page.replace(LINK, LINK.replace("href", "title")), "isn't a report of Epochmark"),
+        (lambda page: page[: page.index(LINK) + 500], "it is cut off"),
+        (lambda page: page.replace(LINK, LINK + "?"), "is damaged"),
+        (lambda page: page.replace(LINK, f"{LINK}A", 1), "isn't valid JSON"),
+        (lambda page: page.replace('download="result', 'download="other'), "is damaged"),
+        (lambda page: page + page[page.index(LINK) :], "several result files"),
+        (other(""), "isn't valid JSON"),
+        (other(base64.b64encode(b"<html>").decode()), "isn't valid JSON"),
+        (other(base64.b64encode(file_bytes(golden()).replace(b"2.2", b"2.3", 1)).decode()), "was damaged"),
+        (other(base64.b64encode(b"{" * 600_000).decode()), "more values"),
+    ],
+)
+def test_what_is_wrong_is_refused(tmp_path: Path, page: str, change: Callable[[str], str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read(tmp_path, change(page))
+
+
+def test_a_huge_page_is_refused_unread(tmp_path: Path, page: str) -> None:
+    path = tmp_path / "report.html"
+    with path.open("wb") as file:
+        file.write(page.encode())
+        file.truncate(5 * 10**9)
+    with pytest.raises(UsageError, match="larger than 32 MB"):
+        read_results(path)
