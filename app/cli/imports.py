@@ -10,6 +10,7 @@ from app.cli.terminal import VERDICT_INKS
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
 from app.core.exchange.importing import Outcome, import_files, import_text
+from app.core.exchange.logs import AddedLog
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
@@ -60,7 +61,7 @@ def _import(options: argparse.Namespace, paths: Paths) -> int:
                 complain(f"epochmark: {in_line(str(outcome.refusal))}")
                 refused += 1
                 continue
-            taken += len(outcome.added.taken)
+            taken += outcome.count
             say(in_line(text(_line(outcome))), flush=True)
     if taken:
         say(sentence("imports.see_compare"))
@@ -70,7 +71,7 @@ def _import(options: argparse.Namespace, paths: Paths) -> int:
 def _line(outcome: Outcome) -> Message:
     """Return what became of a file that was read."""
     added, path = outcome.added, str(outcome.path)
-    parts = []
+    parts = _of_log(outcome.log) if outcome.log is not None else []
     if added.taken:
         parts.append(message("imports.taken", numbers=_numbers(added.taken), count=len(added.taken)))
     if added.present:
@@ -78,6 +79,16 @@ def _line(outcome: Outcome) -> Message:
     if added.own:
         parts.append(message("imports.own", numbers=_numbers(added.own), count=len(added.own)))
     return message("imports.file", path=path, parts=parts)
+
+
+def _of_log(added: AddedLog) -> list[Message]:
+    log = added.log
+    if not added.is_new:
+        return [message("imports.log_present", log_id=log.id)]
+    parts = [
+        message("imports.log_taken", log_id=log.id, workload=log.workload, name=one_line(log.name, NAME_WIDTH))
+    ]
+    return [*parts, message("imports.log_of_totals")] if added.of_totals else parts
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:

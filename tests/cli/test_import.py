@@ -97,6 +97,21 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
     assert words in done.stderr
 
 
+def test_logs_come_in_with_results(epochmark: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "logs" / "gpu"
+    folder.mkdir(parents=True)
+    path = folder / "mnist_mlp_tensorflow.csv"
+    path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
+    done = epochmark("import", str(tmp_path / "logs"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == (
+        f"{path}: imported as log 1, mnist_mlp on gpu; "
+        "its seconds count from the start of training, so their differences were taken"
+    )
+    assert epochmark("import", str(path)).stdout == f"{path}: imported before, as log 1\n"
+    assert "gpu" in epochmark("compare", "mnist_mlp").stdout
+
+
 def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     done = epochmark("run", "demo", "--steps", "2", "--epochs", "1", "--quiet", "--output", str(path))

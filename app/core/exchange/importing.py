@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import UsageError
-from app.core.exchange.reading import read_results, read_text
+from app.core.exchange.logs import AddedLog, add_log
+from app.core.exchange.reading import EpochLogError, read_results, read_text
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import read_short_form
@@ -27,21 +28,31 @@ class Outcome:
 
     Attributes:
         added: What was taken of it.
+        log: What was taken of it if it is an epoch log.
         refusal: Why nothing was; None if it was read.
     """
 
     path: Path
     added: Added = field(default_factory=Added)
+    log: AddedLog | None = None
     refusal: UsageError | None = None
 
+    @property
+    def count(self) -> int:
+        """Of what is new."""
+        return len(self.added.taken) + (self.log is not None and self.log.is_new)
 
-def import_files(database: Database, paths: Iterable[Path], scan: Scan | None = None) -> Iterator[Outcome]:
+
+def import_files(
+    database: Database, paths: Iterable[Path], scan: Scan | None = None, *, with_logs: bool = True
+) -> Iterator[Outcome]:
     """Yield what became of each file, and of each in the folders, one by one.
 
     Args:
         database: The results.
         paths: Files and folders.
         scan: Reads the code on a picture; None where nothing can.
+        with_logs: Whether epoch logs are taken by their names; otherwise each is refused by an EpochLogError.
 
     Raises:
         AppError: The database can't be written; what was yielded before is stored.
@@ -53,7 +64,11 @@ def import_files(database: Database, paths: Iterable[Path], scan: Scan | None = 
             yield Outcome(path, refusal=error)
             continue
         for file in files:
-            yield _import(database, file, scan)
+            try:
+                yield _import(database, file, scan)
+            except EpochLogError as error:
+                folder = path if path.is_dir() else None
+                yield _import_log(database, file, folder) if with_logs else Outcome(file, refusal=error)
 
 
 def import_text(database: Database, text: str) -> Outcome:
@@ -69,9 +84,18 @@ def import_text(database: Database, text: str) -> Outcome:
 def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
     try:
         results = _read(path, scan)
+    except EpochLogError:
+        raise
     except UsageError as error:
         return Outcome(path, refusal=error)
     return Outcome(path, add_results(database, results, path.name))
+
+
+def _import_log(database: Database, path: Path, folder: Path | None) -> Outcome:
+    try:
+        return Outcome(path, log=add_log(database, path, folder))
+    except UsageError as error:
+        return Outcome(path, refusal=error)
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:

@@ -27,6 +27,10 @@ _OTHERS = {
 }
 
 
+class EpochLogError(UsageError):
+    """The file is an epoch log, which says neither what was trained nor on what."""
+
+
 def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Result, ...]:
     """Return the results in a file: a result file, a picture, a report, or an export as JSON or CSV.
 
@@ -37,6 +41,7 @@ def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Resul
         limit_bytes: Larger ones are refused unread.
 
     Raises:
+        EpochLogError: It is an epoch log.
         UsageError: It can't be read, is none of these, or anything in it isn't right.
     """
     shown = str(path)
@@ -55,7 +60,8 @@ def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Resul
     try:
         return _results(content)
     except UnfitError as error:
-        raise UsageError(message("exchange.refused", path=shown, problem=error.problem)) from error
+        kind = EpochLogError if error.problem.code == "exchange.is_log" else UsageError
+        raise kind(message("exchange.refused", path=shown, problem=error.problem)) from error
 
 
 def read_text(text: str) -> tuple[Result, ...]:

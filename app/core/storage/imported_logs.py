@@ -52,7 +52,7 @@ def import_log(
         UsageError: The file isn't such a log, the name is unusable, the workload isn't measured in epochs, or
             totals don't rise.
     """
-    if workload.metric != "seconds_per_epoch_s" or workload.is_demo:
+    if not is_workload_of_logs(workload):
         raise UsageError(message("logs.not_measured_in_epochs", workload=workload.id))
     name = " ".join(name.split())
     if not 0 < len(name) <= NAME_LIMIT or not name.isprintable():
@@ -71,7 +71,20 @@ def import_log(
             " VALUES (?, ?, ?, ?, ?)"
         )
         number = connection.execute(sql, values).lastrowid
-    return next(log for log in list_logs(database) if log.id == number)
+    assert number is not None
+    (log,) = _logs(database, "WHERE id = ?", number)
+    return log
+
+
+def is_workload_of_logs(workload: Workload) -> bool:
+    """Return whether logs can be of a workload."""
+    return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
+
+
+def find_log(database: Database, workload: Workload, durations_s: Sequence[float]) -> ImportedLog | None:
+    """Return a log with the same seconds for each epoch, whatever its name; None if there is none."""
+    where = "WHERE workload = ? AND durations_s = ?"
+    return next(iter(_logs(database, where, workload.id, json.dumps(durations_s))), None)
 
 
 def read_log(path: Path) -> tuple[float, ...]:
@@ -128,11 +141,15 @@ class _NotALogError(Exception):
 
 def list_logs(database: Database, workload: str | None = None) -> list[ImportedLog]:
     """Return the readable imported logs, oldest first; only those of one workload if given."""
-    sql = "SELECT id, imported_at, workload, name, durations_s, seconds_per_epoch_s FROM logs ORDER BY id"
+    return [log for log in _logs(database) if workload in (None, log.workload)]
+
+
+def _logs(database: Database, where: str = "", *values: object) -> list[ImportedLog]:
+    columns = "id, imported_at, workload, name, durations_s, seconds_per_epoch_s"
     with database.complaints():
-        rows = database.connection.execute(sql).fetchall()
-    logs = [log for row in rows if (log := _stored_log(dict(row))) is not None]
-    return [log for log in logs if workload in (None, log.workload)]
+        sql = f"SELECT {columns} FROM logs {where} ORDER BY id"  # noqa: S608 - both are written here
+        rows = database.connection.execute(sql, values).fetchall()
+    return [log for row in rows if (log := _stored_log(dict(row))) is not None]
 
 
 def _stored_log(row: dict[str, Any]) -> ImportedLog | None:

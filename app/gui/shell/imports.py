@@ -28,11 +28,13 @@ class ResultImports(QObject):
 
     Signals:
         compare_wanted: The user wants to see the bars of a workload; with its id.
-        changed: There are more results.
+        changed: There are more results or logs.
+        log_offered: A file is an epoch log, about which the user is to be asked.
     """
 
     compare_wanted = Signal(str)
     changed = Signal()
+    log_offered = Signal(Path)
 
     def __init__(self, services: Services, window: QWidget) -> None:
         super().__init__(window)
@@ -88,7 +90,8 @@ class ResultImports(QObject):
         """Import files and folders."""
         from app.core.exchange.importing import import_files
 
-        self._run(lambda database: list(import_files(database, paths, scan_file)))
+        is_alone = len(paths) == 1 and not paths[0].is_dir()
+        self._run(lambda database: list(import_files(database, paths, scan_file, with_logs=not is_alone)))
 
     def _start_text(self, text: str) -> None:
         from app.core.exchange.importing import import_text
@@ -104,14 +107,20 @@ class ResultImports(QObject):
             with Database(path) as database:
                 outcomes = do(database)
                 newest = list_results(database, limit=1)
-            return outcomes, newest[0].summary.workload if newest else ""
+            logs = [outcome.log.log.workload for outcome in outcomes if outcome.log is not None]
+            return outcomes, logs[-1] if logs else newest[0].summary.workload if newest else ""
 
         self._services.tasks.start(work, self._on_done, self._services.complain)
 
     def _on_done(self, answer: Answer) -> None:
+        from app.core.exchange.reading import EpochLogError
+
         outcomes, workload = answer
+        if len(outcomes) == 1 and isinstance(outcomes[0].refusal, EpochLogError):
+            self.log_offered.emit(outcomes[0].path)
+            return
         refused = [str(outcome.refusal) for outcome in outcomes if outcome.refusal is not None]
-        count = sum(len(outcome.added.taken) for outcome in outcomes)
+        count = sum(outcome.count for outcome in outcomes)
         for reason in refused:
             _log.info("Not imported: %s", reason)
         parts = [sentence("imports_page.done", count=count)] if count else []

@@ -137,3 +137,36 @@ def test_broken_and_huge_pictures_have_no_code(tmp_path: Path, content: bytes) -
     path.write_bytes(content)
     assert scan_file(path) == ""
     assert scan_file(tmp_path) == ""
+
+
+LOG = "epoch,elapsed\n0,5.5\n1,3.0\n2,3.5\n"
+
+
+def test_a_log_that_is_dropped_alone_is_shown_and_asked_about(
+    driver: Driver, paths: Paths, tmp_path: Path
+) -> None:
+    path = tmp_path / "mnist_cnn_gpu.csv"
+    path.write_text(LOG)
+    drop(driver, path)
+    driver.until(
+        lambda: driver.window.page is driver.window.compare and driver.window.compare.logs.preview is not None
+    )
+    preview = driver.window.compare.logs.preview
+    assert preview is not None
+    assert preview.workload.currentData() == "mnist_cnn"
+    preview.workload.setCurrentIndex(preview.workload.findData("mnist_mlp"))
+    driver.press(preview.import_button)
+    compare = driver.window.compare
+    driver.until(lambda: [bar.name for bar in compare.all_bars if bar.kind == "log"] == ["mnist_cnn_gpu"])
+    assert compare.workload.currentData() == "mnist_mlp", "where its bar is"
+
+
+def test_logs_of_a_folder_come_in_by_their_names(driver: Driver, paths: Paths, tmp_path: Path) -> None:
+    (tmp_path / "logs" / "gpu").mkdir(parents=True)
+    (tmp_path / "logs" / "gpu" / "mnist_mlp_tensorflow.csv").write_text(LOG)
+    drop(driver, tmp_path / "logs")
+    driver.until(lambda: driver.message == "1 result imported.")
+    driver.press(driver.window.banner.button)
+    compare = driver.window.compare
+    driver.until(lambda: [bar.name for bar in compare.all_bars if bar.kind == "log"] == ["gpu"])
+    assert compare.workload.currentData() == "mnist_mlp"

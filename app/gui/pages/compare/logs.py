@@ -7,15 +7,24 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog, QLineEdit, QWidget
 
 from app.core.analysis.stats import epoch_statistics
+from app.core.exchange.logs import workload_of_log
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
 from app.core.records import ImportedLog, ImportedResult
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import NAME_LIMIT, epochs_of_totals, import_log, read_log, remove_log
+from app.core.storage.imported_logs import (
+    NAME_LIMIT,
+    epochs_of_totals,
+    import_log,
+    is_workload_of_logs,
+    read_log,
+    remove_log,
+)
 from app.core.storage.imported_results import remove_result
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label, set_tone
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE
 
 
@@ -25,7 +34,7 @@ class LogPreview(QDialog):
     Args:
         durations_s: The log's seconds, epoch by epoch.
         name: A first idea of the name.
-        workload: Title of what was trained.
+        workload: A first idea of what was trained; the first one that is measured in epochs if this isn't.
     """
 
     def __init__(self, parent: QWidget, durations_s: tuple[float, ...], name: str, workload: str) -> None:
@@ -35,7 +44,12 @@ class LogPreview(QDialog):
         self._durations_s = durations_s
         self._of_totals_s = epochs_of_totals(durations_s)
         self.name = QLineEdit(name, maxLength=NAME_LIMIT)
-        self.name.setAccessibleName(sentence("compare_page.ask_machine", workload=workload))
+        self.name.setAccessibleName(sentence("compare_page.ask_machine"))
+        self.workload = ChoiceBox(sentence("label.workload"))
+        for each in CATALOGUE.values():
+            if is_workload_of_logs(each):
+                self.workload.addItem(each.title, each.id)
+        self.workload.setCurrentIndex(max(self.workload.findData(workload), 0))
         self.facts = label("", weight=QFont.Weight.DemiBold)
         self.first = label(muted=True, wrap=True)
         self.caution = label(sentence("compare_page.totals"), wrap=True)
@@ -51,8 +65,9 @@ class LogPreview(QDialog):
         buttons.rejected.connect(self.reject)
         self.name.textChanged.connect(lambda text: self.import_button.setEnabled(bool(text.strip())))
         self.import_button.setEnabled(bool(name.strip()))
-        question = label(sentence("compare_page.ask_machine", workload=workload))
-        whole = column(question, self.name, self.facts, self.first, self.caution, self.differences, buttons)
+        of_what = (label(sentence("compare_page.ask_workload")), self.workload)
+        of_whom = (label(sentence("compare_page.ask_machine")), self.name)
+        whole = column(*of_what, *of_whom, self.facts, self.first, self.caution, self.differences, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
         for part in (self.caution, self.differences):  # without a parent each would be a window
@@ -80,9 +95,11 @@ class LogActions(QObject):
 
     Signals:
         changed: There is another log, or one or an imported result less.
+        imported: There is another log, of this workload.
     """
 
     changed = Signal()
+    imported = Signal(str)
 
     def __init__(self, services: Services, page: QWidget) -> None:
         super().__init__(page)
@@ -97,11 +114,13 @@ class LogActions(QObject):
             self.show_preview(Path(file), workload_id)
 
     def show_preview(self, file: Path, workload_id: str) -> None:
-        """Show what a file says; nothing is imported yet."""
+        """Show what a file says, which its name may tell the workload of; nothing is imported yet."""
+        named = workload_of_log(file)
+        workload_id = workload_id if named is None else named.id
 
         def show(durations_s: tuple[float, ...]) -> None:
-            self.preview = LogPreview(self._page, durations_s, file.stem, CATALOGUE[workload_id].title)
-            self.preview.accepted.connect(lambda: self._import(file, workload_id))
+            self.preview = LogPreview(self._page, durations_s, file.stem, workload_id)
+            self.preview.accepted.connect(lambda: self._import(file))
             self.preview.open()
 
         self._services.tasks.start(lambda: read_log(file), show, self._services.complain)
@@ -134,17 +153,19 @@ class LogActions(QObject):
 
         self._services.tasks.start(delete, done, self._services.complain)
 
-    def _import(self, file: Path, workload_id: str) -> None:
+    def _import(self, file: Path) -> None:
         preview, path = self.preview, self._services.paths.database
         assert preview is not None
         name, is_of_totals = preview.name.text(), preview.is_of_totals
+        workload = CATALOGUE[preview.workload.currentData()]
 
         def store() -> ImportedLog:
             with Database(path) as database:
-                return import_log(database, file, CATALOGUE[workload_id], name, is_of_totals=is_of_totals)
+                return import_log(database, file, workload, name, is_of_totals=is_of_totals)
 
         def done(log: ImportedLog) -> None:
             self._services.tell(sentence("compare_page.imported", name=log.name), "", "", None)
             self.changed.emit()
+            self.imported.emit(log.workload)
 
         self._services.tasks.start(store, done, self._services.complain)

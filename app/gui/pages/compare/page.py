@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 from PySide6.QtCore import Qt, Signal
@@ -110,6 +111,10 @@ class ComparePage(QWidget):
         """Show the bars of a workload, if there is such a one."""
         if (place := self.workload.findData(workload)) >= 0:
             self.workload.setCurrentIndex(place)
+
+    def preview_log(self, path: Path) -> None:
+        """Show what an epoch log says, and ask what it is of."""
+        self.logs.show_preview(path, self.workload.currentData())
 
     def _on_selected(self, runs: list[RunSummary]) -> None:
         place = self.workload.findData(runs[0].workload) if runs else -1
@@ -226,6 +231,7 @@ class ComparePage(QWidget):
         self.copy_button.clicked.connect(self._on_copy)
         self.import_button.clicked.connect(lambda: self.logs.choose(self.workload.currentData()))
         self.logs.changed.connect(self.refresh)
+        self.logs.imported.connect(self.show_workload)
         self.bar_list.pointed.connect(self._on_pointed)
         self._services.bridge.ended.connect(self._on_ended)
 
