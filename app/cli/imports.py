@@ -74,6 +74,9 @@ def _line(outcome: Outcome) -> Message:
     parts = _of_log(outcome.log) if outcome.log is not None else []
     if added.taken:
         parts.append(message("imports.taken", numbers=_numbers(added.taken), count=len(added.taken)))
+    if added.replaced:
+        numbers = _numbers(added.replaced)
+        parts.append(message("imports.replaced", numbers=numbers, count=len(added.replaced)))
     if added.present:
         parts.append(message("imports.present", numbers=_numbers(added.present), count=len(added.present)))
     if added.own:

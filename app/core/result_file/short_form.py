@@ -21,8 +21,11 @@ from app.core.result_file.record import Environment, Machine, Result, Spec, Stat
 from workloads import CATALOGUE
 
 MARK = "EPOCHMARK1"
+# As a short form doesn't tell it.
+UNKNOWN_VERSION = "?"
 LENGTH_LIMIT = 300
 _FIELDS = 17
+_NAMES = slice(14, 16)  # of the parts
 _NAME_LIMIT = 28
 _LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
 _METRICS = {
@@ -84,6 +87,24 @@ def read_short_form(typed: str) -> Result:
         raise UsageError(message("short_form.unknown_part")) from error
 
 
+def rounded(value: float) -> float:
+    """Return an amount as a short form tells it."""
+    return float(_number(value))
+
+
+def is_told_by(whole: Result, code: Result) -> bool:
+    """Return whether what came as a short form tells this result.
+
+    Names of parts may be missing in one of them, left out on purpose, if the interval tells the run.
+    """
+    theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
+    if len(theirs) != len(ours) or theirs[: _NAMES.start] != ours[: _NAMES.start]:
+        return False
+    names = list(zip(theirs[_NAMES], ours[_NAMES], strict=True))
+    has_interval = code.statistics.low is not None
+    return all(one == other or (has_interval and not (one and other)) for one, other in names)
+
+
 def _result(parts: list[str]) -> Result:
     workload = CATALOGUE[_read(parts[1])]
     value, low, high = (float(part) if part else None for part in parts[7:10])
@@ -102,7 +123,7 @@ def _result(parts: list[str]) -> Result:
     device = _read(parts[13])
     return sealed(
         Result(
-            app_version="?",
+            app_version=UNKNOWN_VERSION,
             status="completed",
             spec=Spec(
                 workload=workload.id,

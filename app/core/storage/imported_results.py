@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from app.core.plain_text import one_line
 from app.core.records import ImportedResult
 from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
 from app.core.result_file.record import Result
+from app.core.result_file.short_form import UNKNOWN_VERSION, is_told_by, rounded
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 
@@ -25,8 +27,6 @@ SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
-# As a short form has none.
-UNKNOWN_VERSION = "?"
 # ?1 workload, ?2 date or NULL, ?3 headline, ?4 whether all of its digits are known, ?5 digest.
 _OWN = (
     "SELECT id FROM runs WHERE workload = ?1 AND (started_at = ?2 OR (?2 IS NULL AND ?4)) AND value = ?3"
@@ -37,6 +37,19 @@ _EARLIER = (
     " SELECT id FROM imported_results WHERE workload = ?1 AND value = ?3"
     " AND (started_at = ?2 OR ((?2 IS NULL OR started_at IS NULL) AND ?4))"
 )
+# What may be the same run, for a code with its few digits, and the other way round. ?2, ?3 range of the headline.
+_LIKE = "SELECT id, document FROM imported_results WHERE workload = ?1 AND value BETWEEN ?2 AND ?3"
+_OWN_LIKE = (
+    "SELECT id, value, value_low, value_high FROM runs WHERE workload = ?1 AND value BETWEEN ?2 AND ?3"
+    " AND workload_version = ?4 AND batch_size = ?5 AND precision = ?6 AND engine = ?7 AND deleted_at IS NULL"
+)
+# The number is that of a code's entry, or NULL.
+_STORE = (
+    "INSERT OR REPLACE INTO imported_results"
+    " (id, imported_at, digest, label, source, workload, started_at, value, document)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ROUNDED_BY = 1e-3  # at most, of a short form's amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +58,14 @@ class Added:
 
     Attributes:
         taken: Number of each new one.
-        present: Number of each that had been imported before, also from a file of another kind.
+        present: Number of each that had been imported before, also from a file of another kind, or as a code.
+        replaced: Number of each that only a code had told until now.
         own: Number of each run of the user's own that came back.
     """
 
     taken: tuple[int, ...] = ()
     present: tuple[int, ...] = ()
+    replaced: tuple[int, ...] = ()
     own: tuple[int, ...] = ()
 
 
@@ -62,7 +77,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
         results: With digests, checked.
         source: Name of the file, without its folder.
     """
-    taken, present, own = list[int](), list[int](), list[int]()
+    taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
     with database.transaction() as connection:
         for result in results:
             digest, summary = result.digest, summary_of(result)
@@ -70,26 +85,61 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             # Without a date, all digits of the headline tell; a short form has only four of them.
             is_exact = result.app_version != UNKNOWN_VERSION
             mine = connection.execute(_OWN, (*same, is_exact)).fetchone()
+            mine = mine[0] if mine is not None else None if is_exact else _own_told(connection, result)
             if mine is not None:
-                own.append(mine[0])
+                own.append(mine)
                 continue
             earlier = connection.execute(_EARLIER, (*same, is_exact, digest)).fetchone()
+            earlier = earlier[0] if earlier is not None else None if is_exact else _whole(connection, result)
             if earlier is not None:
-                present.append(earlier[0])
+                present.append(earlier)
                 continue
+            code = _code(connection, result) if is_exact else None
             label = one_line(run_name(summary), LABEL_LIMIT)
             document = canonical(without_durations(result)).decode("utf-8")
             name = storable(one_line(source, SOURCE_LIMIT))
             values = (now_text(), digest, label, name, *same, document)
-            sql = (
-                "INSERT INTO imported_results"
-                " (imported_at, digest, label, source, workload, started_at, value, document)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-            )
-            number = connection.execute(sql, values).lastrowid
+            number = connection.execute(_STORE, (code, *values)).lastrowid
             assert number is not None
-            taken.append(number)
-    return Added(tuple(taken), tuple(present), tuple(own))
+            (replaced if code is not None else taken).append(number)
+    return Added(tuple(taken), tuple(present), tuple(replaced), tuple(own))
+
+
+def _own_told(connection: sqlite3.Connection, code: Result) -> int | None:
+    """Return the user's own run that a code with an interval tells."""
+    numbers, spec = code.statistics, code.spec
+    if numbers.low is None or numbers.high is None:
+        return None
+    same = (spec.workload_version, spec.batch_size, spec.precision, code.environment.engine)
+    amounts_told = (numbers.value, numbers.low, numbers.high)
+    for number, *amounts in connection.execute(_OWN_LIKE, (spec.workload, *_range(code), *same)):
+        if all(isinstance(each, float) for each in amounts) and amounts_told == tuple(map(rounded, amounts)):
+            return int(number)
+    return None
+
+
+def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
+    """Return the imported result that a code tells."""
+    for number, document in connection.execute(_LIKE, (code.spec.workload, *_range(code))):
+        whole = _result(document)
+        if whole is not None and is_told_by(whole, code):
+            return int(number)
+    return None
+
+
+def _code(connection: sqlite3.Connection, whole: Result) -> int | None:
+    """Return the imported result of a code that tells no more than this result."""
+    sql = f"{_LIKE} AND started_at IS NULL"  # which is quick among many
+    for number, document in connection.execute(sql, (whole.spec.workload, *_range(whole))):
+        code = _result(document)
+        if code is not None and code.app_version == UNKNOWN_VERSION and is_told_by(whole, code):
+            return int(number)
+    return None
+
+
+def _range(result: Result) -> tuple[float, float]:
+    value = result.statistics.value
+    return value * (1 - _ROUNDED_BY), value * (1 + _ROUNDED_BY)
 
 
 def list_results(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.result_file.canonical import check, sealed
 from app.core.result_file.record import Machine, Result, Verdict
-from app.core.result_file.short_form import LENGTH_LIMIT, read_short_form, short_form
+from app.core.result_file.short_form import LENGTH_LIMIT, is_told_by, read_short_form, short_form
 from tests.core.result_file.results import LINES, finite, golden
 from workloads import CATALOGUE
 
@@ -72,6 +72,7 @@ def test_what_it_tells_comes_back(result: Result) -> None:
     again = read_short_form(text)
     check(again)
     assert told(again) == told(result)
+    assert is_told_by(result, again)
     assert again.statistics.basis == ("estimate" if result.statistics.basis == "estimate" else None)
     for end in ("value", "low", "high"):
         mine, theirs = getattr(result.statistics, end), getattr(again.statistics, end)

@@ -8,15 +8,16 @@ import pytest
 from app.core.analysis.compare import Bar, bars, position, rank_text
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
+from app.core.exchange.preview import without
 from app.core.paths import Paths
 from app.core.records import ImportedResult, RunSummary
 from app.core.report.formats.result_document import results_of
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Result
+from app.core.result_file.short_form import read_short_form, short_form
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.imported_results import (
-    UNKNOWN_VERSION,
     add_results,
     list_results,
     load_result,
@@ -27,6 +28,7 @@ from app.core.storage.queries import Query, find_ids, own_runs
 from app.core.storage.runs import all_ids
 from tests.broken import make_results
 from tests.core.result_file.results import golden
+from tests.recording import as_preset, recorded_events, store_recording
 from workloads.protocol.machine import Machine
 
 
@@ -60,8 +62,69 @@ def test_what_comes_again_is_recognised_also_in_another_form(paths: Paths) -> No
         assert add_results(database, [golden()[2]], "a").taken == (1,)
         assert add_results(database, [again, poorer], "b").present == (1, 1)
         assert add_results(database, [undated], "c").present == (1,), "all digits of the headline tell"
-        rounded = msgspec.structs.replace(undated, app_version=UNKNOWN_VERSION)
-        assert add_results(database, [sealed(rounded)], "d").taken == (2,), "four digits don't"
+
+
+def whole_and_code(**changes: float | None) -> tuple[Result, Result]:
+    """Return a result, and what its code tells; with other statistics."""
+    result = golden()[2]
+    numbers = msgspec.structs.replace(result.statistics, low=2.2, high=2.35, confidence_pct=95.0, **changes)
+    whole = sealed(msgspec.structs.replace(result, epochs=None, statistics=numbers))
+    return whole, read_short_form(short_form(whole))
+
+
+def test_a_file_takes_the_place_of_what_its_code_told(paths: Paths) -> None:
+    whole, code = whole_and_code()
+    with Database(paths.database) as database:
+        assert add_results(database, [code], "typed").taken == (1,)
+        assert add_results(database, [golden()[1]], "another").taken == (2,)
+        added = add_results(database, [whole], "whole.json")
+        assert (added.taken, added.replaced) == ((), (1,))
+        assert load_result(database, 1) == without_durations(whole)
+        assert [(each.id, each.source) for each in list_results(database)] == [(2, "another"), (1, "whole.json")]
+        assert add_results(database, [code], "typed").present == (1,)
+        assert len(list_results(database)) == 2
+
+
+@pytest.mark.parametrize("left_out", ["cpu", "date"])
+def test_a_code_of_a_result_without_some_fields_is_the_same(paths: Paths, left_out: str) -> None:
+    whole, _ = whole_and_code()
+    code = read_short_form(short_form(without(whole, [left_out])))
+    with Database(paths.database) as database:
+        assert add_results(database, [code], "typed").taken == (1,)
+        assert add_results(database, [whole], "whole").replaced == (1,)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"value": 2.281}, {"low": 2.19}, {"high": None, "low": None, "confidence_pct": None}]
+)
+def test_another_run_is_not_what_a_code_told(paths: Paths, changes: dict[str, float | None]) -> None:
+    whole, code = whole_and_code()
+    numbers = msgspec.structs.replace(whole.statistics, **changes)
+    other_run = sealed(msgspec.structs.replace(whole, statistics=numbers, started_at="2026-11-01T00:00:00Z"))
+    with Database(paths.database) as database:
+        add_results(database, [code], "typed")
+        assert add_results(database, [other_run], "other").taken == (2,)
+        assert add_results(database, [code], "typed").present == (1,)
+
+
+def test_another_computer_is_not_what_a_code_told(paths: Paths) -> None:
+    whole, code = whole_and_code()
+    machine = msgspec.structs.replace(whole.machine, cpu_name="Another CPU")
+    with Database(paths.database) as database:
+        add_results(database, [code], "typed")
+        other_computer = sealed(msgspec.structs.replace(whole, machine=machine))
+        assert add_results(database, [other_computer], "other").taken == (2,)
+
+
+def test_the_code_of_an_own_run_is_recognised(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        run_id = store_recording(database, as_preset(recorded_events(), "quick"))
+        (result,) = results_of(database, [run_id])
+        code = read_short_form(short_form(result))
+        assert code.statistics.low is not None
+        assert add_results(database, [code], "typed").own == (run_id,)
+        database.connection.execute("UPDATE runs SET value_low = value_low * 0.99")
+        assert add_results(database, [code], "typed").taken == (1,)
 
 
 def test_own_runs_that_come_back_stay_own(paths: Paths, machine: Machine) -> None:

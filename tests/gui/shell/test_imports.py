@@ -55,6 +55,11 @@ def count(paths: Paths) -> int:
         return len(list_results(database))
 
 
+def sources(paths: Paths) -> list[str]:
+    with Database(paths.database) as database:
+        return [result.source for result in list_results(database)]
+
+
 @pytest.mark.parametrize("name", ["result.png", "forum.jpg", "result.epochmark.json"])
 def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Path, name: str) -> None:
     drop(driver, theirs / name)
@@ -107,9 +112,14 @@ def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Pa
     clipboard.setImage(QImage(str(theirs / "forum.jpg")))
     paste.trigger()
     driver.until(lambda: count(paths) == 1)
-    clipboard.setText((theirs / "result.epochmark.json").read_text("utf-8"))
+    assert sources(paths) == ["pasted text"]
+    path = theirs / "result.epochmark.json"
+    drop(driver, path)
+    driver.until(lambda: sources(paths) == [path.name])  # the file takes the place of its code
+    clipboard.setText(path.read_text("utf-8"))
     paste.trigger()
-    driver.until(lambda: count(paths) == 2)  # the file tells more than the code, so it is another result
+    driver.until(lambda: "imported before" in driver.message)
+    assert sources(paths) == [path.name]
     clipboard.clear()
 
 

@@ -58,6 +58,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports.own": ("this is your own run {numbers}", "{count} are your own runs {numbers}"),
     "imports.present": ("imported before, as {numbers}", "{count} were imported before, as {numbers}"),
     "imports.removed": "Removed imported result {number}.",
+    "imports.replaced": (
+        "imported as {numbers}, in place of what its code told",
+        "{count} results imported as {numbers}, in place of what their codes told",
+    ),
     "imports.see_compare": "See `{epochmark} compare WORKLOAD`, or `{epochmark} import --list`.",
     "imports.see_list": "`{epochmark} import --list` shows them.",
     "imports.taken": ("imported as {numbers}", "{count} results imported as {numbers}"),
