@@ -177,6 +177,7 @@ def _add_import(verbs: Verbs) -> None:
     parser = add_verb(verbs, "import", "import")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=sentence("help.import_files"))
     parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
+    parser.add_argument("--show", type=whole, metavar="ID", help=sentence("help.import_show"))
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
     add_json(parser)
     parser.set_defaults(verb=imports.import_)

@@ -11,14 +11,15 @@ from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
 from app.core.exchange.importing import Outcome, import_files, import_text
 from app.core.exchange.logs import AddedLog
+from app.core.exchange.preview import leaves, preview
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.result_file.canonical import short_code
+from app.core.result_file.canonical import canonical, short_code
 from app.core.result_file.short_form import MARK
 from app.core.storage.database import Database
-from app.core.storage.imported_results import list_results, remove_result
+from app.core.storage.imported_results import list_results, load_result, remove_result
 
 _COLUMNS = (
     Column("column.id", is_right=True),
@@ -31,16 +32,20 @@ _COLUMNS = (
     Column("column.imported", order=1),
 )
 
+_FIELD_COLUMNS = (Column("column.field"), Column("column.value", least=20))
+
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
     """Import files, list what was imported, or remove one; return 1 if a file was refused."""
-    asked = [bool(options.files), options.list, options.remove is not None]
+    asked = [bool(options.files), options.list, options.show is not None, options.remove is not None]
     if sum(asked) != 1:
         raise UsageError(message("imports.one_action"), message("imports.example"))
-    if options.json and not options.list:
+    if options.json and not options.list and options.show is None:
         raise UsageError(message("imports.json_lists"))
     if options.list:
         return _list(options, paths)
+    if options.show is not None:
+        return _show(options, paths)
     if options.remove is not None:
         with Database(paths.database) as database:
             remove_result(database, options.remove)
@@ -99,6 +104,18 @@ def _numbers(numbers: tuple[int, ...]) -> str:
     if len(numbers) > 5:
         return f"{numbers[0]} … {numbers[-1]}"
     return ", ".join(map(str, numbers))
+
+
+def _show(options: argparse.Namespace, paths: Paths) -> int:
+    with Database(paths.database) as database:
+        result = load_result(database, options.show)
+    if options.json:
+        say_json(canonical(result).decode("utf-8"))
+        return 0
+    words = [(field.label, field.text) for field in preview(result)]
+    say_table(_FIELD_COLUMNS, [*words, *leaves(result)])
+    say(sentence("imports.not_verified"))
+    return 0
 
 
 def _list(options: argparse.Namespace, paths: Paths) -> int:

@@ -1,6 +1,7 @@
 """Results travel as two users carry them: out of one home in every form, into an empty one."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,10 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     assert "No such file" in refused[1]
     listed = epochmark("import", "--list").stdout
     assert "67D0-963F" in listed
+    shown = epochmark("import", "--show", "3").stdout
+    assert re.search(r"CPU +AMD EPYC\n", shown)
+    assert re.search(r"spec.samples_per_epoch +60000\n", shown)
+    assert json.loads(epochmark("import", "--show", "3", "--json").stdout)["digest"].startswith("67d0963f")
     assert epochmark("import", "--remove", "3").stdout == "Removed imported result 3.\n"
     assert "67D0-963F" not in epochmark("import", "--list").stdout
     again = epochmark("import", "--remove", "3")
@@ -83,7 +88,7 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     [
         (("import",), "Name files to import"),
         (("import", "x.json", "--list"), "Name files to import"),
-        (("import", "x.json", "--json"), "--json works with --list only"),
+        (("import", "x.json", "--json"), "--json works with --list and --show only"),
         (("results", "export", "--format", "json", "--bom"), "--bom, --decimal-comma are for --format csv only"),
         (("run", "demo", "--output", "/no such folder/x.json"), "its folder doesn't exist"),
         (("run", "demo", "--output", "-"), "A result file needs a name"),

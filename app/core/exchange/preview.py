@@ -1,6 +1,7 @@
 """What is inside a result before it leaves the computer: each field in words, and how to remove it."""
 
-from collections.abc import Callable, Collection
+import json
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -41,6 +42,22 @@ def preview(result: Result) -> list[Field]:
         if text:
             fields.append(Field(name, sentence(label), text, without_it is not None))
     return fields
+
+
+def leaves(result: Result) -> list[tuple[str, str]]:
+    """Return every field of a result by its place, "spec.epochs", with its value as JSON; texts as they are."""
+    return list(_leaves(msgspec.to_builtins(result), ""))
+
+
+def _leaves(plain: object, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(plain, dict):
+        for name, value in plain.items():
+            yield from _leaves(value, f"{place}.{name}" if place else name)
+    elif isinstance(plain, list | tuple):
+        for number, value in enumerate(plain):
+            yield from _leaves(value, f"{place}[{number}]")
+    else:
+        yield place, plain if isinstance(plain, str) else json.dumps(plain)
 
 
 def without(result: Result, names: Collection[str]) -> Result:

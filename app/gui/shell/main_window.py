@@ -196,6 +196,7 @@ class MainWindow(QMainWindow):
             self.results.again_requested.connect(self._on_again)
             self.results.compare_requested.connect(self._on_compare)
             self.results.page_requested.connect(self._on_page_of_group)
+            self.imports.changed.connect(self.results.refresh)
         if code in ("ab", "studies", "suite"):
             self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":

@@ -6,17 +6,20 @@ import msgspec
 import pytest
 
 from app.core.analysis.compare import Bar, bars, position, rank_text
+from app.core.analysis.own_runs import best_and_latest, runs_like
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
 from app.core.exchange.preview import without
 from app.core.paths import Paths
 from app.core.records import ImportedResult, RunSummary
+from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import results_of
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import read_short_form, short_form
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
+from app.core.storage.groups import list_groups
 from app.core.storage.imported_results import (
     add_results,
     list_results,
@@ -24,8 +27,10 @@ from app.core.storage.imported_results import (
     remove_result,
 )
 from app.core.storage.past_runs import past_runs
-from app.core.storage.queries import Query, find_ids, own_runs
-from app.core.storage.runs import all_ids
+from app.core.storage.peak import peak_share
+from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
+from app.core.storage.runs import all_ids, load_run
+from app.core.suite.stored import list_suites
 from tests.broken import make_results
 from tests.core.result_file.results import golden
 from tests.recording import as_preset, recorded_events, store_recording
@@ -142,18 +147,34 @@ def test_nothing_of_them_is_among_the_users_own(paths: Paths, machine: Machine) 
         make_results(database, machine)
         database.connection.execute("DELETE FROM imported_results")
 
-        def own() -> tuple[object, ...]:
-            return (
-                all_ids(database),
-                find_ids(database, Query()),
-                own_runs(database, "mnist_mlp", 10),
-                past_runs(database, "mnist_mlp"),
-                results_of(database, []),
-            )
+        # A run on the computer of the file with the peak, so that nothing but its place keeps it apart.
+        mine = store_recording(database, as_preset(recorded_events(), "quick"))
+        plan = load_run(database, mine).spec
+        assert plan.workload == "cifar10_keras_cnn"
+        theirs = [*golden(), other(workload=plan.workload)]
+
+        def own() -> dict[str, object]:
+            run = load_run(database, mine)
+            runs = own_runs(database, plan.workload, 10)
+            return {
+                "runs": all_ids(database),
+                "history": find_history(database, Query()),
+                "found by words": find_ids(database, Query(text="epyc")),
+                "statistics": own_runs(database, "mnist_mlp", 10),
+                "best and latest": best_and_latest(runs),
+                "like it": runs_like(runs, run.spec, run.summary.device, run.summary.cpu_name),
+                "trend": [past_runs(database, name) for name in (plan.workload, "mnist_mlp", "matmul")],
+                "peak": peak_share(database, run.summary, run.model),
+                "estimate": expected_duration_s(database, run.spec, run.machine),
+                "A/B, studies and other groups": list_groups(database),
+                "suites": list_suites(database),
+                **{name: "".join(export.lines(database, [])) for name, export in FORMATS.items()},
+            }
 
         before = own()
-        assert add_results(database, golden(), "others.json").taken
-        assert own() == before
+        assert len(add_results(database, theirs, "others.json").taken) == 5
+        after = own()
+        assert {name: after[name] for name in before if after[name] != before[name]} == {}
 
 
 def test_a_broken_row_hides_no_other(paths: Paths) -> None:

@@ -229,6 +229,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.only_csv": "{options:, } are for --format csv only.",
     "cli.result_to_file": "A result file needs a name: - isn't one.",
     "column.code": "code",
+    "column.field": "field",
     "column.file": "file",
     "column.cautions": "cautions",
     "column.engine": "engine",

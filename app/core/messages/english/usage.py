@@ -54,6 +54,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.import_remove": "delete the imported result with this number",
     "help.json": "print JSON",
     "help.json_events": "print the events of the run, one JSON object per line",
+    "help.import_show": "show all that is kept of an imported result",
     "help.logs": "import, list or remove epoch logs of other computers",
     "help.logs_file": "the log, a CSV file",
     "help.logs_id": "number of the log",

@@ -1,4 +1,4 @@
-"""The filters above the results: words, workload, status."""
+"""The filters above the results: words, workload, status, and whose they are."""
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
@@ -9,24 +9,27 @@ from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE
 
 TYPING_MS = 150
+OWN, IMPORTED, ALL = "own", "imported", "all"
 STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
 
 
 class Filters(QWidget):
-    """Three editors side by side.
+    """Four editors side by side.
 
     Signals:
         changed: The user wants others; a moment after typing.
+        source_chosen: The user wants to see the own, the imported or all results.
     """
 
     changed = Signal()
+    source_chosen = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
         self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
         self.search.setAccessibleName(sentence("results_page.filter"))
         set_tip(self.search, sentence("results_page.filter_tip"))
-        self.workload, self.status = ChoiceBox(), ChoiceBox()
+        self.workload, self.status, self.source = ChoiceBox(), ChoiceBox(), ChoiceBox()
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._fill()
         self._typing.timeout.connect(self.changed)
@@ -34,12 +37,14 @@ class Filters(QWidget):
         for combo in (self.workload, self.status):
             give_way(combo)
             combo.currentIndexChanged.connect(self.changed)
-        layout = row(self.search, self.workload, self.status)
+        give_way(self.source)
+        self.source.currentIndexChanged.connect(lambda _: self.source_chosen.emit(self.source.currentData()))
+        layout = row(self.search, self.workload, self.status, self.source)
         layout.setStretch(0, 1)
         self.setLayout(layout)
 
     def values(self) -> dict[str, str | None]:
-        """Return them by the names of a query's fields."""
+        """Return those of own runs by the names of a query's fields."""
         return {
             "text": self.search.text(),
             "workload": self.workload.currentData(),
@@ -55,3 +60,6 @@ class Filters(QWidget):
         for status in STATUSES:
             self.status.addItem(sentence(f"status.{status}"), status)
         self.status.setAccessibleName(sentence("results_page.status"))
+        for source in (OWN, IMPORTED, ALL):
+            self.source.addItem(sentence(f"results_page.source_{source}"), source)
+        self.source.setAccessibleName(sentence("results_page.source"))

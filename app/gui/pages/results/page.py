@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
@@ -16,8 +16,10 @@ from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
 from app.gui.pages.results.cells import copy_rows
 from app.gui.pages.results.commands import RunCommands
-from app.gui.pages.results.filters import Filters
+from app.gui.pages.results.empty import EmptyCard
+from app.gui.pages.results.filters import IMPORTED, Filters
 from app.gui.pages.results.group_detail import GroupDetail
+from app.gui.pages.results.imported import ImportedCard, ImportedDetail
 from app.gui.pages.results.model import RunsModel
 from app.gui.pages.results.run_detail import RunDetail
 from app.gui.pages.results.table import RunsTable
@@ -56,6 +58,8 @@ class ResultsPage(QWidget):
         self.count = label(muted=True)
         self.detail: RunDetail | None = None
         self.group_detail: GroupDetail | None = None
+        self.imported = ImportedCard(services, self.filters)
+        self.imported_detail = ImportedDetail(services, self.imported)
         self._wanted = 0
         self._is_within_group = False
         self._make_buttons()
@@ -98,8 +102,9 @@ class ResultsPage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload the runs."""
+        """Reload the runs, and imported results if they are shown."""
         self.model.ask(self.model.query)
+        self.imported.refresh()
 
     def selected_ids(self) -> list[int]:
         """Return the numbers of the selected runs, in the table's order."""
@@ -254,33 +259,30 @@ class ResultsPage(QWidget):
     def _lay_out(self) -> None:
         self._table_page = Card(margin_px=GAP_PX)
         self._table_page.body.addWidget(self.table)
-        empty = Card()
-        self._empty_text = label("", muted=True, wrap=True)
-        self._empty_text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty_title = title("")
-        self._empty_title.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        middle = row(None, self.first_button, None)
-        empty.body.addLayout(
-            column(None, self._empty_title, self._empty_text, middle, None, spacing_px=2 * GAP_PX)
-        )
+        self._empty = EmptyCard(self.first_button)
         self._rows_or_none = QStackedWidget()
         self._rows_or_none.addWidget(self._table_page)
-        self._rows_or_none.addWidget(empty)
-        head = row(title(sentence("page.results")), self.count, None, self.open_button, self.compare_button)
-        for button in (self.copy_button, self.export_button, self.delete_button):
-            head.addWidget(button)
+        self._rows_or_none.addWidget(self._empty)
+        buttons = (self.open_button, self.compare_button, self.copy_button, self.export_button, self.delete_button)
+        head = row(title(sentence("page.results")), self.count, None, *buttons)
+        self._of_own = (*buttons, self.count, self._rows_or_none, self.filters.status)
         overview = QWidget()
-        whole = column(head, self.filters, self._rows_or_none, spacing_px=GAP_PX + 4)
+        whole = column(head, self.filters, self._rows_or_none, self.imported, spacing_px=GAP_PX + 4)
         whole.setStretch(2, 1)
+        whole.setStretch(3, 1)
         overview.setLayout(whole)
         self._stack = QStackedWidget()
         self._stack.addWidget(overview)
+        self._stack.addWidget(self.imported_detail)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.addWidget(self._stack)
 
     def _connect(self) -> None:
         self.filters.changed.connect(lambda: self.model.filter(**self.filters.values()))
+        self.filters.source_chosen.connect(self._on_source)
+        self.imported.opened.connect(self._on_imported)
+        self.imported_detail.left.connect(self._show_table)
         self.trash.changed.connect(self._on_trash)
         self.model.found.connect(self._on_found)
         self.model.failed.connect(self._services.complain)
@@ -294,6 +296,15 @@ class ResultsPage(QWidget):
         if self.isVisible():
             self.refresh()
 
+    def _on_source(self, source: str) -> None:
+        self.table.clearSelection()
+        for widget in self._of_own:
+            widget.setVisible(source != IMPORTED)
+
+    def _on_imported(self) -> None:
+        self.table.clearSelection()  # what isn't seen is no target
+        self._show(self.imported_detail, self.imported_detail.back_button)
+
     def _on_trash(self) -> None:
         self.refresh()
         self.state_changed.emit()
@@ -305,11 +316,7 @@ class ResultsPage(QWidget):
             text = sentence("results_page.runs_of_all", shown=count, count=total)
         self.count.setText(text)
         self._rows_or_none.setCurrentIndex(0 if count else 1)
-        self._empty_title.setText(sentence("results_page.no_match" if filtered else "results_page.no_results"))
-        self._empty_text.setText(
-            sentence("results_page.no_match_note" if filtered else "results_page.no_results_note")
-        )
-        self.first_button.setVisible(not filtered)
+        self._empty.show_reason(is_filtered=filtered)
         self.export_button.setEnabled(count > 0)
         self._on_selected()
 

@@ -1,0 +1,263 @@
+"""Results of others, beside the user's own and never among them: a table, and one of them in full."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+
+from app.core.analysis.comparability import engine_name
+from app.core.exchange.preview import leaves, preview
+from app.core.messages import sentence
+from app.core.records import ImportedResult
+from app.core.result_file.canonical import short_code
+from app.core.result_file.record import Result
+from app.core.storage.database import Database
+from app.core.storage.imported_results import list_results, load_result, remove_result
+from app.gui.pages.results.cells import cell_text, local_time
+from app.gui.pages.results.commands import RunCommands
+from app.gui.pages.results.filters import OWN, Filters
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, scrolled
+from app.gui.widgets.pills import Pill
+from app.gui.widgets.tables import TEXT_ROW_PX, Column, Index, TableModel, TextTable, set_up_table
+
+# Nobody reads more rows than these: the newest ones.
+ROWS_LIMIT = 1_000
+ROW_PX = 34
+_COLUMNS = (
+    Column("heading.computer", 140),
+    Column("label.workload", 148),
+    Column("heading.result", 120, is_number=True),
+    Column("heading.verdict", 72),
+    Column("heading.software", 144),
+    Column("heading.code", 104),
+    Column("heading.imported", 152),
+    Column("heading.file"),
+)
+_LEAF_COLUMNS = (Column("heading.field", 220), Column("heading.value"))
+_Answer: TypeAlias = "tuple[int, list[ImportedResult]]"
+
+
+class TextModel(TableModel):
+    """Rows of texts; the first cell of each may have a colour beside it."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__()
+        self.columns = columns
+        self.texts: Sequence[Sequence[str]] = ()
+        self.colour = ""
+
+    def show_texts(self, texts: Sequence[Sequence[str]]) -> None:
+        """Show other rows."""
+        self.beginResetModel()
+        self.texts = texts
+        self.endResetModel()
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return len(self.texts)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return a cell's content."""
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.columns[index.column()].alignment
+        if role == Qt.ItemDataRole.DecorationRole and not index.column() and self.colour:
+            return QColor(self.colour)
+        text = self.texts[index.row()][index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(text)
+        return text if role == Qt.ItemDataRole.DisplayRole else None
+
+
+class ImportedCard(Card):
+    """The imported results that fit the filters.
+
+    Signals:
+        opened: One is to be shown in full; it with all that is kept of it.
+        changed: There is one less.
+    """
+
+    opened = Signal(object, object)
+    changed = Signal()
+
+    def __init__(self, services: Services, filters: Filters) -> None:
+        super().__init__(sentence("imports_page.not_verified"))
+        self._services, self._filters = services, filters
+        self._asked = 0
+        self._results: list[ImportedResult] = []
+        self.table = QTableView()
+        self.rows = TextModel(_COLUMNS)
+        set_up_table(self.table, self.rows, sentence("imports_page.table"), ROW_PX)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.nothing = label(sentence("imports_page.nothing"), muted=True, wrap=True)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        handlers = {"open": self._open, "delete": self._remove}
+        self.commands = RunCommands(services.theme, self.table, handlers, with_keys=("delete",))
+        for code in handlers:
+            self.corner.addWidget(self.commands.button(code))
+        self.body.addWidget(self.table, stretch=1)
+        self.body.addWidget(self.nothing, stretch=1)
+        self.table.activated.connect(self._open)
+        self.table.customContextMenuRequested.connect(self._on_menu)
+        self.table.selectionModel().selectionChanged.connect(self._on_selected)
+        services.theme.changed.connect(self._colour)
+        for signal in (filters.changed, filters.source_chosen, self.changed):
+            signal.connect(lambda *_: self.refresh())
+        self._colour()
+        self._show((0, []))
+        self.refresh()
+
+    @property
+    def results(self) -> list[ImportedResult]:
+        """Those shown, newest import first."""
+        return self._results
+
+    def refresh(self) -> None:
+        """Look up those that fit the filters, unless only own runs are wanted."""
+        is_wanted = self._filters.source.currentData() != OWN
+        self.setVisible(is_wanted)
+        if not is_wanted:
+            return
+        self._asked += 1
+        number, path = self._asked, self._services.paths.database
+        words, workload = self._filters.search.text().casefold().split(), self._filters.workload.currentData()
+
+        def look() -> _Answer:
+            with Database(path) as database:
+                results = list_results(database, workload, ROWS_LIMIT)
+            return number, [each for each in results if _has(each, words)]
+
+        self._services.tasks.start(look, self._show, self._services.complain)
+
+    def remove(self, result: ImportedResult | None) -> None:
+        """Delete one; nothing if there is none."""
+        if result is None:
+            return
+        path = self._services.paths.database
+
+        def delete() -> None:
+            with Database(path) as database:
+                remove_result(database, result.id)
+
+        def done(_: None) -> None:
+            self._services.tell(sentence("compare_page.removed", name=result.label), "", "", None)
+            self.changed.emit()
+
+        self._services.tasks.start(delete, done, self._services.complain)
+
+    def _show(self, answer: _Answer) -> None:
+        number, results = answer
+        if number != self._asked:
+            return  # a later request is on its way
+        self._results = results
+        self.rows.show_texts([_texts(each) for each in results])
+        count = len(results)
+        self.note.setText(sentence("imports_page.count", count=count) if count else "")
+        self.table.setVisible(bool(results))
+        self.nothing.setVisible(not results)
+        self._on_selected()
+
+    def _chosen(self) -> ImportedResult | None:
+        indexes = self.table.selectionModel().selectedRows()
+        return self._results[indexes[0].row()] if indexes else None
+
+    def _open(self, index: QModelIndex | None = None) -> None:
+        result = self._results[index.row()] if index is not None and index.isValid() else self._chosen()
+        if result is None:
+            return
+        path, number = self._services.paths.database, result.id
+
+        def load() -> Result:
+            with Database(path) as database:
+                return load_result(database, number)
+
+        self._services.tasks.start(load, partial(self.opened.emit, result), self._services.complain)
+
+    def _remove(self) -> None:
+        self.remove(self._chosen())
+
+    def _on_selected(self, *_: object) -> None:
+        self.commands.allow(dict.fromkeys(("open", "delete"), self._chosen() is not None))
+
+    def _on_menu(self, at: QPoint) -> None:
+        if self._chosen() is not None:
+            self.commands.open_menu(self.table.viewport().mapToGlobal(at))
+
+    def _colour(self) -> None:
+        self.rows.colour = self._services.theme.tokens.pink  # as its bars
+        self.rows.layoutChanged.emit()
+
+
+class ImportedDetail(QWidget):
+    """Shows all that is kept of an imported result.
+
+    Signals:
+        left: The user goes back to the table.
+    """
+
+    left = Signal()
+
+    def __init__(self, services: Services, card: ImportedCard) -> None:
+        super().__init__()
+        card.opened.connect(self.show_result)
+        card.changed.connect(self.left)
+        self._result: ImportedResult | None = None
+        theme = services.theme
+        self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
+        self.back_button.clicked.connect(self.left)
+        self.place = label(weight=QFont.Weight.DemiBold)
+        self.remove_button = Button(theme, sentence("button.delete"), "trash-2")
+        self.remove_button.clicked.connect(lambda: card.remove(self._result))
+        self.words = TextTable(sentence("imports_page.in_words"))
+        self.leaves = QTableView()
+        self.leaf_rows = TextModel(_LEAF_COLUMNS)
+        set_up_table(self.leaves, self.leaf_rows, sentence("imports_page.all_fields"), TEXT_ROW_PX)
+        words, fields = Card(sentence("imports_page.in_words")), Card(sentence("imports_page.all_fields"))
+        words.body.addWidget(scrolled(self.words, None))
+        fields.body.addWidget(self.leaves, stretch=1)
+        pill = Pill(sentence("imports_page.not_verified"), "caution")
+        head = row(self.back_button, self.place, pill, None, self.remove_button)
+        cards = row(words, fields, spacing_px=2 * GAP_PX)
+        for number in (0, 1):
+            cards.setStretch(number, 1)
+        whole = column(head, cards, spacing_px=GAP_PX)
+        whole.setStretch(1, 1)
+        self.setLayout(whole)
+        keys = QKeySequence(QKeySequence.StandardKey.Cancel)
+        QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+
+    def show_result(self, result: ImportedResult, whole: Result) -> None:
+        """Show a result, of which `whole` is all that is kept."""
+        self._result = result
+        self.place.setText(sentence("imports_page.imported_as", number=result.id, name=result.label))
+        origin = sentence("imports_page.origin", file=result.source, at=local_time(result.imported_at))
+        rows = [(field.label, field.text) for field in preview(whole)]
+        rows += [(sentence("heading.code"), short_code(result.digest)), (sentence("heading.source"), origin)]
+        headings = [sentence(code) for code in ("heading.field", "heading.value")]
+        self.words.show_texts(headings, rows, numbers=range(0))
+        self.leaf_rows.show_texts(leaves(whole))
+
+
+def _texts(result: ImportedResult) -> tuple[str, ...]:
+    summary = result.summary
+    return (
+        result.label,
+        cell_text(summary, "workload"),
+        cell_text(summary, "value"),
+        summary.verdict or "n/a",
+        engine_name(summary.engine, summary.engine_version),
+        short_code(result.digest),
+        local_time(result.imported_at),
+        result.source,
+    )
+
+
+def _has(result: ImportedResult, words: Sequence[str]) -> bool:
+    summary = result.summary
+    text = " ".join((*_texts(result), summary.workload, summary.device or "", summary.comment or "")).casefold()
+    return all(word in text for word in words)

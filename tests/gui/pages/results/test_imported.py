@@ -1,0 +1,110 @@
+"""Results of others on the Results page: to be seen and removed, and no target of what is done with own runs."""
+
+from pathlib import Path
+
+import pytest
+
+from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results, list_results
+from app.gui.pages.results.page import ResultsPage
+from tests.core.result_file.results import golden
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import save_to, select
+
+
+@pytest.fixture
+def page(driver: Driver, page: ResultsPage) -> ResultsPage:
+    with Database(driver.services.paths.database) as database:
+        add_results(database, golden(), "lab.json")
+    return page
+
+
+def choose(driver: Driver, page: ResultsPage, source: str) -> None:
+    page.filters.source.setCurrentIndex(page.filters.source.findData(source))
+    driver.until(lambda: page.imported.isVisible() == (source != "own"))
+
+
+def shown(page: ResultsPage) -> list[str]:
+    return [result.summary.workload for result in page.imported.results]
+
+
+def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, page: ResultsPage) -> None:
+    assert page.imported.isHidden()
+    assert page.model.rows == [4, 3, 2, 1]
+    choose(driver, page, "all")
+    driver.until(lambda: shown(page) == ["matmul", "mnist_mlp", "demo", "mnist_mlp"])
+    assert page.table.isVisible()
+    assert page.model.rows == [4, 3, 2, 1]
+    assert page.imported.heading.text() == "Imported, not verified"
+    choose(driver, page, "imported")
+    assert not page.table.isVisible()
+    assert not page.export_button.isVisible()
+    choose(driver, page, "own")
+    assert page.table.isVisible()
+
+
+def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
+    choose(driver, page, "imported")
+    page.filters.search.setText("67d0 lab")
+    driver.until(lambda: shown(page) == ["mnist_mlp"])
+    page.filters.search.setText("nowhere")
+    driver.until(lambda: shown(page) == [] and page.imported.nothing.isVisible())
+    page.filters.search.clear()
+    page.filters.workload.setCurrentIndex(page.filters.workload.findData("matmul"))
+    driver.until(lambda: shown(page) == ["matmul"])
+
+
+def opened(driver: Driver, page: ResultsPage, row: int) -> None:
+    choose(driver, page, "all")
+    driver.until(lambda: len(shown(page)) == 4)
+    page.imported.table.selectRow(row)
+    page.imported.commands.actions["open"].trigger()
+    driver.until(page.imported_detail.isVisible)
+
+
+def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: ResultsPage) -> None:
+    select(page, 4)
+    opened(driver, page, 1)
+    detail = page.imported_detail
+    cells = [
+        detail.words.model().index(row, place).data() for row in range(detail.words.rowCount()) for place in (0, 1)
+    ]
+    words = dict(zip(cells[::2], cells[1::2], strict=True))
+    assert words["CPU"] == "AMD EPYC"
+    assert words["Code"] == "67D0-963F"
+    assert words["Source"].startswith("lab.json, imported ")
+    fields = {texts[0]: texts[1] for texts in detail.leaf_rows.texts}
+    result = golden()[2]
+    assert fields["spec.samples_per_epoch"] == "60000"
+    assert result.epochs is not None
+    assert fields["epochs[1].duration_s"] == repr(result.epochs[1].duration_s)
+    assert fields["digest"] == result.digest
+    assert not page.can_copy, "the own run that was selected is no target"
+    assert not page.can_share
+    driver.press(detail.remove_button)
+    driver.until(lambda: shown(page) == ["matmul", "demo", "mnist_mlp"])
+    assert page.table.isVisible()
+    with Database(driver.services.paths.database) as database:
+        assert len(list_results(database)) == 3
+
+
+def test_what_is_imported_meanwhile_appears(driver: Driver, page: ResultsPage) -> None:
+    choose(driver, page, "imported")
+    driver.until(lambda: len(shown(page)) == 4)
+    with Database(driver.services.paths.database) as database:
+        for result in list_results(database):
+            database.connection.execute("DELETE FROM imported_results WHERE id = ?", (result.id,))
+    driver.window.imports.changed.emit()
+    driver.until(lambda: shown(page) == [])
+
+
+def test_export_of_everything_has_none_of_them(
+    driver: Driver, page: ResultsPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(driver, page, "all")
+    driver.until(lambda: len(shown(page)) == 4)
+    page.imported.table.selectRow(0)
+    save_to(monkeypatch, tmp_path / "all.csv")
+    page.export()
+    driver.until(lambda: (tmp_path / "all.csv").exists() and (tmp_path / "all.csv").read_text().count("\n") == 5)
+    assert "matmul" not in (tmp_path / "all.csv").read_text()
