@@ -21,7 +21,7 @@ from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import View
 from app.core.analysis.ab import judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.engines import Cell, Row, engine_rows
-from app.core.analysis.groups import group_remarks, group_sentence
+from app.core.analysis.groups import group_kind, group_remarks, group_sentence
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
@@ -323,7 +323,7 @@ def _row_as_dict(row: Row) -> dict[str, Any]:
 def print_group(group: Group) -> None:
     """Print a stored group: its runs and its result."""
     kinds = {"ab": "cli.kind_ab", "repeat": "cli.kind_repeat", "engines": "cli.kind_engines"}
-    kind = sentence(kinds[group.kind]) if group.kind in kinds else one_line(group.kind, 40)
+    kind = sentence(kinds[group.kind]) if group.kind in kinds else group_kind(group)
     workload, at = one_line(group.workload, 80), one_line(group.created_at, 40)
     say(sentence("cli.group_title", group_id=group.id, kind=kind, workload=workload, at=at))
     if group.kind == "ab":

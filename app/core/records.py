@@ -226,7 +226,7 @@ class Suite:
         refused: Parts that can't be run on this computer.
     """
 
-    number: Count = 0
+    number: Count = -1  # which no definition has
     refused: tuple[Refusal, ...] = ()
 
 

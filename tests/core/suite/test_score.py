@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.errors import UsageError
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -184,11 +185,15 @@ def test_the_workloads_are_still_those_of_the_definition() -> None:
     }
 
 
-def test_the_list_leaves_out_suites_of_other_versions(database: Database, plan: Plan, store: Store) -> None:
+@pytest.mark.parametrize("number", [99, -1, "one", None, 1e300])
+def test_the_list_leaves_out_suites_of_other_versions_and_damaged_ones(
+    database: Database, plan: Plan, store: Store, number: object
+) -> None:
     first, second = store(plan).group.id, store(plan).group.id
-    database.connection.execute(
-        "UPDATE groups SET plan = json_set(plan, '$.suite.number', 99) WHERE id = ?", (first,)
-    )
+    sql = "UPDATE groups SET plan = json_set(plan, '$.suite.number', ?) WHERE id = ?"
+    database.connection.execute(sql, (number, first))
+    with pytest.raises(UsageError):
+        load_suite(database, first)
     assert [each.group.id for each in list_suites(database)] == [second]
 
 
