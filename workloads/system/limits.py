@@ -19,6 +19,7 @@ from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
 CONFIDENCE_PCT = 95.0
+CALLS_AT_LEAST = 6  # fewer give no interval of that confidence
 WARMUP_BUDGET_S = 0.5
 SQUARE_SIZES = (1_024, 2_048, 4_096)
 # Study 003: the product in its large fully connected network, where one library was three times slower with the
@@ -185,7 +186,9 @@ class _Rate:
 def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> _Typical:
     """Warm a function up, repeat it, and return how long it typically takes."""
     call()
-    durations_s = repeat(reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=3)
+    durations_s = repeat(
+        reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=CALLS_AT_LEAST
+    )
     reporter.flush()
     low_s, high_s, confidence_pct = median_interval(durations_s)
     is_certain = confidence_pct is not None and confidence_pct >= CONFIDENCE_PCT
