@@ -193,6 +193,10 @@ def _add_table(verbs: Verbs) -> None:
     parser = add_verb(actions, "check", "table_check")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.import_files"))
     parser.set_defaults(verb=table.check, folders=False)
+    parser = add_verb(actions, "get", "table_get")
+    parser.add_argument("address", metavar="ADDRESS", nargs="?", help=sentence("help.table_address"))
+    parser.add_argument("--previous", action="store_true", help=sentence("help.table_previous"))
+    parser.set_defaults(verb=table.get)
 
 
 def _add_logs(verbs: Verbs) -> None:

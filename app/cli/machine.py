@@ -20,13 +20,14 @@ from app.core.analysis.compare import (
     position,
 )
 from app.core.analysis.published import comparable_rows, disagreement
+from app.core.exchange.table_file import load_table
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
-from app.core.records import RunSummary
+from app.core.records import CommunityRow, RunSummary
 from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
@@ -107,7 +108,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
         imported = list_results(database, workload, SHOWN_LIMIT)
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     several = options.several_gpus
-    chart = bars(workload, run, others, logs, imported, with_several=several)
+    chart = bars(workload, run, others, logs, imported, community=load_table(paths), with_several=several)
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence compares with published results; a stored run as baseline applies to the bars only.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
@@ -177,8 +178,16 @@ def _comparison(
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,
                 "log_id": bar.log.id if bar.log else None,
+                "community": _community(bar.community),
                 "imported_id": bar.imported.id if bar.imported else None,
             }
             for bar in chart
         ],
     }
+
+
+def _community(row: CommunityRow | None) -> dict[str, object] | None:
+    if row is None:
+        return None
+    counts = {"machines": row.machines, "results": row.results, "cautions": row.cautions}
+    return {"device": row.name, "engine": row.summary.engine, "low": row.low, "high": row.high} | counts

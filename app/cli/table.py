@@ -5,11 +5,14 @@ import argparse
 from app.cli.layout import Column
 from app.cli.text import complain, in_line, say, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
+from app.core.errors import UsageError
 from app.core.exchange.community import Entry, Refused, Row, look_at, table_rows, table_text
+from app.core.exchange.table_file import get_table, use_previous
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.report.export import write_lines
+from app.core.settings import load_settings
 from workloads.engines.registry import engine_title
 
 _COLUMNS = (
@@ -52,6 +55,21 @@ def build(options: argparse.Namespace, paths: Paths) -> int:
     if not rows:
         complain(sentence("table.empty"))
     return 0 if rows else 1
+
+
+def get(options: argparse.Namespace, paths: Paths) -> int:
+    """Fetch a table, or use the previous one again."""
+    if options.previous:
+        if options.address is not None:
+            raise UsageError(message("table.one_action"))
+        say(sentence("table.previous_used", count=use_previous(paths)))
+        return 0
+    address = options.address or load_settings(paths.settings).table_address
+    if not address:
+        raise UsageError(message("table.no_address"), message("table.name_address"))
+    count = get_table(paths, address)
+    say(sentence("table.newest_already") if count is None else sentence("table.fetched", count=count))
+    return 0
 
 
 def _say_left_out(entries: list[Entry], refused: list[Refused]) -> None:

@@ -49,6 +49,16 @@ class Paths:
         return self.config / "settings.json"
 
     @property
+    def table(self) -> Path:
+        """The table of everybody's machines that was fetched."""
+        return self.data / "community" / "table.json"
+
+    @property
+    def previous_table(self) -> Path:
+        """The one before."""
+        return self.data / "community" / "previous.json"
+
+    @property
     def prices(self) -> Path:
         """The user's own prices of rented devices."""
         return self.config / "prices.csv"

@@ -352,6 +352,26 @@ class PastRun:
 
 
 @dataclass(frozen=True, slots=True)
+class CommunityRow:
+    """What other people measured with one device in one way, from a table that was fetched.
+
+    Attributes:
+        name: The device.
+        summary: The median of the machines as a row; its id stands for nothing.
+        low, high: Of the machines' medians.
+        machines, results, cautions: How many there are, with how many results, and how many of these with caution.
+    """
+
+    name: str
+    summary: RunSummary
+    low: float
+    high: float
+    machines: int
+    results: int
+    cautions: int
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedResult:
     """One imported result of another computer, which nobody has verified.
 

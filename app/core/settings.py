@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from app.core.errors import AppError
+from app.core.errors import AppError, UsageError
 from app.core.files import write_whole
 from app.core.messages import message, sentence
 from app.core.plain_text import one_line
@@ -24,6 +24,8 @@ Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 DeviceName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+# Printable ASCII, as an address that a browser or a server gets must be.
+WebAddress = Annotated[str, msgspec.Meta(pattern=r"^(https?://[!-~]+)?\Z", max_length=2_000)]
 _log = logging.getLogger(__name__)
 
 
@@ -95,6 +97,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     save_folder: Folder | None = None  # where something was saved last
     favourite_workloads: Names = ()
     recent_workloads: Names = ()  # the newest first
+    table_address: WebAddress = ""  # of a table of everybody's machines
+    collection_address: WebAddress = ""  # where results are collected
     geometry: str | None = None  # the window's geometry from Qt, in base64
     zoom_pct: ZoomPct = 100
     own_computer: OwnComputer = OwnComputer()  # its costs
@@ -128,6 +132,15 @@ def stored_zoom_pct(path: Path) -> int:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=_Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Zoom().zoom_pct
+
+
+def checked_address(text: str) -> str:
+    """Return a web address without spaces around it; raises UsageError if it isn't one. "" is none."""
+    address = text.strip()
+    try:
+        return msgspec.convert(address, WebAddress)
+    except msgspec.ValidationError as error:
+        raise UsageError(message("dataset.not_a_web_address", address=one_line(address, 200))) from error
 
 
 def save_settings(path: Path, settings: Settings) -> None:

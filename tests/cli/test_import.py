@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from tests.conftest import HINT, CommandLine
+from tests.core.datasets.server import serving
 from tests.core.result_file.results import GOLDEN
 
 
@@ -139,3 +140,23 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
     empty = epochmark("table", "build", str(tmp_path / "none"))
     assert (empty.returncode, empty.stdout) == (1, "")
     assert "No result counts" in empty.stderr
+
+
+def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLine, tmp_path: Path) -> None:
+    nothing = epochmark("table", "get")
+    assert (nothing.returncode, "No address is known" in nothing.stderr) == (2, True)
+    built = epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout
+    with serving() as server:
+        server.content = built.encode()
+        done = epochmark("table", "get", server.url)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "labelled “community”" in done.stdout
+        assert epochmark("table", "get", server.url).stdout == "This table is in use already.\n"
+        assert epochmark("table", "get", server.url, "--previous").returncode == 2
+    shown = epochmark("compare", "mnist_mlp").stdout
+    assert "EPYC (community)" in shown
+    assert "community, 1 machine" in shown
+    bars = json.loads(epochmark("compare", "mnist_mlp", "--json").stdout)["bars"]
+    rows = [bar["community"] for bar in bars if bar["community"]]
+    assert [(row["device"], row["machines"]) for row in rows] == [("EPYC", 1)] * 2
+    assert "There is no previous table" in epochmark("table", "get", "--previous").stderr

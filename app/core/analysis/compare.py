@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
+from app.core.analysis.others import community_remarks, is_beside, is_usual, log_remarks
 from app.core.analysis.own_runs import own_name
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
@@ -14,6 +15,7 @@ from app.core.analysis.published import (
     comparable_rows,
     row_remarks,
     row_variant,
+    rows_of_usual_batch,
     says_precision,
     short_name,
     telling_remarks,
@@ -21,7 +23,7 @@ from app.core.analysis.published import (
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
-from app.core.records import ImportedLog, ImportedResult, RunSummary
+from app.core.records import CommunityRow, ImportedLog, ImportedResult, RunSummary
 from workloads import CATALOGUE
 
 # The usual baseline of "4.8× the …"; other workloads use their slowest row.
@@ -48,13 +50,14 @@ class Bar:
     """
 
     name: str
-    kind: Literal["you", "own", "reference", "log", "imported"]
+    kind: Literal["you", "own", "reference", "log", "imported", "community"]
     value: float
     remarks: tuple[str, ...] = ()
     row: PublishedRow | None = None
     run: RunSummary | None = None
     log: ImportedLog | None = None
     imported: ImportedResult | None = None
+    community: CommunityRow | None = None
     metric: str = "seconds_per_epoch_s"
     apart: int = 0
 
@@ -104,6 +107,7 @@ def bars(
     logs: Iterable[ImportedLog] = (),
     imported: Iterable[ImportedResult] = (),
     *,
+    community: Iterable[CommunityRow] = (),
     with_several: bool = False,
 ) -> list[Bar]:
     """Return everything that may be drawn together, fastest first.
@@ -114,32 +118,27 @@ def bars(
         others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
         logs: Imported logs; they have the study's own batch size and network, in single precision.
         imported: Imported results; left out as runs are.
+        community: Rows of a fetched table; left out as runs are, or without a run by their batch.
         with_several: Whether to include published results of several GPUs together: a run uses one.
     """
     metric = chart_metric(workload, run)
     result = [
         bar
-        for row in (comparable_rows(workload) if run is not None else _rows_of_usual_batch(workload))
+        for row in (comparable_rows(workload) if run is not None else rows_of_usual_batch(workload))
         if (with_several or not row.has_several) and (run is None or refusal(run, row) is None)
         for bar in _row_bar(row, metric, run)
     ]
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own", run)
-    if metric == "seconds_per_epoch_s" and (run is None or _is_usual(run)):
-        result += [_log_bar(log) for log in logs if log.workload == workload]
+    if metric == "seconds_per_epoch_s" and (run is None or is_usual(run)):
+        named = ((log, log_remarks(log)) for log in logs if log.workload == workload)
+        result += [Bar(log.name, "log", log.seconds_per_epoch_s, words, log=log) for log, words in named]
     result += [bar for other in imported for bar in _imported_bar(other, workload, metric, run)]
+    result += [bar for each in community for bar in _community_bar(each, workload, metric, run)]
     if run is not None:
         result += _run_bar(run, "you")
     return sorted(_told_apart(result), key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
-
-
-def _rows_of_usual_batch(workload: str) -> list[PublishedRow]:
-    """Return a workload's rows; of today's networks whose batch is compared, those of the usual one."""
-    rows = comparable_rows(workload)
-    if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
-        return rows
-    return [row for row in rows if row.batch_size == CATALOGUE[workload].batch_size] or rows
 
 
 def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
@@ -313,7 +312,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
     Of today's networks the software stays, as the same card has bars of several.
     """
-    if bar.log is not None or bar.imported is not None:
+    if bar.log is not None or bar.imported is not None or bar.community is not None:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
@@ -324,9 +323,9 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 def rank_text(bars_: Sequence[Bar]) -> str:
     """Return which place the user's own bar has; "" without one, without others, or if it is invalid.
 
-    A device that was published several times counts once, with its fastest result; imported results don't count.
+    A device that was published several times counts once, with its fastest result; of others' results none counts.
     """
-    names = list(dict.fromkeys(bar.name for bar in bars_ if bar.imported is None))
+    names = list(dict.fromkeys(bar.name for bar in bars_ if bar.kind not in ("imported", "community")))
     mine = next((bar for bar in bars_ if bar.kind == "you"), None)
     if mine is None or len(names) == 1 or (mine.run is not None and mine.run.verdict == "invalid"):
         return ""
@@ -361,17 +360,6 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 
 
-def _is_usual(run: RunSummary) -> bool:
-    """Return whether a run has the study's own settings."""
-    usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
-    return run.batch_size == usual and not run.variant and run.precision == "float32"
-
-
-def _log_bar(log: ImportedLog) -> Bar:
-    remarks = ["compare.imported_log"] + (["compare.first_epoch_only"] if len(log.durations_s) == 1 else [])
-    return Bar(log.name, "log", log.seconds_per_epoch_s, tuple(map(sentence, remarks)), log=log)
-
-
 def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
     """Return the bar of an imported result with its conditions; none if it can't be drawn beside the run."""
     summary = other.summary
@@ -383,6 +371,15 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
     first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
     remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
+
+
+def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
+    """Return the bar of a table's row with its conditions; none if it can't be drawn beside the run."""
+    is_same = (each.summary.workload, each.summary.metric) == (workload, metric)
+    name, value = sentence("compare.community_name", name=each.name), each.summary.value
+    if not is_same or value is None or not is_beside(each, run):
+        return []
+    return [Bar(name, "community", value, community_remarks(each), community=each, metric=metric)]
 
 
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:

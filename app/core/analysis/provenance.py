@@ -5,7 +5,7 @@ from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import ImportedLog, ImportedResult
+from app.core.records import CommunityRow, ImportedLog, ImportedResult
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
@@ -15,6 +15,8 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
         parts = _log_provenance(bar.log, value)
     elif bar.imported is not None:
         parts = _imported_provenance(bar.imported, bar, value)
+    elif bar.community is not None:
+        parts = _community_provenance(bar.community, bar, value)
     elif bar.row is not None:
         parts = _row_provenance(bar.row, bar.metric, value)
     else:
@@ -46,6 +48,17 @@ def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[t
         ("provenance.code", code),
         ("provenance.conditions", " · ".join(bar.remarks)),
         ("provenance.to_remove", sentence("provenance.remove_imported", number=result.id)),
+    ]
+
+
+def _community_provenance(row: CommunityRow, bar: Bar, value: str) -> list[tuple[str, str]]:
+    low, high = (format_value(bar.metric, end) for end in (row.low, row.high))
+    counts = sentence("provenance.community_counts", machines=row.machines, count=row.results)
+    return [
+        ("provenance.hardware", row.name),
+        ("provenance.from", sentence("provenance.community")),
+        ("provenance.measured", sentence("exchange.value_within", value=value, low=low, high=high)),
+        ("provenance.conditions", " · ".join((counts, *bar.remarks[1:]))),
     ]
 
 

@@ -128,6 +128,14 @@ def comparable_rows(workload: str) -> list[PublishedRow]:
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 
 
+def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
+    """Return a workload's rows; of today's networks whose batch is compared, those of the usual one."""
+    rows = comparable_rows(workload)
+    if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
+        return rows
+    return [row for row in rows if row.batch_size == CATALOGUE[workload].batch_size] or rows
+
+
 def _rows(path: Path) -> list[PublishedRow]:
     """Return a file's rows; the window waits for it when it opens, so each row is taken apart only once."""
     with path.open(encoding="utf-8", newline="") as file:

@@ -13,6 +13,7 @@ from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
 from app.core.exchange.importing import files_of
 from app.core.exchange.reading import read_results
+from app.core.exchange.table_file import FORMAT, FORMAT_VERSION, rows_hash
 from app.core.messages import Message, message
 from app.core.metrics import headline_kind
 from app.core.result_file.canonical import canonical, short_code
@@ -20,7 +21,6 @@ from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 
-FORMAT, FORMAT_VERSION = "epochmark-table", 1
 # The same device differs by its cooling, memory and drivers, but not by more than this from what others measured.
 FACTOR_AT_MOST = 3.0
 OTHERS_AT_LEAST = 3
@@ -117,7 +117,13 @@ def table_rows(entries: Sequence[Entry]) -> list[Row]:
 
 def table_text(rows: Sequence[Row]) -> str:
     """Return a table as a JSON file, the same for the same rows."""
-    plain = {"format": FORMAT, "format_version": FORMAT_VERSION, "rows": [asdict(row) for row in rows]}
+    plain_rows = json.loads(json.dumps([asdict(row) for row in rows]))
+    plain = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "rows": plain_rows,
+        "sha256": rows_hash(plain_rows),
+    }
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 

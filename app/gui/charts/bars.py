@@ -14,7 +14,14 @@ from app.gui.style.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
 # Colours by kind of bar; runs of the user's own that aren't the one in question are paler.
-_FILLS = {"you": "accent", "own": "accent", "reference": "neutral_bar", "log": "muted", "imported": "pink"}
+_FILLS = {
+    "you": "accent",
+    "own": "accent",
+    "reference": "neutral_bar",
+    "log": "muted",
+    "imported": "pink",
+    "community": "green",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,9 @@ def bar_key(bar: Bar) -> str:
         return f"log-{bar.log.id}"
     if bar.imported is not None:
         return f"imported-{bar.imported.id}"
+    if bar.community is not None:
+        summary = bar.community.summary
+        return f"community-{bar.name}-{summary.engine}-{summary.batch_size}-{summary.precision}-{summary.settings}"
     return bar.row.id if bar.row else f"run-{bar.run.id if bar.run else bar.name}"
 
 
@@ -84,7 +94,7 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
         ratios: Whether published bars have a ratio too, and the baseline is labelled.
     """
     value = bar.text
-    if baseline is None or bar.value <= 0 or (bar.kind == "reference" and not ratios):
+    if baseline is None or bar.value <= 0 or (bar.kind in ("reference", "community") and not ratios):
         return value
     if bar_key(bar) == bar_key(baseline):
         return sentence("chart.is_baseline", value=value) if ratios else value

@@ -165,5 +165,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s results --output table.json\n"
         "      A row for each device, engine, workload, batch and precision"
     ),
+    "examples.table_get": "examples:\n  %(prog)s https://example.org/table.json\n  %(prog)s --previous",
     "examples.table_check": "example:\n  %(prog)s results/*.epochmark.json",
 }

@@ -232,6 +232,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.choose_data_folder": "Choose another folder for data sets",
     "settings.choose_file": "Choose the official file of {title}",
     "settings.choose_files": "Choose all {number} files of {title}",
+    "settings.collection_address": "Where results are collected",
+    "settings.collection_note": "A repository's page that “Submit” opens in your browser. Empty: none.",
     "settings.data_auto": "Automatic",
     "settings.data_in_use": "{title} is being downloaded, imported or removed elsewhere.",
     "settings.data_installed": "Installed {title}",
@@ -249,6 +251,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.folder": "Folder",
     "settings.folder_missing": "{folder} · doesn't exist yet",
     "settings.folder_of_size": "{folder} · {size_bytes:file_size}",
+    "settings.get_table": "Get newer table",
     "settings.import_named": "Import {title}",
     "settings.logs": "Logs",
     "settings.data_cancel": "Cancel downloading {title}",
@@ -262,6 +265,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.open_folder": "Open folder",
     "settings.open_logs": "Open logs folder",
     "settings.open_results": "Open results folder",
+    "settings.others": "Results of others",
     "settings.preset_note": (
         "What the Benchmark page starts with. Quick estimates from 30 to 60 s of steps, Standard runs whole epochs, and"
         " Sustained trains for 10 minutes and checks for throttling."
@@ -277,6 +281,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.reset": "Reset settings",
     "settings.reset_heading": "Reset",
     "settings.reset_note": "Restores the default theme, zoom, preset, data and data set folder, and forgets favourites. Results are kept.",
+    "settings.previous_table": "Use the previous one",
+    "settings.table_address": "Table of everybody's machines",
+    "settings.table_note": "Fetched only when you press the button. Its bars are labelled “community”. Empty: none.",
     "settings.theme": "Theme",
     "settings.theme_dark": "Dark",
     "settings.theme_light": "Light",

@@ -124,9 +124,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.study_show": "show a study: its points and what they say",
     "help.study_workload": "what it runs; several for some studies (default: the study's own)",
     "help.table": "make a table of everybody's machines out of result files, or check such files",
+    "help.table_address": "web address of a table (default: the one in the settings)",
     "help.table_build": "make a table of the result files in a folder",
     "help.table_check": "say whether a table would take the results in files",
+    "help.table_previous": "use the table before this one again",
     "help.table_folder": "folder with result files; folders in it count too",
+    "help.table_get": "fetch a table that somebody made, for bars labelled “community”",
     "help.table_output": "write the table to this file as JSON; - for standard output (default: only show it)",
     "help.workloads": "list the benchmarks",
 }

@@ -6,11 +6,12 @@ from PySide6.QtGui import QShowEvent
 from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
 from app.core.analysis.own_runs import runs_like
 from app.core.messages import sentence
-from app.core.records import RunSummary
+from app.core.records import CommunityRow, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import own_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.services.bundle import Services
+from app.gui.services.community_table import community_rows
 from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import Card, ClampedLabel
 from workloads import STANDARD
@@ -34,6 +35,7 @@ class KnownHardware(Card):
         self._workload_id = STANDARD
         self._setup: tuple[RunSpec, str | None] | None = None
         self._runs: list[RunSummary] = []
+        self._community: list[CommunityRow] = []
         self._asked = 0
         self.bars = BarList(services.theme, row_max_px=ROW_MAX_PX)
         self.bars.opens_runs = True
@@ -69,18 +71,18 @@ class KnownHardware(Card):
     def refresh(self, *_: object) -> None:
         """Reload the user's runs."""
         self._asked += 1
-        number, workload_id, path = self._asked, self._workload_id, self._services.paths.database
+        number, workload_id, paths = self._asked, self._workload_id, self._services.paths
 
-        def look() -> tuple[int, list[RunSummary]]:
-            with Database(path) as database:
-                return number, own_runs(database, workload_id, RUNS_LIMIT)
+        def look() -> tuple[int, list[RunSummary], list[CommunityRow]]:
+            with Database(paths.database) as database:
+                return number, own_runs(database, workload_id, RUNS_LIMIT), community_rows(paths)
 
         self._services.tasks.start(look, self._on_runs, self._services.complain)
 
-    def _on_runs(self, answer: tuple[int, list[RunSummary]]) -> None:
-        number, runs = answer
-        if number == self._asked and runs != self._runs:  # otherwise the workload has changed
-            self._runs = runs
+    def _on_runs(self, answer: tuple[int, list[RunSummary], list[CommunityRow]]) -> None:
+        number, *news = answer
+        if number == self._asked and news != [self._runs, self._community]:  # otherwise the workload has changed
+            _, self._runs, self._community = answer
             self._draw()
 
     def _on_bar(self, bar: Bar) -> None:
@@ -93,10 +95,10 @@ class KnownHardware(Card):
         if self._setup is not None and machine is not None:
             own = runs_like(self._runs, *self._setup, machine.cpu_name)
         if own:
-            shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
+            shown = shortlist(bars(self._workload_id, own[0], own[1:], community=self._community), BARS_LIMIT)
             self.bars.show_bars(shown, find_baseline(shown, None, self._workload_id))
         else:
-            shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
+            shown = shortlist(bars(self._workload_id, None, community=self._community), BARS_LIMIT)
             hint = sentence("compare_page.run_to_see_rank")
             self.bars.show_bars(shown, slot=(sentence("compare_page.you"), hint))
         self.scale.show_text(chart_note(shown[0].metric, shown) if shown else "")

@@ -20,7 +20,7 @@ from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, fi
 from app.core.analysis.own_runs import best_and_latest, own_name
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.records import ImportedLog, ImportedResult, RunSummary
+from app.core.records import CommunityRow, ImportedLog, ImportedResult, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
@@ -31,6 +31,7 @@ from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.logs import LogActions
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
 from app.gui.services.bundle import Services
+from app.gui.services.community_table import CommunityTable, community_rows
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, give_way, label, row, scrolled, title
 from app.gui.widgets.choice_box import ChoiceBox
@@ -42,7 +43,7 @@ SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are 
 # In the place of a number: the best and the latest, or those that were selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
-_Answer: TypeAlias = "tuple[int, list[RunSummary], list[ImportedLog], list[ImportedResult]]"
+_Answer: TypeAlias = "tuple[int, list[RunSummary], list[ImportedLog], list[ImportedResult], list[CommunityRow]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
@@ -62,6 +63,8 @@ class ComparePage(QWidget):
         self._runs: list[RunSummary] = []
         self._logs: list[ImportedLog] = []
         self._imported: list[ImportedResult] = []
+        self._community: list[CommunityRow] = []
+        self.community = CommunityTable(services, self)
         self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
         self._selected: tuple[int, ...] = ()
@@ -85,14 +88,15 @@ class ComparePage(QWidget):
     def refresh(self) -> None:
         """Reload the user's runs."""
         self._asked += 1
-        number, path = self._asked, self._services.paths.database
+        number, paths = self._asked, self._services.paths
         workload = self.workload.currentData()
         read = self._own_runs(workload, self.limit.currentData())
 
         def look() -> _Answer:
-            with Database(path) as database:
+            community = community_rows(paths)
+            with Database(paths.database) as database:
                 imported = list_results(database, workload, SHOWN_LIMIT)
-                return number, read(database), list_logs(database, workload), imported
+                return number, read(database), list_logs(database, workload), imported, community
 
         self._services.tasks.start(look, self._on_found, self._services.complain)
 
@@ -191,6 +195,7 @@ class ComparePage(QWidget):
         self.view.take("bars")
         self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy")
         self.import_button = Button(theme, sentence("compare_page.import_log"), "folder-open")
+        self.table_button = Button(theme, sentence("compare_page.get_table"), "download")
 
     def _lay_out(self) -> None:
         self.stack = QStackedWidget()
@@ -200,6 +205,7 @@ class ComparePage(QWidget):
         self.card.body.addWidget(self.stack, stretch=1)
         self.card.body.addWidget(self.reasons)
         head = row(title(sentence("page.compare")), None, self.view, self.copy_button, self.import_button)
+        head.addWidget(self.table_button)
         first = row(
             label(sentence("label.workload"), muted=True),
             self.workload,
@@ -231,6 +237,8 @@ class ComparePage(QWidget):
         self.copy_button.clicked.connect(self._on_copy)
         self.import_button.clicked.connect(lambda: self.logs.choose(self.workload.currentData()))
         self.logs.changed.connect(self.refresh)
+        self.table_button.clicked.connect(self.community.get)
+        self.community.changed.connect(self.refresh)
         self.logs.imported.connect(self.show_workload)
         self.bar_list.pointed.connect(self._on_pointed)
         self._services.bridge.ended.connect(self._on_ended)
@@ -246,7 +254,7 @@ class ComparePage(QWidget):
             was_chosen = self.limit.currentData() == SELECTED
             self._fill_limits()
             self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
-        self._logs, self._imported = [], []
+        self._logs, self._imported, self._community = [], [], []
         self._show_runs([])
         self.refresh()
 
@@ -259,9 +267,9 @@ class ComparePage(QWidget):
             self.refresh()
 
     def _on_found(self, answer: _Answer) -> None:
-        number, runs, logs, imported = answer
+        number, runs, logs, imported, community = answer
         if number == self._asked:  # otherwise a later request is on its way
-            self._logs, self._imported = logs, imported
+            self._logs, self._imported, self._community = logs, imported, community
             self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -290,8 +298,8 @@ class ComparePage(QWidget):
         metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
         self.card.heading.setText(headline_kind(metric).label)
         newest = runs[0] if runs else None
-        others = (runs[1:], self._logs, self._imported)
-        self.all_bars = bars(self.workload.currentData(), newest, *others, with_several=True)
+        others, workload = (runs[1:], self._logs, self._imported), self.workload.currentData()
+        self.all_bars = bars(workload, newest, *others, community=self._community, with_several=True)
         self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
         years = sorted({year for bar in self.all_bars if (year := bar_year(bar))}, reverse=True)

@@ -161,6 +161,8 @@ def _software(bar: Bar) -> str:
 
 def _run_of(bar: Bar) -> RunSummary | None:
     """Return the run behind a bar, the user's own or another's."""
+    if bar.community is not None:
+        return bar.community.summary
     return bar.imported.summary if bar.imported is not None else bar.run
 
 
@@ -173,6 +175,8 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
     if bar.log is not None:
         source = sentence("compare_page.from_log", log_id=bar.log.id, date=bar.log.imported_at[:10])
         return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
+    if bar.community is not None:
+        return sentence("compare_page.match_community"), bar.remarks[0], " · ".join(bar.remarks[1:])
     if bar.imported is not None:
         number, date = bar.imported.id, bar.imported.imported_at[:10]
         source = sentence("compare_page.from_imported", number=number, source=bar.imported.source, date=date)

@@ -12,6 +12,7 @@ from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engines_card import EnginesCard
 from app.gui.pages.settings.parts import ask, open_folder, setting
+from app.gui.pages.settings.sharing_card import SharingCard
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, line, row, title
@@ -41,7 +42,7 @@ class SettingsPage(QWidget):
         kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
         self.data = Segments(theme, sentence("label.data"), kinds)
         self.engines_card = EnginesCard(services)
-        self.data_card = DataCard(services)
+        self.data_card, self.sharing_card = DataCard(services), SharingCard(services)
         self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
         self.results_button.setAccessibleName(sentence("settings.open_results"))
         self.logs_button = Button(theme, sentence("settings.open_folder"), "folder-open")
@@ -56,6 +57,7 @@ class SettingsPage(QWidget):
         super().showEvent(event)
         self.engines_card.refresh()
         self.data_card.refresh()
+        self.sharing_card.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the cards in two columns where there is room for both."""
@@ -115,7 +117,8 @@ class SettingsPage(QWidget):
             privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
         note = sentence("settings.reset_note")
         reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
-        self._left, self._right = (appearance, benchmark, privacy, reset), (self.engines_card, self.data_card)
+        self._left = (appearance, benchmark, self.sharing_card, privacy, reset)
+        self._right = (self.engines_card, self.data_card)
         self._one = (*self._left[:2], *self._right, *self._left[2:])
         self._columns = (column(None, spacing_px=2 * GAP_PX), column(None, spacing_px=2 * GAP_PX))
         content = self._content = QWidget()

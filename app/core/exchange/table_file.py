@@ -1,0 +1,275 @@
+"""The table of everybody's machines that somebody else made: read strictly, fetched when asked for, kept.
+
+Its SHA-256 is inside, over its rows in the canonical form of result files: it shows damage, not who measured.
+"""
+
+import errno
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from app.core.datasets.addresses import shown
+from app.core.datasets.downloads import DownloadError, Progress, download
+from app.core.errors import AppError, UsageError
+from app.core.files import write_whole
+from app.core.locks import Hold, take
+from app.core.messages import message
+from app.core.paths import Paths, make_folder
+from app.core.plain_text import one_line
+from app.core.records import CommunityRow
+from app.core.result_file.canonical import UnfitError, decode_problem
+from app.core.result_file.record import (
+    Amount,
+    Environment,
+    Line,
+    Machine,
+    Number,
+    Positive,
+    Result,
+    Spec,
+    Statistics,
+)
+from app.core.result_file.record import Word as Name
+from app.core.result_file.summary import summary_of
+from workloads import CATALOGUE
+from workloads.datasets.regular_file import read_regular
+
+FORMAT, FORMAT_VERSION = "epochmark-table", 1
+SIZE_LIMIT_BYTES, ROWS_LIMIT = 5_000_000, 20_000
+PATIENCE_S = 10.0
+_log = logging.getLogger(__name__)
+_Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-F]{4}-[0-9A-F]{4}$")]
+_Text = Annotated[str, msgspec.Meta(max_length=300)]
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A row as `community.Row` is written."""
+
+    device: Line
+    kind: Literal["cpu", "gpu", "tpu"]
+    engine: Name
+    workload: Name
+    workload_version: Number
+    variant: _Text
+    batch_size: Positive
+    precision: Name
+    settings: _Text
+    metric: Name
+    median: Amount
+    low: Amount
+    high: Amount
+    machines: Positive
+    results: Positive
+    cautions: Number
+    codes: Annotated[tuple[_Code, ...], msgspec.Meta(max_length=10_000)]
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    format: Literal["epochmark-table"]
+    format_version: Literal[1]
+    sha256: str
+    rows: Annotated[tuple[_Row, ...], msgspec.Meta(min_length=1, max_length=ROWS_LIMIT)]
+
+
+def rows_hash(rows: Any) -> str:
+    """Return the SHA-256 of a table's rows, given as plain lists and dictionaries."""
+    text = json.dumps(rows, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def read_table(content: bytes) -> list[CommunityRow]:
+    """Return a table's rows that this Epochmark can compare with; raises UnfitError if anything isn't right."""
+    try:
+        table = msgspec.json.decode(content, type=_Table)
+        plain = msgspec.json.decode(content)["rows"]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise decode_problem(error) from error
+    try:
+        digest = rows_hash(plain)
+    except (UnicodeEncodeError, ValueError) as error:
+        raise UnfitError("table.other_checksum") from error
+    if digest != table.sha256:
+        raise UnfitError("table.other_checksum")
+    for number, row in enumerate(table.rows, 1):
+        _check(row, number)
+    return [_community(row) for row in table.rows if _is_of_today(row)]
+
+
+def load_table(paths: Paths) -> list[CommunityRow]:
+    """Return the rows of the table in use; none if there is none, or it can't be read."""
+    try:
+        return read_table(read_regular(paths.table, SIZE_LIMIT_BYTES))
+    except FileNotFoundError:
+        return []
+    except (OSError, UnfitError) as error:
+        _log.warning("The table %s can't be read: %s", one_line(str(paths.table), 300), error)
+        return []
+
+
+def get_table(
+    paths: Paths, address: str, progress: Progress = lambda *_: None, *, patience_s: float = PATIENCE_S
+) -> int | None:
+    """Fetch a table, and use it from now on; the one before stays as the previous one.
+
+    Args:
+        paths: The folders.
+        address: http or https.
+        progress: Called after each part that arrived.
+        patience_s: How long to wait for another process that is at it.
+
+    Returns:
+        How many rows of it count here; None if it is the one in use.
+
+    Raises:
+        UsageError: It isn't a table, or not a right one; the one in use stays.
+        AppError: It can't be fetched or written, or another process is at it.
+    """
+    make_folder(paths.table.parent)
+    with _only_one(paths, patience_s):
+        target = paths.downloads / "table.json"
+        part = target.with_name(target.name + ".part")
+
+        def watch(done_bytes: int, total_bytes: int) -> None:
+            if max(done_bytes, total_bytes) > SIZE_LIMIT_BYTES:
+                raise _refused(address, UnfitError("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES))
+            progress(done_bytes, total_bytes)
+
+        try:
+            _remove(part)  # of another version, perhaps: it is small enough to begin anew
+            download(address, target, None, None, watch)
+            content = read_regular(target, SIZE_LIMIT_BYTES)
+            count = len(read_table(content))
+        except UnfitError as error:
+            raise _refused(address, error) from error
+        except DownloadError as error:  # nothing is resumed
+            raise AppError(error.said, message("table.try_later")) from error
+        except OSError as error:
+            raise _not_written(target, error) from error
+        finally:
+            for each in (target, part):
+                _remove(each)
+        if not count:
+            raise _refused(address, UnfitError("table.nothing_for_here"))
+        return count if _use(paths, content) else None
+
+
+def use_previous(paths: Paths) -> int:
+    """Use the previous table, and keep the one in use as the previous one; return the number of rows.
+
+    Raises:
+        UsageError: There is none.
+        AppError: It can't be written, or another process is at it.
+    """
+    with _only_one(paths, PATIENCE_S):
+        previous, current = (_good(path) for path in (paths.previous_table, paths.table))
+        if previous is None:
+            raise UsageError(message("table.no_previous"))
+        try:
+            write_whole(paths.table, [previous])
+            if current is not None:
+                write_whole(paths.previous_table, [current])
+        except OSError as error:
+            raise _not_written(paths.table, error) from error
+        return len(read_table(previous))
+
+
+def _use(paths: Paths, content: bytes) -> bool:
+    """Put a table in the place of the one in use; return False if it is the same."""
+    current = _good(paths.table)
+    if current == content:
+        return False
+    try:
+        if current is not None:
+            write_whole(paths.previous_table, [current])
+        write_whole(paths.table, [content])
+    except OSError as error:
+        raise _not_written(paths.table, error) from error
+    return True
+
+
+def _good(path: Path) -> bytes | None:
+    """Return a table that is right; None if there is none."""
+    try:
+        content = read_regular(path, SIZE_LIMIT_BYTES)
+        read_table(content)
+    except (OSError, UnfitError):
+        return None
+    return content
+
+
+def _only_one(paths: Paths, patience_s: float) -> Hold:
+    hold = take(paths.locks / "table.lock", patience_s)
+    if hold is None:
+        raise AppError(message("table.busy"))
+    return hold
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno not in (errno.EISDIR, errno.EPERM, errno.EACCES):
+            raise
+
+
+def _refused(address: str, error: UnfitError) -> UsageError:
+    return UsageError(message("table.refused", address=shown(address), problem=error.problem))
+
+
+def _not_written(path: Path, error: OSError) -> AppError:
+    reason = error.strerror or type(error).__name__
+    return AppError(message("table.not_written", path=one_line(str(path), 300), reason=reason))
+
+
+def _check(row: _Row, number: int) -> None:
+    """Raise UnfitError if a row contradicts itself, or hides characters."""
+    texts = (row.device, row.variant, row.settings)
+    if any(text != one_line(text, 300) for text in texts):
+        raise UnfitError("table.in_row", number=number, problem=message("table.hidden_characters"))
+    if not row.low <= row.median <= row.high:
+        problem = UnfitError("exchange.outside_range", low=row.low, high=row.high).problem
+        raise UnfitError("table.in_row", number=number, problem=problem)
+    if row.machines > row.results or row.cautions > row.results:
+        raise UnfitError("table.in_row", number=number, problem=message("table.more_than_results"))
+
+
+def _is_of_today(row: _Row) -> bool:
+    workload = CATALOGUE.get(row.workload)
+    return workload is not None and not workload.is_demo and workload.version == row.workload_version
+
+
+def _community(row: _Row) -> CommunityRow:
+    """Return a row as comparisons understand it: a result on that device, with the settings that it names."""
+    usual = CATALOGUE[row.workload].default_spec("standard")
+    settings = dict(part.partition("=")[::2] for part in row.settings.split())
+    threads = settings.pop("threads", "")
+    is_compiled = settings.pop("jit", "") == "on"
+    samples = CATALOGUE[row.workload].samples_per_epoch
+    result = Result(
+        app_version="?",
+        status="completed",
+        spec=Spec(
+            workload=row.workload,
+            workload_version=row.workload_version,
+            variant=row.variant or None,
+            preset="standard",
+            epochs=usual.epochs or 1,
+            steps_per_epoch=max(1, -(-samples // row.batch_size)),
+            samples_per_epoch=samples,
+            batch_size=row.batch_size,
+            precision=row.precision,
+            jit=is_compiled,
+            threads=int(threads) if threads.isascii() and threads.isdigit() and 0 < len(threads) < 6 else None,
+            seed=0,
+            settings=" ".join(f"{name}={value}" for name, value in settings.items()) or None,
+        ),
+        environment=Environment(engine=row.engine, device="cpu" if row.kind == "cpu" else f"{row.kind}:0"),
+        machine=Machine(**{"cpu_name" if row.kind == "cpu" else "device_name": row.device}),  # type: ignore[arg-type]
+        statistics=Statistics(metric=row.metric, value=row.median, epochs_done=0),
+    )
+    counts = (row.machines, row.results, row.cautions)
+    return CommunityRow(row.device, summary_of(result), row.low, row.high, *counts)

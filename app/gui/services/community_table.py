@@ -1,0 +1,75 @@
+"""The table of everybody's machines in the window: fetched when a button is pressed, never by itself."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.paths import Paths
+from app.core.records import CommunityRow
+from app.gui.services.bundle import Services
+
+
+class CommunityTable(QObject):
+    """Fetches the table, or goes back to the previous one, in the background, and says what came of it.
+
+    Signals:
+        changed: Another table is in use.
+        busy: It began, or ended.
+    """
+
+    changed = Signal()
+    busy = Signal(bool)
+
+    def __init__(self, services: Services, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services = services
+
+    def get(self) -> None:
+        """Fetch the table from the address in the settings."""
+        address, paths = self._services.preferences.settings.table_address, self._services.paths
+        if not address:
+            self._services.complain(UsageError(message("table.no_address"), message("table.enter_address")))
+            return
+
+        def fetch() -> str:
+            from app.core.exchange.table_file import get_table  # a window that opens has no use for it
+
+            count = get_table(paths, address)
+            return sentence("table.newest_already") if count is None else sentence("table.fetched", count=count)
+
+        self._start(fetch)
+
+    def use_previous(self) -> None:
+        """Use the table before this one."""
+        paths = self._services.paths
+
+        def swap() -> str:
+            from app.core.exchange.table_file import use_previous
+
+            return sentence("table.previous_used", count=use_previous(paths))
+
+        self._start(swap)
+
+    def _start(self, work: Callable[[], str]) -> None:
+        def done(words: str) -> None:
+            self.busy.emit(False)
+            self._services.tell(words, "", "", None)
+            self.changed.emit()
+
+        def failed(error: Exception) -> None:
+            self.busy.emit(False)
+            self._services.tell(str(error), "invalid", "", None)
+
+        self.busy.emit(True)
+        self._services.tasks.start(work, done, failed)
+
+
+def community_rows(paths: Paths) -> list[CommunityRow]:
+    """Return the rows of the table in use, for work in the background."""
+    if not paths.table.exists():
+        return []
+    from app.core.exchange.table_file import load_table
+
+    return load_table(paths)

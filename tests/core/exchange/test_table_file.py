@@ -1,0 +1,257 @@
+"""A table that somebody else made: fetched from good and bad servers, and never a bad one in place of a good."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core.analysis.compare import Bar, bars, find_baseline, position, rank_text
+from app.core.analysis.provenance import provenance
+from app.core.errors import AppError, UsageError
+from app.core.exchange import table_file
+from app.core.exchange.community import Row, look_at, table_rows, table_text
+from app.core.exchange.table_file import get_table, load_table, read_table, rows_hash, use_previous
+from app.core.files import write_whole
+from app.core.locks import take
+from app.core.paths import Paths
+from app.core.records import CommunityRow, RunSummary
+from app.core.result_file.canonical import UnfitError, file_bytes, without_durations
+from tests.core.datasets.server import Handler, Server, broken_after, serving
+from tests.core.result_file.results import golden
+
+ROW = Row(
+    device="RTX 3060",
+    kind="gpu",
+    engine="torch",
+    workload="mnist_mlp",
+    workload_version=1,
+    variant="",
+    batch_size=128,
+    precision="float32",
+    settings="",
+    metric="seconds_per_epoch_s",
+    median=1.5,
+    low=1.2,
+    high=1.8,
+    machines=3,
+    results=4,
+    cautions=1,
+    codes=("67D0-963F",) * 4,
+)
+
+
+def table(*rows: Row) -> bytes:
+    return table_text(rows or (ROW,)).encode()
+
+
+def sealed_table(change: Callable[[dict[str, Any]], object], **more: Any) -> bytes:
+    """Return a table whose first row somebody changed, with a checksum that fits."""
+    plain = json.loads(table())
+    change(plain["rows"][0])
+    return json.dumps(plain | {"sha256": rows_hash(plain["rows"])} | more).encode()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        server.content = table()
+        yield server
+
+
+def test_a_table_that_was_built_is_read(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_bytes(file_bytes([without_durations(golden()[2])]))
+    rows = table_rows(look_at([tmp_path])[0])
+    (row,) = read_table(table_text(rows).encode())
+    result = golden()[2]
+    assert (row.name, row.summary.value, row.machines) == ("EPYC", result.statistics.value, 1)
+    mine = (row.summary.workload, row.summary.batch_size, row.summary.device, row.summary.engine)
+    assert mine == ("mnist_mlp", 128, "cpu", "tensorflow")
+
+
+def test_what_is_fetched_is_used_and_the_one_before_kept(paths: Paths, server: Server) -> None:
+    assert load_table(paths) == []
+    assert get_table(paths, server.url) == 1
+    assert get_table(paths, server.url) is None, "it is in use already"
+    server.content = table(ROW, replace(ROW, device="RTX 4090"))
+    assert get_table(paths, server.url) == 2
+    assert [row.name for row in load_table(paths)] == ["RTX 3060", "RTX 4090"]
+    assert use_previous(paths) == 1
+    assert [row.name for row in load_table(paths)] == ["RTX 3060"]
+    assert use_previous(paths) == 2, "and back"
+    assert not list(paths.downloads.iterdir())
+
+
+def redirected(handler: Handler, start: int) -> None:
+    handler.give(302, b"", Location="/again/" + "x" * len(handler.path))
+
+
+@pytest.mark.parametrize(
+    ("content", "answer", "words"),
+    [
+        (table().replace(b"1.5", b"1.4"), None, "doesn't match its checksum"),
+        (table()[:-40], None, "isn't valid JSON"),
+        (b"<!DOCTYPE html><html><body>404</body></html>", None, "isn't valid JSON"),
+        (b"", None, "isn't"),
+        (b"[" * 100_000, None, "isn't"),
+        (table(), broken_after(100), "after 100 of 586 bytes. The table in use stays"),
+        (table(), lambda handler, _: handler.give(200, b"{", Content_Length=str(10**10)), "larger than 5 MB"),
+        (b" " * 5_000_001, None, "larger than 5 MB"),
+        (table(), redirected, "302"),
+        (table(), lambda handler, _: handler.give(302, b"", Location="file:///etc/passwd"), "302"),
+        (table(), lambda handler, _: handler.give(404, b"no"), "404"),
+        (table(replace(ROW, workload="not_yet")), None, "none of its rows"),
+        (table(replace(ROW, workload_version=99)), None, "none of its rows"),
+        (sealed_table(lambda row: row.update(low=9.0)), None, "row 1: 9 to 1.8 is no range"),
+        (sealed_table(lambda row: row.update(device="a\u202eb")), None, "row 1: a text has characters"),
+        (sealed_table(lambda row: row.update(machines=5)), None, "row 1: it counts more"),
+        (sealed_table(lambda row: row.update(median=-1.0)), None, "median"),
+        (sealed_table(lambda row: row.update(median="1")), None, "median"),
+        (sealed_table(lambda row: row.update(more=1)), None, "more"),
+        (sealed_table(lambda row: row.pop("engine")), None, "engine"),
+        (sealed_table(lambda row: row, format_version=2), None, "format_version"),
+        (sealed_table(lambda row: row, rows=[]), None, "rows"),
+        (table().replace(b"RTX", b"\\ud800"), None, "isn't"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_bad_table_or_server_changes_nothing(
+    paths: Paths, server: Server, content: bytes, answer: Callable[[Handler, int], None] | None, words: str
+) -> None:
+    get_table(paths, server.url)
+    kept = paths.table.read_bytes()
+    server.content, server.answer = content, answer or server.answer
+    with pytest.raises(AppError) as refusal:
+        get_table(paths, server.url)
+    assert words in str(refusal.value)
+    assert len(str(refusal.value)) < 500
+    assert paths.table.read_bytes() == kept
+    assert not paths.previous_table.exists()
+    assert not list(paths.downloads.iterdir()), "nothing is left behind"
+
+
+def test_what_an_interrupted_attempt_left_is_not_continued(paths: Paths, server: Server) -> None:
+    paths.create()
+    (paths.downloads / "table.json.part").write_bytes(b"half of another table")
+    assert get_table(paths, server.url) == 1
+    assert server.ranges == [None]
+
+
+def test_when_the_disk_fails_in_between_a_good_table_stays(
+    paths: Paths, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_table(paths, server.url)
+    kept = paths.table.read_bytes()
+    server.content = table(replace(ROW, device="RTX 4090"))
+
+    def fail(path: Path, chunks: Any) -> None:
+        if path == paths.table:
+            raise OSError(28, "No space left on device")
+        write_whole(path, chunks)
+
+    monkeypatch.setattr(table_file, "write_whole", fail)
+    with pytest.raises(AppError, match="No space left"):
+        get_table(paths, server.url)
+    assert paths.table.read_bytes() == kept
+    monkeypatch.undo()
+    assert get_table(paths, server.url) == 1
+
+
+def test_a_damaged_table_in_use_counts_for_nothing_and_never_becomes_the_previous_one(
+    paths: Paths, server: Server
+) -> None:
+    get_table(paths, server.url)
+    paths.table.write_bytes(table()[:-9])
+    assert load_table(paths) == []
+    get_table(paths, server.url)
+    assert not paths.previous_table.exists()
+    assert len(load_table(paths)) == 1
+    with pytest.raises(UsageError, match="no previous table"):
+        use_previous(paths)
+
+
+@pytest.mark.parametrize("address", ["ftp://example.org/x", "file:///etc/passwd", "table.json", "http://", ""])
+def test_other_addresses_are_refused(paths: Paths, address: str) -> None:
+    paths.create()
+    with pytest.raises(AppError):
+        get_table(paths, address)
+    assert load_table(paths) == []
+
+
+def test_two_at_once_wait_for_each_other(paths: Paths, server: Server) -> None:
+    paths.create()
+    hold = take(paths.locks / "table.lock")
+    assert hold is not None
+    with hold, pytest.raises(AppError, match="working on the table"):
+        get_table(paths, server.url, patience_s=0.0)
+    assert server.asked == []
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_damaged_byte_is_noticed(data: st.DataObject) -> None:
+    content = bytearray(table())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        rows = read_table(bytes(content))
+    except UnfitError:
+        return
+    assert rows == read_table(table()), "only what means the same is taken"
+
+
+@pytest.fixture
+def mine(summary: RunSummary) -> RunSummary:
+    return replace(
+        summary, workload="mnist_mlp", batch_size=128, samples_per_epoch=60_000, steps_per_epoch=469, value=2.0
+    )
+
+
+def community(*rows: Row) -> list[CommunityRow]:
+    return read_table(table(*rows))
+
+
+def drawn(run: RunSummary | None, *rows: Row) -> list[Bar]:
+    return [bar for bar in bars("mnist_mlp", run, community=community(*rows)) if bar.kind == "community"]
+
+
+def test_a_bar_says_whose_it_is_and_under_which_conditions(mine: RunSummary) -> None:
+    (bar,) = drawn(mine)
+    assert (bar.name, bar.value) == ("RTX 3060 (community)", 1.5)
+    assert bar.remarks == (
+        "community, 3 machines",
+        "1.20 to 1.80",
+        "PyTorch",
+        "batch 128",
+        "float32",
+        "1 with a caution",
+    )
+    said = dict(provenance(bar))
+    assert said["Hardware"] == "RTX 3060"
+    assert "4 results of 3 machines" in said["Conditions"]
+    assert drawn(None)[0].remarks == bar.remarks
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"batch_size": 64}, {"precision": "mixed_float16"}, {"variant": "x=1"}, {"workload": "mnist_cnn"}],
+)
+def test_only_what_compares_is_drawn(mine: RunSummary, changes: dict[str, Any]) -> None:
+    assert drawn(mine)
+    assert not drawn(mine, replace(ROW, **changes))
+
+
+def test_it_has_no_part_in_the_rank(mine: RunSummary) -> None:
+    plain, with_them = bars("mnist_mlp", mine), bars("mnist_mlp", mine, community=community())
+    assert rank_text(with_them) == rank_text(plain)
+    assert position(mine) is not None
+    assert find_baseline(with_them, None, "mnist_mlp") == find_baseline(plain, None, "mnist_mlp")
+
+
+def test_rows_of_the_same_device_have_bars_of_their_own() -> None:
+    both = drawn(None, ROW, replace(ROW, engine="tensorflow"), replace(ROW, settings="jit=on"))
+    assert len({bar.remarks for bar in both}) == 3
