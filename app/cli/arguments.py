@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 import app
-from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, table
+from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, submit, table
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb
 from app.cli.parser import Parser
 from app.cli.plan_arguments import add_study, add_suite
@@ -255,6 +255,13 @@ def _add_results(verbs: Verbs) -> None:
     parser.add_argument("--text", choices=TEXT_FORMS, help=sentence("help.share_text"))
     parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
     parser.set_defaults(verb=results.share)
+    parser = add_verb(actions, "submit", "submit")
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    parser.add_argument(
+        "--output", type=output, required=True, metavar="FILE", help=sentence("help.submit_output")
+    )
+    parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
+    parser.set_defaults(verb=submit.submit)
     parser = add_verb(actions, "delete", "results_delete")
     parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
     parser.set_defaults(verb=results.delete)

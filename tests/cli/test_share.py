@@ -1,12 +1,13 @@
 """`results share`: a stored run becomes a picture, on machines without a display too."""
 
+import re
 import struct
 from pathlib import Path
 
 import pytest
 
 from app.core.exchange.picture import extract
-from app.core.result_file.canonical import decode
+from app.core.result_file.canonical import decode, short_code
 from tests.cli.commands import sentence_of
 from tests.conftest import ROOT, CommandLine
 
@@ -113,3 +114,27 @@ def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> Non
     wrong = stored("results", "share", "1", "--text", "plain", "--without", "verdict")
     assert wrong.returncode == 2
     assert "can't leave without “verdict”" in wrong.stderr
+
+
+def test_a_result_is_handed_in_with_every_field_shown(
+    stored: CommandLine, environment: dict[str, str], tmp_path: Path
+) -> None:
+    target = tmp_path / "mine.epochmark.json"
+    arguments = ("results", "submit", "1", "--output", str(target))
+    done = stored(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "No address is known where results are collected" in done.stdout
+    settings = Path(environment["EPOCHMARK_HOME"]) / "config" / "settings.json"
+    settings.write_text('{"collection_address": "https://example.org/results"}')
+    done = stored(*arguments, "--without", "cpu,system")
+    (result,) = decode(target.read_bytes())
+    assert (result.machine.cpu_name, result.machine.os_name) == (None, None)
+    shown = done.stdout
+    assert re.search(r"^Workload +Demo", shown, re.MULTILINE)
+    assert not re.search(r"^(CPU|System) ", shown, re.MULTILINE), "what was left out isn't in the file"
+    assert "A table wouldn't take it: demo isn't a workload that tables have." in shown
+    assert "Nothing is sent by Epochmark." in shown
+    assert "Open https://example.org/results, add the file, and paste this text:" in shown
+    assert f"Epochmark result {short_code(result.digest or '')}, in mine.epochmark.json" in shown
+    refused = stored("results", "submit", "1", "--output", str(tmp_path / "no" / "x.json"))
+    assert (refused.returncode, "its folder doesn't exist" in refused.stderr) == (2, True)

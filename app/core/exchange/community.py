@@ -127,6 +127,11 @@ def table_text(rows: Sequence[Row]) -> str:
     return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def reason_not_taken(result: Result) -> Message | None:
+    """Return why a table wouldn't take a result, as far as that shows without others; None if it would."""
+    return _refusal(result, {})
+
+
 def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
     """Return why a result alone doesn't count; None if it does."""
     workload = CATALOGUE.get(result.spec.workload)

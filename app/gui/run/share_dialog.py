@@ -8,13 +8,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QImage, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.errors import UsageError
 from app.core.exchange.leaving import TEXT_FORMS, Leaving, leaving
-from app.core.messages import sentence
+from app.core.exchange.submitting import Submission, submission
+from app.core.messages import message, sentence, text
 from app.core.plain_text import safe_text
 from app.core.records import Group, Run
 from app.core.report.export import write_lines
 from app.core.storage.database import Database
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
+from app.gui.services.browser import open_address
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
 from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
@@ -80,6 +83,7 @@ class ShareDialog(QDialog):
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
         self.copy_button = Button(theme, sentence("share_dialog.copy_text"), "copy")
         self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
+        self.submit_button = Button(theme, sentence("share_dialog.submit"), "file-text")
         self.close_button = Button(theme, sentence("button.close"))
 
     def _lay_out(self) -> None:
@@ -99,6 +103,7 @@ class ShareDialog(QDialog):
         buttons = row(
             self.close_button,
             None,
+            self.submit_button,
             self.file_button,
             self.copy_button,
             self.copy_picture_button,
@@ -116,6 +121,7 @@ class ShareDialog(QDialog):
         self.copy_picture_button.clicked.connect(self._copy_picture)
         self.copy_button.clicked.connect(self._copy_text)
         self.file_button.clicked.connect(self._save_file)
+        self.submit_button.clicked.connect(self._submit)
         self.close_button.clicked.connect(self.reject)
 
     @property
@@ -156,7 +162,8 @@ class ShareDialog(QDialog):
         shared = self.leaving
         for button in (self.save_button, self.copy_picture_button, self.copy_button):
             button.setEnabled(shared is not None)
-        self.file_button.setEnabled(shared is not None and bool(shared.enclosed))
+        for button in (self.file_button, self.submit_button):
+            button.setEnabled(shared is not None and bool(shared.enclosed))
 
     def _show_fields(self, shared: Leaving) -> None:
         for field in shared.fields:
@@ -203,9 +210,35 @@ class ShareDialog(QDialog):
             write = partial(save_share_picture, there.card, tokens, target, there.enclosed)
             self._write(write, target, "picture.saved")
 
-    def _save_file(self) -> None:
+    def _submit(self) -> None:
+        """Save the file, put the text for it on the clipboard, and open where results are collected."""
+        address = self._services.preferences.settings.collection_address
+        if not address:
+            self._services.complain(UsageError(message("submit.no_address"), message("submit.enter_address")))
+            return
+        target, shared = self._ask_for_file(), self.leaving
+        if target is None or shared is None:
+            return
+
+        def write() -> Submission:
+            write_lines(target, [shared.enclosed.decode()])
+            return submission(shared, target.name)
+
+        def done(made: Submission) -> None:
+            QGuiApplication.clipboard().setText(made.text)
+            said = [sentence("submit.saved", name=target.name), sentence("submit.copied"), *map(text, made.doubts)]
+            if not open_address(address):
+                said.append(sentence("submit.not_opened", address=address))
+            self._services.tell(" ".join(said), "caution" if made.doubts else "", "", None)
+
+        self._services.tasks.start(write, done, self._services.complain)
+
+    def _ask_for_file(self) -> Path | None:
         title, kind = sentence("share_dialog.save_file"), sentence("export.result")
-        target = self._ask(title, ".epochmark.json", f"{kind} (*.epochmark.json)")
+        return self._ask(title, ".epochmark.json", f"{kind} (*.epochmark.json)")
+
+    def _save_file(self) -> None:
+        target = self._ask_for_file()
         if target is not None and self.leaving is not None:
             content = self.leaving.enclosed
             self._write(lambda: write_lines(target, [content.decode()]), target, "share_dialog.file_saved")

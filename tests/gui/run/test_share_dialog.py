@@ -1,10 +1,12 @@
 """What leaves is shown before it does, and what is unticked leaves in nothing."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.leaving import TEXT_FORMS
@@ -94,3 +96,49 @@ def test_closing_it_at_once_is_no_fault(driver: Driver, dialog: ShareDialog) -> 
     driver.window.action("menu.share").trigger()
     windows = QApplication.topLevelWidgets()
     next(each for each in windows if isinstance(each, ShareDialog) and each.isVisible()).reject()
+
+
+class Browser(QObject):
+    """What opens pages, in place of the user's browser."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        self.opened.append(url.toEncoded().toStdString())
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    browser = Browser()
+    QDesktopServices.setUrlHandler("https", browser, "open")  # type: ignore[arg-type]
+    yield browser
+    QDesktopServices.unsetUrlHandler("https")
+
+
+def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
+    driver: Driver, dialog: ShareDialog, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "mine.epochmark.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    driver.press(dialog.submit_button)
+    assert "No address is known" in driver.message
+    assert not target.exists()
+    address = "https://example.org/results?a=%20b"
+    driver.services.preferences.change(collection_address=address)
+    dialog.boxes["cpu"].click()
+    driver.until(lambda: dialog.leaving is not None and dialog.submit_button.isEnabled())
+    driver.press(dialog.submit_button)
+    driver.until(lambda: browser.opened != [])
+    assert browser.opened == [address], "with nothing added"
+    (result,) = json.loads(target.read_bytes())["results"]
+    assert "cpu_name" not in result["machine"]
+    pasted = QGuiApplication.clipboard().text()
+    assert pasted.startswith(
+        f"Epochmark result {result['digest'][:4].upper()}-{result['digest'][4:8].upper()}, in mine."
+    )
+    assert "51.8" in pasted
+    assert "EPYC" not in pasted
+    assert "A table wouldn't take it: it doesn't say which CPU" in driver.message

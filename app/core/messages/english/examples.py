@@ -160,6 +160,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "      All result files, pictures and exports in a folder\n"
         "  %(prog)s --list"
     ),
+    "examples.submit": "example:\n  %(prog)s 3 --output mine.epochmark.json --without comment,date",
     "examples.table_build": (
         "example:\n"
         "  %(prog)s results --output table.json\n"

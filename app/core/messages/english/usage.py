@@ -123,6 +123,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.study_share": "save a picture of a study",
     "help.study_show": "show a study: its points and what they say",
     "help.study_workload": "what it runs; several for some studies (default: the study's own)",
+    "help.submit": "write a result file for those who collect results, and say what to paste where; nothing is sent",
+    "help.submit_output": "the result file; an existing file is replaced",
     "help.table": "make a table of everybody's machines out of result files, or check such files",
     "help.table_address": "web address of a table (default: the one in the settings)",
     "help.table_build": "make a table of the result files in a folder",
