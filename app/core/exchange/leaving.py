@@ -11,6 +11,7 @@ from app.core.records import EpochColumns, Group, Run, RunSummary
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
 from app.core.report.forum_texts import FORMS, in_form
+from app.core.report.result_records import result_of
 from app.core.report.share import Card, card_of, text_of
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
@@ -82,7 +83,7 @@ def leaving(database: Database, run: Run, group: Group | None = None, hidden: Co
     left = [without(result, hidden) for result in results] if hidden else results
     return Leaving(
         fields=_fields(results),
-        card=card_of(shown, others, left[0] if group is None and left else None),
+        card=card_of(shown, others, _result_without(run, hidden) if left else None),
         text=text_of(shown, others),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
@@ -94,6 +95,15 @@ def _results(database: Database, ids: Sequence[int]) -> list[Result]:
         return results_of(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:
         return []
+
+
+def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
+    """Return the result of the run whose code is on the picture; None if it has none."""
+    try:
+        result = result_of(run)
+    except UsageError:
+        return None
+    return without(result, hidden) if hidden else result
 
 
 def _fields(results: Sequence[Result]) -> tuple[Field, ...]:

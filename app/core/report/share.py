@@ -33,7 +33,7 @@ class ShareCard:
         details: Lines about the computer, the engine, and how it was measured.
         badge: The verdict with its cause, and the same in ever fewer words.
         level: The verdict's level.
-        short_form: The result for the picture's code; "" for none.
+        short_form: The result for the picture's code, of several runs the typical one's; "" for none.
     """
 
     title: str
@@ -95,7 +95,7 @@ def share_card(run: Run, group: Group | None = None, result: Result | None = Non
         bars=chart,
         axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),
-        short_form=short if group is None else "",  # it tells a single run
+        short_form=short,
     )
 
 

@@ -14,6 +14,7 @@ from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
 from app.core.report.share import ShareCard
 from app.core.result_file.canonical import decode, short_code
+from app.core.result_file.short_form import is_told_by, read_short_form
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
@@ -132,6 +133,11 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     everything_left = "\n".join((str(astuple(bare.card)), bare.enclosed.decode(), bare.text, bare.row))
     for words in ("Marvin", "EPYC", group.created_at[:10]):
         assert words not in everything_left, words
+    if isinstance(bare.card, ShareCard) and isinstance(parts.card, ShareCard):  # an A/B has no code
+        code = read_short_form(parts.card.short_form)
+        assert (kind, code.machine.cpu_name) == ("repeat", "AMD EPYC")
+        assert is_told_by(decode(parts.enclosed)[0], code), "of the typical run, which is in the file"
+        assert read_short_form(bare.card.short_form).machine.cpu_name is None
     assert len(decode(bare.enclosed)) == len(bare.row.splitlines()) - 1 == 2
 
 

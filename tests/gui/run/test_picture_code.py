@@ -8,17 +8,19 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QImage
 
 from app.core.paths import Paths
-from app.core.records import Run
+from app.core.records import Plan, Run
+from app.core.report.formats.result_document import results_of
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
 from app.core.result_file.canonical import short_code
-from app.core.result_file.short_form import read_short_form
+from app.core.result_file.short_form import is_told_by, read_short_form
 from app.core.storage.database import Database
+from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import load_run
 from app.gui.run.share_picture import paint_share_picture
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
-from tests.recording import as_preset, recorded_events, store_recording
+from tests.recording import as_preset, asked, recorded_events, store_recording
 
 
 @pytest.fixture
@@ -71,3 +73,17 @@ def test_other_networks_have_no_code(run: Run, application_theme: Theme) -> None
     other = replace(run, summary=replace(run.summary, variant="lstm=fused"))
     assert share_card(other).short_form == ""
     assert scanned(paint_share_picture(share_card(other), DARK)) == []
+
+
+def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_theme: Theme) -> None:
+    recorded = as_preset(recorded_events(), "quick")
+    spec, _ = asked(recorded)
+    with Database(paths.database) as database:
+        group_id = begin_group(database, Plan(kind="repeat", specs=(spec,), times=2))
+        ids = [store_recording(database, recorded, group=(group_id, None)) for _ in range(2)]
+        group, run = load_group(database, group_id), load_run(database, ids[0])
+        (mine, _) = results_of(database, ids)
+    card = share_card(run, group)
+    for picture in (paint_share_picture(card, LIGHT), smaller(paint_share_picture(card, DARK), 0.6)):
+        (text,) = scanned(picture)
+        assert is_told_by(mine, read_short_form(text))
