@@ -22,15 +22,18 @@ from app.core.analysis.groups import group_example
 from app.core.errors import AppError
 from app.core.paths import default_paths
 from app.core.records import Plan
+from app.core.report.export import FORMATS
 from app.core.report.share import card_of
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
+from app.core.storage.imported_results import add_results, load_result
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.core.studies.presets import PRESETS
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.hardware.page import VIEWS, HardwarePage
 from app.gui.pages.settings.engine_work import EngineWork
+from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.services.bundle import Services
@@ -38,7 +41,9 @@ from app.gui.shell.application import open_window
 from app.gui.shell.main_window import MainWindow
 from app.gui.style.theme import Choice, Theme
 from app.gui.style.tokens import DARK, LIGHT
+from tests import browser
 from tests.conftest import pretend_installed
+from tests.core.result_file.results import golden
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, asked, recorded_events, store_recording, until_epoch
@@ -345,7 +350,7 @@ def take_ab(camera: Photographer, group_id: int) -> None:
 
 
 def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> None:
-    """Draw the pictures of a run and of an A/B in both themes."""
+    """Draw the pictures of a run and of an A/B in both themes, and show what others see and send."""
     with Database(camera.services.paths.database) as database:
         group = load_group(database, group_id)
         example = group_example(group)
@@ -355,6 +360,43 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
     for name, card in cards.items():
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
             save_share_picture(card, tokens, camera.folder / f"{name}-{theme}.png")
+    take_sharing(camera, run_id)
+
+
+def take_sharing(camera: Photographer, run_id: int) -> None:
+    """Show what leaves, the report, and results of others."""
+    window, services = camera.window, camera.services
+    window.show_page("results")
+    window.results.open_run(run_id)
+    camera.wait(lambda: window.results.run is not None)
+    for theme in THEMES:
+        services.theme.choose(theme)
+        window.action("menu.share").trigger()
+        dialog = window.results.findChild(ShareDialog)
+        assert isinstance(dialog, ShareDialog)
+        camera.wait(lambda: dialog.leaving)  # noqa: B023 - at once
+        camera.wait(patience_s=0.5)
+        camera.save(dialog, f"share-dialog-{theme}")
+        dialog.reject()
+        camera.wait(lambda: window.results.findChild(ShareDialog) is None)
+    with Database(services.paths.database) as database:
+        page = camera.folder / "report.html"
+        page.write_text("".join(FORMATS["html"].lines(database, [run_id])), "utf-8")
+        add_results(database, golden(), "lab.epochmark.json")
+    for theme in THEMES:
+        picture = camera.folder / f"report-{theme}.png"
+        browser.run(
+            page, f"--screenshot={picture}", "--window-size=1000,1100", "--hide-scrollbars", dark=theme == "dark"
+        )
+    results, compare = window.results, window.compare
+    results.filters.source.setCurrentIndex(results.filters.source.findData("all"))
+    compare.show_workload("mnist_mlp")
+    camera.take("results-imported", "results")
+    camera.take("compare-imported", "compare")
+    result = results.imported.results[1]
+    with Database(services.paths.database) as database:
+        results.imported.opened.emit(result, load_result(database, result.id))
+    camera.take("results-imported-detail", "results")
 
 
 if __name__ == "__main__":

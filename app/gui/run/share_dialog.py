@@ -24,7 +24,7 @@ from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 
-PICTURE_PX, FIELDS_PX = 640, 300
+PICTURE_PX, FIELDS_PX, HEIGHT_PX = 640, 300, 600
 Ask = Callable[[str, str, str], Path | None]
 TellSaved = Callable[[str, Path], None]
 
@@ -112,6 +112,8 @@ class ShareDialog(QDialog):
         whole = column(row(inside, shown, spacing_px=2 * GAP_PX), buttons, spacing_px=2 * GAP_PX)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
+        room_px = self.screen().availableGeometry().height() - 10 * GAP_PX  # for the title bar
+        self.resize(self.sizeHint().width(), min(HEIGHT_PX, room_px))
 
     def _connect(self) -> None:
         self.view.chosen.connect(self._show)
