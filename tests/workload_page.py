@@ -26,8 +26,8 @@ Today's networks repeat no study, and have published results of cards up to 2026
 - `gpt_mini`, `gpt_tiny` and `gpt_small` as Languini Kitchen defines and times them, `nanogpt_char` as nanoGPT:
   tokens per second. The GPTs read random tokens, from which nothing can be learned: their loss stays near
   ln 16,384 = 9.70.
-- `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224` and `efficientnet_b0_224` as timm defines them: images per
-  second.
+- `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and
+  `mobilenetv3_large_224` as timm defines them: images per second.
 - `fc_parametric`, `cnn_parametric` and `rnn_parametric` are as deep and as wide as you like, after ParaDnn:
   `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows from which width on
   a card is faster.

@@ -72,6 +72,7 @@ _TRAINING: tuple[Training, ...] = (
     vision.ResNet50Of224(),
     vision.ConvNextTiny(),
     vision.EfficientNetB0(),
+    vision.MobileNetV3Large(),
     parametric.FcParametric(),
     parametric.CnnParametric(),
     parametric.RnnParametric(),

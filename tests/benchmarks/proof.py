@@ -32,7 +32,7 @@ STEPS = {
     "fc_parametric cnn_parametric rnn_parametric",
     2: "flowers_resnet50_331 resnet_50_s alexnet_caffe resnet_50 inception_v3 flowers_xception_331 vgg16 "
     "flowers_vgg16_331 gpt_mini gpt_tiny gpt_small nanogpt_char vit_tiny_224 resnet50_224 "
-    "convnext_tiny_224 efficientnet_b0_224",
+    "convnext_tiny_224 efficientnet_b0_224 mobilenetv3_large_224",
 }
 MOMENTS = (2, 5, 10, 20, 50, 100, 200, 400, 780)
 CHEATS = ("zero_rate", "wrong_labels")

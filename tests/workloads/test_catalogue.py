@@ -33,6 +33,7 @@ STUDIES = {
     "": (
         *("fashion_mnist_cnn_412k", "gpt_mini", "gpt_tiny", "gpt_small", "nanogpt_char"),
         *("vit_tiny_224", "resnet50_224", "convnext_tiny_224", "efficientnet_b0_224"),
+        "mobilenetv3_large_224",
         *("fc_parametric", "cnn_parametric", "rnn_parametric"),
     ),
 }

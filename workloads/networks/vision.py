@@ -133,23 +133,71 @@ class EfficientNetB0(Timm):
         x = convolution(inputs, 32, 3, 2, "silu")
         for blocks, size, channels, stride, expansion in stages:
             for number in range(blocks):
-                x = _gated_block(x, size, channels, stride if number == 0 else 1, expansion)
+                wide, gate, kinds = expansion * x.shape[-1], x.shape[-1] // 4, ("silu", "silu", "sigmoid")
+                strides = stride if number == 0 else 1
+                x = _narrow_block(x, size, channels, strides, wide=wide, gate=gate, kinds=kinds)
         x = layers.GlobalAveragePooling2D()(convolution(x, 1_280, 1, activation="silu"))
         return Model(inputs, layers.Dense(self.classes)(x))
 
 
-def _gated_block(x: Any, size: int, channels: int, stride: int, expansion: int) -> Any:
-    """Return EfficientNet's block: widened, filtered channel by channel, gated, and narrowed."""
+class MobileNetV3Large(Timm):
+    """Howard et al.'s MobileNetV3-Large: made for telephones, with few operations and cheap activations."""
+
+    id = "mobilenetv3_large_224"
+    title = "MobileNetV3-Large"
+    summary = "Thin blocks made for telephones on images of 224 × 224: 5,483,032 trained parameters."
+    batch_size = 64
+    parameters_count = 5_507_432  # 5,483,032 of them trained; the rest are running means and variances
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, layers
+
+        # Size of a block's filters, channels inside and after it, channels of its gate, activation and stride.
+        blocks = (
+            *((3, 16, 16, 0, "relu", 1), (3, 64, 24, 0, "relu", 2), (3, 72, 24, 0, "relu", 1)),
+            *((5, 72, 40, 24, "relu", 2), (5, 120, 40, 32, "relu", 1), (5, 120, 40, 32, "relu", 1)),
+            *((3, 240, 80, 0, "hard_silu", 2), (3, 200, 80, 0, "hard_silu", 1)),
+            *((3, 184, 80, 0, "hard_silu", 1), (3, 184, 80, 0, "hard_silu", 1)),
+            *((3, 480, 112, 120, "hard_silu", 1), (3, 672, 112, 168, "hard_silu", 1)),
+            *((5, 672, 160, 168, "hard_silu", 2), (5, 960, 160, 240, "hard_silu", 1)),
+            (5, 960, 160, 240, "hard_silu", 1),
+        )
+        inputs = Input(self.input_shape)
+        x = convolution(inputs, 16, 3, 2, "hard_silu")
+        for size, wide, channels, gate, activation, stride in blocks:
+            kinds = (activation, "relu", "hard_sigmoid")
+            x = _narrow_block(x, size, channels, stride, wide=wide, gate=gate, kinds=kinds)
+        x = layers.GlobalAveragePooling2D()(convolution(x, 960, 1, activation="hard_silu"))
+        x = layers.Dense(1_280, activation="hard_silu")(x)
+        return Model(inputs, layers.Dense(self.classes)(x))
+
+
+def _narrow_block(
+    x: Any, size: int, channels: int, stride: int, *, wide: int, gate: int, kinds: tuple[str, str, str]
+) -> Any:
+    """Return an inverted bottleneck: widened, filtered channel by channel, gated, and narrowed.
+
+    Args:
+        x: What goes in.
+        size: Of the filters.
+        channels: That come out.
+        stride: Of the filters.
+        wide: Channels inside.
+        gate: Channels that decide about the gate; 0 for no gate.
+        kinds: Activation of the block, and the two of its gate.
+    """
     from keras import layers
 
     before, given = x, x.shape[-1]
-    if expansion > 1:
-        x = convolution(x, expansion * given, 1, activation="silu")
-    x = convolution(x, None, size, stride, "silu")
-    gate = layers.GlobalAveragePooling2D(keepdims=True)(x)
-    gate = layers.Conv2D(given // 4, 1, activation="silu")(gate)
-    gate = layers.Conv2D(x.shape[-1], 1, activation="sigmoid")(gate)
-    x = convolution(layers.Multiply()([x, gate]), channels, 1)
+    if wide != given:
+        x = convolution(x, wide, 1, activation=kinds[0])
+    x = convolution(x, None, size, stride, kinds[0])
+    if gate:
+        share = layers.GlobalAveragePooling2D(keepdims=True)(x)
+        share = layers.Conv2D(gate, 1, activation=kinds[1])(share)
+        x = layers.Multiply()([x, layers.Conv2D(wide, 1, activation=kinds[2])(share)])
+    x = convolution(x, channels, 1)
     return layers.Add()([x, before]) if stride == 1 and given == channels else x
 
 

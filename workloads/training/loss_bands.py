@@ -65,6 +65,7 @@ PROOFS: dict[str, Proof] = {
     "resnet50_224": _proof(2, 6.46, 7.84),
     "convnext_tiny_224": _proof(2, 5.81, 6.85),
     "efficientnet_b0_224": _proof(2, 6.25, 6.93),
+    "mobilenetv3_large_224": _proof(2, 6.53, 7.23),
     "fc_parametric": _proof(20, 2.64, 3.56),
     "cnn_parametric": _proof(20, 5.91, 6.87),
     "rnn_parametric": _proof(20, 6.56, 7.25),

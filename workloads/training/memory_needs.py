@@ -55,6 +55,7 @@ NEEDS: dict[str, dict[str, MemoryNeed]] = {
     "resnet50_224": _needs(tensorflow=(1320, 101), torch=(840, 280), jax=(1250, 106)),
     "convnext_tiny_224": _needs(tensorflow=(1310, 203), torch=(920, 159), jax=(1350, 227)),
     "efficientnet_b0_224": _needs(tensorflow=(1130, 100), torch=(580, 164), jax=(1680, 181)),
+    "mobilenetv3_large_224": _needs(tensorflow=(1080, 66), torch=(500, 112), jax=(1670, 72)),
     "gpt_small_generation": _needs(tensorflow=(1290, 28), torch=(940, 102), jax=(980, 18)),
     "fc_parametric": _needs(tensorflow=(1010, 0), torch=(650, 0.15), jax=(570, 0.38)),
     "cnn_parametric": _needs(tensorflow=(700, 10.7), torch=(440, 29), jax=(570, 13.2)),

@@ -42,6 +42,7 @@ STEP_OPERATIONS: dict[str, int] = {
     "resnet50_224": 24_299_077_632,
     "convnext_tiny_224": 26_704_286_208,
     "efficientnet_b0_224": 2_293_212_480,
+    "mobilenetv3_large_224": 1_288_700_544,
     "fc_parametric": 104_169_472,
     "cnn_parametric": 2_531_506_176,
     "rnn_parametric": 250_478_592,

@@ -36,7 +36,7 @@ LARGE = {
     *("alexnet_caffe", "alexnet_s", "googlenet", "inception_v3", "resnet_50", "resnet_50_s", "vgg16"),
     *("flowers_resnet50_331", "flowers_vgg16_331", "flowers_xception_331"),
     *("gpt_mini", "gpt_tiny", "gpt_small", "vit_tiny_224", "resnet50_224"),
-    *("convnext_tiny_224", "efficientnet_b0_224"),
+    *("convnext_tiny_224", "efficientnet_b0_224", "mobilenetv3_large_224"),
 }
 Answer = dict[str, Any]
 

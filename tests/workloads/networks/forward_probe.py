@@ -16,7 +16,7 @@ from workloads.networks.gpt import GptMini, NanoGptChar
 from workloads.networks.vision import VitTiny
 from workloads.training.training import Training
 
-PICTURES = ("resnet50_224", "convnext_tiny_224", "efficientnet_b0_224")
+PICTURES = ("resnet50_224", "convnext_tiny_224", "efficientnet_b0_224", "mobilenetv3_large_224")
 
 
 class SmallGpt(GptMini):

@@ -36,6 +36,7 @@ LARGE = {
     "resnet50_224",
     "convnext_tiny_224",
     "efficientnet_b0_224",
+    "mobilenetv3_large_224",
     "fc_parametric",
     "cnn_parametric",
     "rnn_parametric",
