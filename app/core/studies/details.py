@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.core.records import Run
+from app.core.analysis.ab import counts
 from app.core.storage.database import Database
+from app.core.storage.groups import metric_values
 from app.core.storage.runs import load_runs
 from app.core.studies.axes import FOLDERS
-from app.core.studies.points import StudyResult
+from app.core.studies.points import Point, StudyResult
 from app.core.verdict.bottleneck import explain
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
@@ -23,12 +24,13 @@ class Details:
     Attributes:
         epochs: Of a study that shows how training went, by run number.
         limits: What limited each point of a study of sizes, by the point's name.
-        phases: Images per second of each case of the storage test, by the point's name, if it read from folders.
+        phases: Images per second of each case of the storage test in each round, by the point's name, if it read
+            from folders.
     """
 
     epochs: Mapping[int, Sequence[Epoch]] = field(default_factory=dict)
     limits: Mapping[str, str] = field(default_factory=dict)
-    phases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    phases: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
 
 NO_DETAILS = Details()
@@ -56,18 +58,18 @@ def load_details(database: Database, result: StudyResult) -> Details:
     names = {best.id: point.name for point in result.done if (best := point.best_run) is not None}
     epochs: dict[int, Sequence[Epoch]] = {}
     limits: dict[str, str] = {}
-    phases: dict[str, dict[str, float]] = {}
+    if FOLDERS in result.study.axes:
+        return Details(phases={point.name: _cases(database, point) for point in result.done})
     for run in load_runs(database, names):
         if not with_limits:
             epochs[run.summary.id] = run.epochs
-        elif FOLDERS in result.study.axes:
-            phases[names[run.summary.id]] = _cases(run)
         elif (explanation := explain(run)) is not None:
             limits[names[run.summary.id]] = explanation.text
-    return Details(epochs, limits, phases)
+    return Details(epochs, limits)
 
 
-def _cases(run: Run) -> dict[str, float]:
-    """Return the images per second of each case in the run's only folder."""
-    rates = {case: run.metrics.get(f"folder1_{case}_images_per_s") for case in CASES}
-    return {case: rate for case, rate in rates.items() if rate is not None}
+def _cases(database: Database, point: Point) -> dict[str, tuple[float, ...]]:
+    """Return the images per second of each case in the only folder of a point's runs that count."""
+    ids = [run.id for run in point.runs if counts(run)]
+    rates = {case: metric_values(database, ids, f"folder1_{case}_images_per_s") for case in CASES}
+    return {case: tuple(by_run.values()) for case, by_run in rates.items() if by_run}

@@ -1,5 +1,6 @@
 """The charts of a study as data: lines over a numeric axis, or rows of bars and dots. Pure functions."""
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -195,8 +196,11 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Details) -> Figure:
     """Return the speed of one phase, over CPUs with a line for each folder, or a bar for each point."""
-    rates = {point.name: details.phases.get(point.name, {}).get(case) for point in done}
-    points = [replace(point, value=rates[point.name], low=None, high=None) for point in done if rates[point.name]]
+    points = [
+        replace(point, value=statistics.median(rates), low=min(rates), high=max(rates))
+        for point in done
+        if (rates := details.phases.get(point.name, {}).get(case))
+    ]
     chart = _lines(result, points) if _is_numeric(result) else _speeds(result, points)[0]
     return replace(chart, name=phase_title(case))
 

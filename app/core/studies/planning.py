@@ -18,6 +18,7 @@ from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
 ROUNDS_LIMIT, RUNS_LIMIT = 20, 300
+READING_ROUNDS = 2  # a drive that others use for a moment would look slow
 
 
 def study_preset(key: str) -> StudyPreset:
@@ -69,8 +70,10 @@ def plan_preset(
         folders=tuple(dict.fromkeys(folders)),
     )
     axes = (*study.axes, FOLDERS) if folders else study.axes
+    if rounds is None:
+        rounds = READING_ROUNDS if folders else study.rounds
     specs = study.build(place, [known_workload(name) for name in names])
-    return make_plan(specs, axes, runner, key=key, rounds=study.rounds if rounds is None else rounds)
+    return make_plan(specs, axes, runner, key=key, rounds=rounds)
 
 
 def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:

@@ -1,9 +1,10 @@
 """What a study says that reads from several folders: what limits each phase, and how little is enough.
 
-The limit is what the points show: more CPUs made it faster, or another folder did, or neither and it was as fast
-from memory. Pure functions.
+The limit is what the points show: more CPUs made it faster in all rounds, or another folder did, or neither and it
+was as fast from memory. Pure functions.
 """
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,11 +22,13 @@ CLOSE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """A point's speed in one phase, in images per second."""
+    """A point's speed in one phase, in images per second: the median of its rounds, and their ends."""
 
     cpus: int
     folder: str
     rate: float
+    low: float
+    high: float
     from_memory: float | None
     is_gpu: bool
 
@@ -52,6 +55,8 @@ def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
         lines.insert(0, sentence("studies.reading_enough", setup=_setup(cpus, folders)))
     elif enough:
         lines.insert(0, sentence("studies.reading_none"))
+    if lines and any(len(rounds) < 2 for rates in details.phases.values() for rounds in rates.values()):
+        lines.append(sentence("studies.reading_once"))
     return lines
 
 
@@ -68,11 +73,13 @@ def _spots(done: Sequence[Point], details: Details, case: str) -> list[_Spot]:
     spots = []
     for point in done:
         rates = details.phases.get(point.name, {})
-        if (rate := rates.get(case)) is not None and rate > 0:
+        if (rounds := rates.get(case, ())) and min(rounds) > 0:
             device = (point.runs[-1].device or "") if point.runs else ""
             cpus = int(axis_value("cpus", point.spec) or 0)
-            memory = rates.get(PHASES[case])
-            spots.append(_Spot(cpus, point.place[-1], rate, memory, device.startswith("gpu")))
+            cached = rates.get(PHASES[case])
+            memory, middle = statistics.median(cached) if cached else None, statistics.median(rounds)
+            ends = min(rounds), max(rounds)
+            spots.append(_Spot(cpus, point.place[-1], middle, *ends, memory, device.startswith("gpu")))
     return spots
 
 
@@ -86,8 +93,7 @@ def _limit(case: str, spots: Sequence[_Spot]) -> str:
     best = max(spots, key=lambda spot: spot.rate)
     fewer = min((spot for spot in spots if spot.folder == best.folder), key=lambda spot: spot.cpus)
     slower = min((spot for spot in spots if spot.cpus == best.cpus), key=lambda spot: spot.rate)
-    phase, more = phase_title(case), best.rate / fewer.rate if fewer.cpus < best.cpus else 1.0
-    other = best.rate / slower.rate
+    phase, more, other = phase_title(case), _gain(best, fewer), _gain(best, slower)
     if best.is_gpu and best.from_memory is not None and best.rate >= CLOSE * best.from_memory:
         return sentence("studies.phase_gpu", phase=phase, share_pct=100 * best.rate / best.from_memory)
     if CLOSE * other > 1 and other >= more:
@@ -95,6 +101,11 @@ def _limit(case: str, spots: Sequence[_Spot]) -> str:
     if CLOSE * more > 1:
         return sentence("studies.phase_cpu", phase=phase, times=more, cpus=best.cpus, fewer=fewer.cpus)
     return sentence("studies.phase_open", phase=phase)
+
+
+def _gain(best: _Spot, other: _Spot) -> float:
+    """Return how many times as fast the best is; 1 if their rounds overlap, which is no difference."""
+    return best.rate / other.rate if best.low > other.high else 1.0
 
 
 def _smallest(case: str, near: Sequence[_Spot]) -> str:

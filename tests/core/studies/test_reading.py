@@ -35,17 +35,17 @@ def folders(tmp_path: Path) -> list[str]:
 @pytest.fixture
 def result(runner: Runner, database: Database, eight_cores: Machine, folders: list[str]) -> StudyResult:
     plan = plan_preset("sizing", runner, folders=folders)
+    assert plan.times == 2
     return store_study(database, eight_cores, plan, lambda _: 100.0, device="gpu:0")
 
 
-def measured(result: StudyResult, rates: Rates) -> Details:
-    """Return what the points measured, by CPUs and number of the folder."""
-    return Details(
-        phases={
-            point.name: rates(int(point.spec.settings["cpus"]), int(point.place[1].split()[1]))
-            for point in result.done
-        }
-    )
+def measured(result: StudyResult, rates: Rates, spread: float = 1.01) -> Details:
+    """Return what the points measured in two rounds, by CPUs and number of the folder."""
+    phases = {}
+    for point in result.done:
+        once = rates(int(point.spec.settings["cpus"]), int(point.place[1].split()[1]))
+        phases[point.name] = {case: (rate / spread, rate * (2 - 1 / spread)) for case, rate in once.items()}
+    return Details(phases=phases)
 
 
 def test_each_folder_is_a_point_with_each_number_of_cpus(result: StudyResult, folders: list[str]) -> None:
@@ -84,6 +84,18 @@ def test_what_nothing_helps_is_left_open(result: StudyResult) -> None:
     assert "Preprocessing: the limit isn't clear, as neither CPUs nor folders changed its speed by 5 %." in lines
 
 
+def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResult) -> None:
+    def rates(cpus: int, folder: int) -> dict[str, float]:
+        return {"preprocess": 300.0 / folder}
+
+    assert "I/O-bound" in findings(result, measured(result, rates))[1]
+    lines = findings(result, measured(result, rates, spread=3.0))
+    assert "limit isn't clear" in lines[1]
+    assert not any("measured once" in line for line in lines)
+    once = {point.name: {"preprocess": (100.0,)} for point in result.done}
+    assert any("measured once only" in line for line in findings(result, Details(phases=once)))
+
+
 def test_no_setup_may_be_the_best_in_every_phase(result: StudyResult) -> None:
     def rates(_: int, folder: int) -> dict[str, float]:
         return {"preprocess": 100.0 * folder, "train_jpeg": 100.0 / folder, "infer_jpeg": 50.0}
@@ -96,7 +108,9 @@ def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult)
     charts = figures(result, details)
     assert [chart.name for chart in charts] == ["Preprocessing", "Training"]
     assert [series.name for series in charts[0].series] == ["Folder 1", "Folder 2"]
-    assert [spot.value for spot in charts[0].series[1].spots if spot] == [10.0, 20.0, 40.0, 80.0, 160.0]
+    assert [spot.value for spot in charts[0].series[1].spots if spot] == pytest.approx(
+        [10.0, 20.0, 40.0, 80.0, 160.0]
+    )
 
 
 def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:
@@ -114,10 +128,11 @@ def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: lis
 def test_cases_are_read_from_the_runs(result: StudyResult, database: Database) -> None:
     sql = "INSERT INTO metrics (run_id, key, value) VALUES (?, 'folder1_preprocess_images_per_s', ?)"
     for point in result.done:
-        database.connection.execute(sql, (point.runs[0].id, 123.0))
+        for run, rate in zip(point.runs, (123.0, 125.0), strict=True):
+            database.connection.execute(sql, (run.id, rate))
     phases = load_details(database, result).phases
     assert set(phases) == {point.name for point in result.points}
-    assert list(phases["4 · Folder 2"].items()) == [("preprocess", 123.0)]
+    assert list(phases["4 · Folder 2"].items()) == [("preprocess", (123.0, 125.0))]
 
 
 def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: list[str]) -> None:

@@ -119,6 +119,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.ranking_turns": "The ranking turns round: none is fastest on all of them.",
     "studies.reading_enough": "Enough for every phase, within 5 % of the fastest: {setup}.",
     "studies.reading_none": "No setup is within 5 % of the fastest in every phase.",
+    "studies.reading_once": "Some points were measured once only. Two rounds show which differences are chance.",
     "studies.reads_nothing": "Folders are for the study {presets:, } with the workload {workload}. Leave out the folders or the workload.",
     "studies.refused": "Not run: {points:, }. {reason}",
     "studies.relative_cost": "Cost of an epoch, relative to a Tesla K80 in 2017 (lower is cheaper)",
