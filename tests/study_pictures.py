@@ -5,14 +5,17 @@ from dataclasses import replace
 
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
+from app.core.settings import OwnComputer
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.studies.axes import points
 from app.core.studies.planning import make_plan, plan_preset
+from app.core.studies.points import StudyResult
 from app.core.suite.definition import SUITE_1
 from app.core.suite.planning import plan_suite
 from tests.core.studies.storing_studies import Outcome, store_point, store_study
 from workloads import CATALOGUE, STANDARD
+from workloads.protocol.events import Epoch
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -34,12 +37,32 @@ SUITE_FACTORS = (
 KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "convergence", "cost")
 
 
+OWN = OwnComputer(power_w=150.0, electricity_usd_per_kwh=0.3, purchase_usd=1_200.0)
+
+
+def curves(result: StudyResult) -> dict[int, tuple[Epoch, ...]]:
+    """Return epochs in which large batches are quick and learn little."""
+    epochs = {}
+    for point in result.done:
+        run, size = point.best_run, point.spec.batch_size
+        if run is not None and point.value is not None:
+            losses = [1.9 * number**-0.3 * size**0.03 for number in (1, 2, 3)]
+            epochs[run.id] = tuple(
+                Epoch(index=index, duration_s=point.value, train_s=point.value, loss=loss)
+                for index, loss in enumerate(losses)
+            )
+    return epochs
+
+
 def computed(spec: RunSpec) -> Outcome:
     """Return seconds, or images per second, that grow with batch and CPUs as they do on a desktop."""
     if spec.batch_size >= 1_024:
         return "out_of_memory"
     workload = CATALOGUE[spec.workload]
     epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * workload.batch_size / spec.batch_size)
+    epoch_s *= {"torch": 0.9, "jax": 1.1}.get(spec.engine, 1.0)
+    if spec.device.startswith("gpu"):
+        return 50_000 / (0.07 * epoch_s) if workload.metric == "images_per_s" else 0.12 * epoch_s
     cpus = spec.threads or int(spec.settings.get("cpus") or 8)
     epoch_s *= (8 / min(cpus, 8)) ** 0.9 * (1.07 if cpus > 8 else 1.0)
     epoch_s *= (1.25 if spec.onednn is False else 1.0) * (0.93 if spec.jit else 1.0)

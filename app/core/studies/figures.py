@@ -139,7 +139,8 @@ def _is_numeric(result: StudyResult) -> bool:
 def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequence[Series]) -> Figure:
     """Return a chart of lines over a study's first axis."""
     axis = result.study.axes[0]
-    xs = sorted({float(axis_value(axis, point.spec)) for point in result.points})
+    others = {spot.x for each in series for spot in each.spots if spot is not None}
+    xs = sorted({float(axis_value(axis, point.spec)) for point in result.points} | others)
     shown = xs if len(xs) <= TICKS_LIMIT else xs[:: -(-len(xs) // TICKS_LIMIT)]
     return Figure(
         name=name,
@@ -366,7 +367,7 @@ def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
         rows = relative_rows(result, costs, what)
         if not rows:
             continue
-        names = list(dict.fromkeys(name for row in rows for name in row.values))
+        names = list(dict.fromkeys(name for row in rows for name in row.values if name != BASELINE))
         own = {name for row in rows for name in row.own}
         series = tuple(
             Series(

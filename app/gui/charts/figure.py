@@ -1,7 +1,7 @@
 """A study's chart, painted: the same in the window and in pictures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
@@ -91,13 +91,14 @@ def _colour(figure: Figure, series: Series, tokens: Tokens) -> str:
     if series in own and len(own) == 1:
         return tokens.accent
     others = own if series in own else [each for each in figure.series if not each.is_own]
-    first = 0 if series in own else 1
+    first = 0 if series in own else max(1, len(own))
     return str(getattr(tokens, SERIES[(others.index(series) + first) % len(SERIES)]))
 
 
 def _is_square(figure: Figure, series: Series) -> bool:
     others = [each for each in figure.series if not each.is_own]
-    return series in others and others.index(series) + 1 >= len(SERIES)
+    own = [each for each in figure.series if each.is_own and not each.is_dashed]
+    return series in others and others.index(series) + max(1, len(own)) >= len(SERIES)
 
 
 _Entry = tuple[str, str, bool, bool]
@@ -241,12 +242,18 @@ class _Pen:
         left = min(max(plot.left(), place.x() - width / 2), plot.right() - width)
         top = max(plot.top() - 1.5 * look.label_px, place.y() - 2.2 * look.text_px)
         box = QRectF(left, top, width, 1.5 * look.text_px)
+        ground = QColor(look.tokens.surface)  # lines that pass below would cross it out
+        ground.setAlphaF(0.85)
+        self.painter.setPen(Qt.PenStyle.NoPen)
+        self.painter.setBrush(ground)
+        self.painter.drawRoundedRect(box.adjusted(-3, 0, 3, 0), 3, 3)
         look.write(self.painter, box, spot.text, look.text_px, look.tokens.text)
 
 
 def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> None:
     values, tokens = value_axis(figure), look.tokens
     line = look.label_px * 1.5
+    look = _fitting(look, (rect.height() - 3 * line) / max(1, len(figure.rows)))
     names = max((look.width(name, look.text_px) for name in figure.rows), default=0.0) + 2
     names = min(names, 0.42 * rect.width())
     is_bars = len(figure.series) == 1
@@ -277,6 +284,11 @@ def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> 
                 size = _DOT_PX * (1.5 if series.is_own else 1.0)
                 is_square = _is_square(figure, series)
                 _paint_dot(painter, place, size, _colour(figure, series, tokens), is_square=is_square)
+
+
+def _fitting(look: Look, row_px: float) -> Look:
+    """Return a look whose names fit rows of a height, as small as labels at most."""
+    return replace(look, text_px=max(look.label_px, min(look.text_px, int(row_px / 1.2))))
 
 
 def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: Look) -> None:

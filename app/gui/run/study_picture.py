@@ -30,12 +30,14 @@ def paint_study(painter: QPainter, card: StudyCard, tokens: Tokens) -> None:
     """Paint a study below the picture's head."""
     bold, light = type_of(32, QFont.Weight.Bold), type_of(18)
     write_within(painter, QPointF(_LEFT, _HEADLINE_BASE), card.headline, bold, tokens.text, width=_WIDTH)
-    for number, note in enumerate(_notes(card, light)):
+    notes = _notes(card, light)
+    for number, note in enumerate(notes):
         place = QPointF(_LEFT, _NOTE_BASE + number * _LINE_PX)
         write_within(painter, place, note, light, tokens.muted, width=_WIDTH)
-    paint_card(painter, _CHART, tokens)
+    chart = _CHART.adjusted(0, -(_NOTE_LINES - len(notes)) * _LINE_PX, 0, 0)
+    paint_card(painter, chart, tokens)
     look = Look(tokens, text_px=17, label_px=SMALLEST_PX, outlined=True)
-    paint_figure(painter, _CHART.adjusted(24, 14, -24, -12), card.figure, look)
+    paint_figure(painter, chart.adjusted(24, 14, -24, -12), card.figure, look)
     _paint_foot(painter, card, tokens)
 
 

@@ -123,6 +123,7 @@ def test_time_and_cost_are_relative_to_the_studys_k80_beside_its_rows(
     charts = figures(result, costs=costs)
     assert [chart.baseline for chart in charts[:2]] == [(1.0, "Tesla K80")] * 2
     assert len(charts[0].rows) == 7
+    assert "Tesla K80" not in {series.name for series in charts[0].series}, "it is the dashed line"
 
 
 def test_what_costs_say(runner: Runner, database: Database, eight_cores: Machine) -> None:

@@ -13,13 +13,14 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.studies.export import study_lines
 from app.core.studies.figures import Figure, Series, Spot, figures, published_lines
-from app.core.studies.planning import plan_preset
+from app.core.studies.planning import plan_axes, plan_preset
 from app.core.studies.points import StudyResult, load_study
 from app.core.studies.share import study_card, study_text
 from app.core.studies.tables import study_table
 from app.core.studies.units import Unit, count_text
 from app.gui.charts.figure_scale import value_axis, x_axis
 from tests.core.studies.storing_studies import store_study
+from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 
@@ -50,6 +51,15 @@ def test_published_measurements_along_an_axis_stand_beside_it() -> None:
     assert all(not line.is_own for line in lines)
     assert {spot.x for line in lines for spot in line.spots if spot} <= {8, 16, 32, 64}
     assert published_lines(["cifar10_keras_cnn"], "batch_size", Unit("images per second")) == []
+
+
+def test_where_only_others_measured_the_axis_is_labelled_too(
+    runner: Runner, database: Database, eight_cores: Machine
+) -> None:
+    plan = plan_axes(CATALOGUE["mnist_cnn"].default_spec(device="cpu"), {"cpus": (1, 2)}, runner)
+    speed = figures(store_study(database, eight_cores, plan, lambda _: 30.0))[0]
+    assert [text for _, text in speed.ticks] == ["1", "2", "8", "16", "32", "64"]
+    assert speed.is_log_x
 
 
 def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:

@@ -13,7 +13,7 @@ from app.core.messages import message, sentence
 from app.core.records import Plan
 from app.core.runs.runner import Runner, known_workload
 from app.core.studies.axes import read_axis
-from app.core.studies.planning import ROUNDS_LIMIT, plan_axes, plan_preset
+from app.core.studies.planning import READING_ROUNDS, ROUNDS_LIMIT, plan_axes, plan_preset
 from app.core.studies.points import point_name
 from app.core.studies.presets import PRESETS
 from app.gui.run.plan_page import PlanSetup
@@ -143,7 +143,10 @@ class StudySetup(PlanSetup):
 
     def _on_folders(self) -> None:
         """With folders, the study runs the workload that reads from them."""
-        self.workload.setEnabled(not self._folders())
+        folders = self._folders()
+        self.workload.setEnabled(not folders)
+        if folders:
+            self.rounds.setValue(max(READING_ROUNDS, self.rounds.value()))
         self._on_choice()
 
     def _folders(self) -> tuple[str, ...]:

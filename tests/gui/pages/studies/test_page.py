@@ -96,6 +96,7 @@ def test_folders_make_a_study_of_drives(driver: Driver, tmp_path: Path) -> None:
     setup.folders.line.setText(os.pathsep.join(map(str, folders)))
     driver.until(lambda: "Folder 2" in setup.points.whole_text and setup.run_button.isEnabled())
     assert not setup.workload.isEnabled()
+    assert setup.rounds.value() == 2
     setup.folders.line.setText(str(tmp_path / "gone"))
     driver.until(lambda: "gone" in setup.problem.text())
     setup.folders.line.clear()
