@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 import msgspec
 
@@ -55,6 +54,8 @@ class Wheel:
     @property
     def local(self) -> Path | None:
         """Its path if it is on this computer already."""
+        from urllib.request import url2pathname  # with HTTP and its certificates: the window opens without
+
         parts = urlsplit(self.url)
         return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 

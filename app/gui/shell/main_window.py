@@ -27,7 +27,6 @@ from app.gui.services.run_bridge import page_of
 from app.gui.shell import placement
 from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
-from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
 from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
@@ -327,10 +326,14 @@ class MainWindow(QMainWindow):
         self.wants_restart = self.close()
 
     def _on_shortcuts(self) -> None:
+        from app.gui.shell.help_dialogs import ShortcutSheet  # the window opens without
+
         ShortcutSheet(self, self._actions.values()).open()
 
     def _on_report(self) -> None:
         log_file = self._services.paths.logs / "epochmark.log"
+        from app.gui.shell.help_dialogs import ReportDialog, problem_report  # the window opens without
+
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | AbPage | StudiesPage | SuitePage":

@@ -147,10 +147,14 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
 
 
 @pytest.mark.slow
-def test_the_window_loads_neither_engine_nor_charts_at_its_start() -> None:
+def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_at_its_start() -> None:
+    later = [
+        *("tensorflow", "keras", "numpy", "pyqtgraph", "ssl", "urllib.request"),
+        *("app.gui.pages.benchmark.workload_chooser", "app.gui.shell.help_dialogs"),
+    ]
     code = (
         "import sys, app.gui.shell.application, app.gui.shell.main_window; "
-        "print([name for name in ('tensorflow', 'keras', 'numpy', 'pyqtgraph') if name in sys.modules])"
+        f"print([name for name in {later} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

@@ -18,7 +18,6 @@ from app.gui.pages.benchmark.known_hardware import KnownHardware
 from app.gui.pages.benchmark.machine_facts import machine_facts
 from app.gui.pages.benchmark.parameter_form import run_form
 from app.gui.pages.benchmark.workload_box import Star, WorkloadBox
-from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX, TITLE_PX
@@ -145,6 +144,8 @@ class SetupView(QWidget):
         machine = self._services.finder.machine
         if machine is None:
             return
+        from app.gui.pages.benchmark.workload_chooser import WorkloadChooser  # the window opens without
+
         chooser = WorkloadChooser(
             self._services,
             machine,
