@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.core.analysis import estimator
 from app.core.analysis.estimator import estimate_steps
 from app.core.analysis.stats import sustained_pct
 from app.core.analysis.timed_steps import timed
@@ -40,7 +41,10 @@ def run_demo(
 
 
 @pytest.mark.slow
-def test_quick_ends_as_soon_as_it_knows_enough(paths: Paths, machine: Machine) -> None:
+def test_quick_ends_as_soon_as_it_knows_enough(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimator, "MEASURED_S_AT_LEAST", 8.0)  # it waits for 60 blocks of steps, too
     run, told = run_demo(paths, machine, "quick", duration_s=55.0, parameters={"step_s": 0.16})
     assert sum(sum(block.durations_s) for block in run.steps) < 40, "it went on for all its time"
     estimates = [event for event in told if isinstance(event, events.Estimate)]
