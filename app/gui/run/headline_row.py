@@ -87,7 +87,8 @@ class HeadlineRow(QWidget):
         self.unit = label("", TITLE_PX, muted=True)
         self.pill = VerdictPill(theme)
         self.beside = beside if beside is not None else Button(theme, "")
-        self.beside.setHidden(beside is None)
+        if beside is None:
+            self.beside.hide()
         for widget in (self.unit, self.pill, self.beside):
             widget.setParent(self)
         self.setFixedHeight(HEIGHT_PX)
