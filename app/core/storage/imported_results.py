@@ -178,6 +178,12 @@ def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list
     return [result for result in results if result is not None]
 
 
+def has_results(database: Database) -> bool:
+    """Return whether there are imported results."""
+    with database.complaints():
+        return bool(database.connection.execute("SELECT EXISTS (SELECT 1 FROM imported_results)").fetchone()[0])
+
+
 def load_result(database: Database, number: int) -> Result:
     """Return an imported result with all that is kept of it; raises UsageError if there is none."""
     with database.complaints():

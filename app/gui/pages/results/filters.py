@@ -41,6 +41,7 @@ class Filters(QWidget):
         self.source.currentIndexChanged.connect(lambda _: self.source_chosen.emit(self.source.currentData()))
         layout = row(self.search, self.workload, self.status, self.source)
         layout.setStretch(0, 1)
+        self.source.hide()
         self.setLayout(layout)
 
     def values(self) -> dict[str, str | None]:
@@ -50,6 +51,10 @@ class Filters(QWidget):
             "workload": self.workload.currentData(),
             "status": self.status.currentData(),
         }
+
+    def offer_source(self, *, offered: bool) -> None:
+        """Let the user choose whose results are shown; what was chosen can always be changed."""
+        self.source.setVisible(offered or self.source.currentData() != OWN)
 
     def _fill(self) -> None:
         self.workload.addItem(sentence("results_page.all_workloads"), None)

@@ -19,6 +19,7 @@ from app.core.storage.imported_results import list_results, load_result, remove_
 from app.gui.pages.results.cells import cell_text, local_time
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import OWN, Filters
+from app.gui.pages.results.model import RunsModel
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, scrolled
@@ -84,8 +85,10 @@ class ImportedCard(Card):
     opened = Signal(object, object)
     changed = Signal()
 
-    def __init__(self, services: Services, filters: Filters) -> None:
+    def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))
+        # Without any there is nothing to choose, and the words to filter by have the room.
+        model.found.connect(lambda _: filters.offer_source(offered=model.has_imported))
         self._services, self._filters = services, filters
         self._asked = 0
         self._results: list[ImportedResult] = []

@@ -13,6 +13,7 @@ from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.groups import load_groups
+from app.core.storage.imported_results import has_results
 from app.core.storage.queries import History, Query, find_history, set_comment
 from app.core.storage.runs import list_runs
 from app.gui.pages.results.cells import GroupRow, cell_text, group_row, reasons_text
@@ -47,6 +48,7 @@ class RunsModel(TableModel):
     Attributes:
         shown: The answer to the latest query.
         rows: A run's number, or a group's as a negative one; below an opened group, its runs.
+        has_imported: Whether there are imported results, which are never among the rows.
         is_typed_in: Whether a comment is being typed, which another row under it would undo.
     """
 
@@ -69,6 +71,7 @@ class RunsModel(TableModel):
         self._again.timeout.connect(self.forget)
         self.is_typed_in: Callable[[], bool] = lambda: False
         self.rows: list[int] = []
+        self.has_imported = False
         self.query = Query()
         self.shown = History()
         services.theme.changed.connect(self.layoutChanged)
@@ -86,9 +89,9 @@ class RunsModel(TableModel):
         self._complained = False
         number, path = self._asked, self._services.paths.database
 
-        def look() -> tuple[int, History]:
+        def look() -> tuple[int, History, bool]:
             with Database(path) as database:
-                return number, find_history(database, query)
+                return number, find_history(database, query), has_results(database)
 
         self._services.tasks.start(look, self._on_found, self.failed.emit)
 
@@ -235,12 +238,13 @@ class RunsModel(TableModel):
         if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, COMMENT))
 
-    def _on_found(self, answer: tuple[int, History]) -> None:
+    def _on_found(self, answer: tuple[int, History, bool]) -> None:
         self.when_named(partial(self._show, *answer))
 
-    def _show(self, number: int, history: History) -> None:
+    def _show(self, number: int, history: History, has_imported: bool) -> None:
         if number != self._asked:
             return  # a later request is on its way
+        self.has_imported = has_imported
         self.close()  # another file may be in its place by now
         self._opened &= history.groups.keys()
         rows = list(history.rows)

@@ -58,7 +58,7 @@ class ResultsPage(QWidget):
         self.count = label(muted=True)
         self.detail: RunDetail | None = None
         self.group_detail: GroupDetail | None = None
-        self.imported = ImportedCard(services, self.filters)
+        self.imported = ImportedCard(services, self.filters, self.model)
         self.imported_detail = ImportedDetail(services, self.imported)
         self._wanted = 0
         self._is_within_group = False

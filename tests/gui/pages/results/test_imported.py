@@ -43,6 +43,19 @@ def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, p
     assert page.table.isVisible()
 
 
+def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPage) -> None:
+    page.refresh()
+    driver.until(page.filters.source.isVisible)
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("DELETE FROM imported_results")
+    page.refresh()
+    driver.until(lambda: not page.filters.source.isVisible())
+    with Database(driver.services.paths.database) as database:
+        add_results(database, golden(), "lab.json")
+    driver.window.imports.changed.emit()
+    driver.until(page.filters.source.isVisible)
+
+
 def test_filters_hold_for_them_too(driver: Driver, page: ResultsPage) -> None:
     choose(driver, page, "imported")
     page.filters.search.setText("67d0 lab")
