@@ -7,8 +7,7 @@ run for them.
 import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import msgspec
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from app.core.analysis.groups import group_example
 from app.core.errors import AppError
@@ -36,24 +35,21 @@ from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.run.verdict_dialog import VerdictDialog
-from app.gui.services.bundle import Services
 from app.gui.shell.application import open_window
-from app.gui.shell.main_window import MainWindow
-from app.gui.style.theme import Choice, Theme
+from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT
 from tests import browser
+from tests.camera import THEMES, Photographer
 from tests.conftest import pretend_installed
 from tests.core.result_file.results import golden
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
-from tests.recording import as_preset, asked, recorded_events, store_recording, until_epoch
+from tests.recording import as_preset, asked, store_recording, until_epoch
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
 
-THEMES: tuple[Choice, ...] = ("dark", "light")
-SIZES = ((1024, 700), (1440, 900), (1920, 1080))
 # Times of both sides, pair by pair, as factors of the recorded ones.
 AB_FACTORS = ((1.0, 1.06), (1.004, 1.083), (0.996, 1.071), (1.002, 1.079), (0.999, 1.069), (1.006, 1.077))
 CRASH = events.Error(
@@ -74,55 +70,6 @@ DISTURBED = events.Judged(
     ),
     interrupted_t_s=(96.0, 140.0, 141.5, 250.0),
 )
-
-
-class Photographer:
-    """Shows one state after the other in the real window, and keeps pictures of it."""
-
-    def __init__(self, folder: Path, window: MainWindow, services: Services, application: QApplication) -> None:
-        self.folder = folder
-        self.window = window
-        self.services = services
-        self.application = application
-        self.recorded = recorded_events()
-
-    def wait(self, condition: Callable[[], object] = lambda: False, patience_s: float = 20.0) -> None:
-        """Let Qt work until something is so, or for a while."""
-        end_s = time.monotonic() + patience_s
-        while not condition() and time.monotonic() < end_s:
-            self.application.processEvents()
-            time.sleep(0.005)
-
-    def calm(self) -> None:
-        """Show what is seen before a run while nothing else runs."""
-        self.window.benchmark.setup.preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2)
-
-    def disturb(self) -> None:
-        """Show what a busy laptop's user sees before a run."""
-        self.window.benchmark.setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0),) * 2)
-
-    def take(self, name: str, code: str, before: Callable[[], None] = lambda: None) -> None:
-        """Keep pictures of a page in all themes and sizes; `before` is done before each."""
-        self.window.show_page(code)
-        self.window.banner.hide()
-        for theme in THEMES:
-            self.services.theme.choose(theme)
-            for width, height in SIZES:
-                self.window.resize(width, height)
-                self.wait(patience_s=1.2 if code == "hardware" else 0.5)
-                before()
-                self.wait(patience_s=0.05)
-                self.save(self.window, f"{name}-{theme}-{width}")
-
-    def save(self, widget: QWidget, name: str) -> None:
-        """Write one picture."""
-        widget.grab().save(str(self.folder / f"{name}.png"))
-        sys.stdout.write(f"{name}.png\n")
-
-    def show_stored(self, run_id: int) -> None:
-        """Show a stored run on the Benchmark page, as it is after its end."""
-        self.window.benchmark.show_result(run_id)
-        self.wait(lambda: self.window.benchmark.run is not None)
 
 
 def main(folder: Path) -> None:

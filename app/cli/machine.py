@@ -26,8 +26,9 @@ from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.others import CommunityRow
 from app.core.paths import Paths
-from app.core.records import CommunityRow, RunSummary
+from app.core.records import RunSummary
 from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs

@@ -23,7 +23,8 @@ from app.core.analysis.published import (
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
-from app.core.records import CommunityRow, ImportedLog, ImportedResult, RunSummary
+from app.core.others import CommunityRow, ImportedLog, ImportedResult
+from app.core.records import RunSummary
 from workloads import CATALOGUE
 
 # The usual baseline of "4.8× the …"; other workloads use their slowest row.

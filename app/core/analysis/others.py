@@ -3,7 +3,8 @@
 from app.core.analysis.comparability import engine_name, run_refusal, unusual_settings
 from app.core.messages import sentence
 from app.core.metrics import format_value
-from app.core.records import CommunityRow, ImportedLog, RunSummary
+from app.core.others import CommunityRow, ImportedLog
+from app.core.records import RunSummary
 from workloads import CATALOGUE
 
 

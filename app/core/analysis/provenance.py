@@ -5,7 +5,7 @@ from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import CommunityRow, ImportedLog, ImportedResult
+from app.core.others import CommunityRow, ImportedLog, ImportedResult
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:

@@ -18,9 +18,9 @@ from app.core.errors import AppError, UsageError
 from app.core.files import write_whole
 from app.core.locks import Hold, take
 from app.core.messages import message
+from app.core.others import CommunityRow
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
-from app.core.records import CommunityRow
 from app.core.result_file.canonical import UnfitError, decode_problem
 from app.core.result_file.record import (
     Amount,

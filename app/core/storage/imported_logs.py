@@ -20,7 +20,8 @@ from app.core.analysis.stats import epoch_statistics
 from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.records import Amount, ImportedLog
+from app.core.others import ImportedLog
+from app.core.records import Amount
 from app.core.storage.database import Database
 from workloads.workload import Workload
 

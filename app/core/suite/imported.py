@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name
-from app.core.records import ImportedResult, RunSummary
+from app.core.others import ImportedResult
+from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_results import results_of_whole_files
 from app.core.suite.definition import Definition, Part

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, Signal
 
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
+from app.core.others import CommunityRow
 from app.core.paths import Paths
-from app.core.records import CommunityRow
 from app.gui.services.bundle import Services
 
 

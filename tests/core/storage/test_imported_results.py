@@ -10,8 +10,9 @@ from app.core.analysis.own_runs import best_and_latest, runs_like
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
 from app.core.exchange.preview import without
+from app.core.others import ImportedResult
 from app.core.paths import Paths
-from app.core.records import ImportedResult, RunSummary
+from app.core.records import RunSummary
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import results_of
 from app.core.result_file.canonical import sealed, without_durations

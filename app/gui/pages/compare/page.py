@@ -20,7 +20,8 @@ from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, fi
 from app.core.analysis.own_runs import best_and_latest, own_name
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.records import CommunityRow, ImportedLog, ImportedResult, RunSummary
+from app.core.others import CommunityRow, ImportedLog, ImportedResult
+from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
