@@ -37,7 +37,7 @@ SLEEPERS = {
     ),
     "tests/core/verdict/test_disturbances.py": "a worker has to stand still for real seconds",
     "tests/cli/storms.py": "signals come at any time",
-    "tests/screenshots.py": "takes pictures and tests nothing",
+    "tests/camera.py": "takes pictures and tests nothing",
 }
 
 

@@ -30,9 +30,9 @@ from app.gui.widgets.tables import TEXT_ROW_PX, Column, Index, TableModel, TextT
 ROWS_LIMIT = 1_000
 ROW_PX = 34
 _COLUMNS = (
-    Column("heading.computer", 140),
-    Column("label.workload", 148),
-    Column("heading.result", 120, is_number=True),
+    Column("heading.computer", 132),
+    Column("label.workload", 184),
+    Column("heading.result", 160, is_number=True),
     Column("heading.verdict", 72),
     Column("heading.software", 144),
     Column("heading.code", 104),
