@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.errors import UsageError
+from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -12,6 +13,7 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.suite.definition import SUITE_1, definition_of
 from app.core.suite.planning import plan_suite
 from app.core.suite.score import Score, suite_result
+from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -32,6 +34,30 @@ def test_on_a_graphics_card_float32_is_asked_for_by_name() -> None:
         spec = part.spec(engine="torch", device="gpu:0", without_tf32=True)
         assert spec.settings == {"tf32": False}
         CATALOGUE[spec.workload].check(spec)
+
+
+def test_a_definition_never_changes() -> None:
+    # Another list, batch or reference value is another suite, with another number.
+    assert SUITE_1.number == 1
+    assert [(part.workload, part.purpose, part.batch_size, part.reference) for part in SUITE_1.parts] == [
+        ("cifar10_keras_cnn", "training", 100, 45.4),
+        ("resnet_56", "training", 128, 0.555),
+        ("mnist_mlp", "training", 128, 2.80),
+        ("imdb_bidirectional_lstm", "training", 32, 33.2),
+        ("gpt_mini", "training", 4, 2_060.0),
+        ("vit_tiny_224", "training", 16, 30.4),
+        ("resnet50_224_inference", "prediction", 16, 37.5),
+        ("matmul", "arithmetic", None, 4.35e11),
+    ]
+
+
+def test_the_page_in_the_docs_is_the_definition() -> None:
+    page = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
+    for part in SUITE_1.parts:
+        value = f"{format_value(part.metric, part.reference)} {headline_kind(part.metric).unit}"
+        batch = part.batch_size or "–"
+        assert f"| {part.title} (`{part.workload}`) | {part.purpose} | {batch} | {value} |" in page
+    assert f"{SUITE_1.machine}, {SUITE_1.software}, measured on {SUITE_1.date}" in page
 
 
 def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
