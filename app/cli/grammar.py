@@ -49,12 +49,12 @@ def _default(setting: Setting) -> str:
     return sentence("help.default_in_settings")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option of output as JSON."""
-    parser.add_argument("--json", action="store_true", help=sentence("help.json"))
+def add_json(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
+    """Add the option of output as JSON; argparse.SUPPRESS as default leaves what the parent's option said."""
+    parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json"))
 
 
-def add_watching(parser: argparse.ArgumentParser) -> None:
-    """Add the options of what is printed while something runs."""
-    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
-    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
+def add_watching(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
+    """Add the options of what is printed while something runs; for the default, see `add_json`."""
+    parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
+    parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))

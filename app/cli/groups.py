@@ -88,7 +88,7 @@ def carry_out(
         _check_result(spec)
     machine = detect_machine(data_folder=paths.datasets)
     runs = plan.runs() if resumed is None else resumed[1]
-    view = JsonPlanView() if options.json else TextPlanView(plan, machine, runs[0], quiet=options.quiet)
+    view = JsonPlanView() if options.json else TextPlanView(plan, machine, runs, quiet=options.quiet)
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
     with Interrupts() as interrupts:
@@ -111,6 +111,13 @@ def carry_out(
     if not view.is_lost:
         _say_end(group, sequence.status, conclusion, as_json=options.json)
     return {"completed": 0, "cancelled": 130}.get(sequence.status, 1) or (0 if is_written else 1)
+
+
+def check_is_over(group: Group) -> None:
+    """Raise UsageError if one of a group's runs is running, so that none is run twice."""
+    running = next((run.id for run in group.runs if run.status == "running"), None)
+    if running is not None:
+        raise UsageError(message("cli.group_running", group_id=group.id, run_id=running))
 
 
 def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_json: bool) -> None:
@@ -152,13 +159,14 @@ class JsonPlanView(PlanView):
 class TextPlanView(PlanView):
     """Prints a line for each run, and on a terminal a progress line."""
 
-    def __init__(self, plan: Plan, machine: Machine, first: PlannedRun, *, quiet: bool) -> None:
+    def __init__(self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], *, quiet: bool) -> None:
         super().__init__()
         self._plan = plan
         self._machine = machine
         self._quiet = quiet
         self._live = LiveLine(sys.stdout, wanted=not quiet)
-        self._planned = self._first = first
+        self._planned = self._first = runs[0]
+        self._count = len(runs)
         self._run_id = 0
         self._state = RunState(self._planned.spec)
         self._result: events.Result | None = None
@@ -191,7 +199,7 @@ class TextPlanView(PlanView):
                 self._draw()
 
     def _show_head(self) -> None:
-        lines = [plan_title(self._plan, self._planned.spec)]
+        lines = [plan_title(self._plan, self._planned.spec, self._count)]
         lines.append(sentence("cli.run_machine", machine=in_line(machine_line(self._machine))))
         if self._plan.kind == "ab":
             labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]

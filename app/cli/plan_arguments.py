@@ -1,5 +1,6 @@
 """The grammar of commands that run several runs as one: studies and suites."""
 
+import argparse
 from pathlib import Path
 
 from app.cli import prices, study, suite
@@ -11,7 +12,6 @@ from app.core.studies.export import FORMATS as STUDY_FORMATS
 from app.core.studies.presets import PRESETS
 from app.core.suite.definition import NEWEST
 from app.core.suite.export import FORMATS as SUITE_FORMATS
-from app.core.suite.planning import AUTO
 from workloads.settings import all_settings
 
 
@@ -78,22 +78,22 @@ def _add_prices(actions: Verbs) -> None:
 def add_suite(verbs: Verbs) -> None:
     """Add the command `suite`, which runs one without a further word."""
     parent = add_verb(verbs, "suite", "suite")
-    parent.add_argument("--engine", default=AUTO, metavar="NAME", help=sentence("help.suite_engine"))
-    parent.add_argument("--device", default=AUTO, metavar="auto|cpu|gpu:N", help=sentence("help.suite_device"))
+    parent.add_argument("--engine", metavar="NAME", help=sentence("help.suite_engine"))
+    parent.add_argument("--device", metavar="auto|cpu|gpu:N", help=sentence("help.suite_device"))
     help_text = sentence("help.suite_number", number=NEWEST)
-    parent.add_argument("--number", type=whole, default=NEWEST, metavar="N", help=help_text)
+    parent.add_argument("--number", type=whole, metavar="N", help=help_text)
     add_watching(parent)
     parent.set_defaults(verb=suite.run)
     actions = parent.add_subparsers(metavar="ACTION", prog=parent.prog)
     number = sentence("help.suite_id")
     parser = _add_numbered(actions, "resume", number)
-    add_watching(parser)
+    add_watching(parser, default=argparse.SUPPRESS)  # or `suite --json resume 1` would forget it
     parser.set_defaults(verb=suite.resume)
     parser = add_verb(actions, "list", "suite_list")
-    add_json(parser)
+    add_json(parser, default=argparse.SUPPRESS)
     parser.set_defaults(verb=suite.list_)
     parser = _add_numbered(actions, "show", number)
-    add_json(parser)
+    add_json(parser, default=argparse.SUPPRESS)
     parser.set_defaults(verb=suite.show)
     parser = _add_numbered(actions, "share", number)
     help_text = sentence("help.share_output")

@@ -10,16 +10,18 @@ from workloads.engines.registry import engine_title
 from workloads.protocol.spec import RunSpec
 
 
-def plan_title(plan: Plan, spec: RunSpec) -> str:
-    """Return what is run, in a line; `spec` is the first run's."""
+def plan_title(plan: Plan, spec: RunSpec, count: int) -> str:
+    """Return what is run, in a line; `spec` is the first run's, `count` the number of those to come."""
     if plan.kind == "engines":
         return sentence("cli.engines_title", preset=spec.preset, rounds=plan.times)
     if plan.study is not None:
         title, points = study_title(plan.study), len(plan.specs)
         return sentence("cli.study_title", title=title, points=points, runs=plan.count)
     if plan.suite is not None:
-        name, minutes = suite_name(plan.suite.number), RUN_S * plan.count / 60
-        return sentence("cli.suite_title", name=name, parts=plan.count, minutes=minutes)
+        name, is_demo = suite_name(plan.suite.number), CATALOGUE[spec.workload].is_demo
+        if is_demo:
+            return sentence("cli.suite_title_demo", name=name, count=count)
+        return sentence("cli.suite_title", name=name, count=count, minutes=RUN_S * count / 60)
     workload = CATALOGUE[spec.workload].title
     return sentence("cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=spec.preset)
 

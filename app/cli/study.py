@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from app.cli.groups import Conclusion, carry_out
+from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.layout import Column
 from app.cli.results import put
 from app.cli.text import complain, in_line, say, say_json, say_table
@@ -89,6 +89,7 @@ def resume(options: argparse.Namespace, paths: Paths) -> int:
     """Run what is left of a study; return 0 done, 1 failed, 130 cancelled."""
     with _open(paths) as database:
         result = load_study(database, options.id)
+    check_is_over(result.group)
     left = list(result.left)
     if not left:
         raise UsageError(message("cli.study_finished", group_id=options.id))

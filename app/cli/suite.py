@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.cli.groups import Conclusion, carry_out
+from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.layout import Column
 from app.cli.results import put
 from app.cli.text import complain, in_line, say, say_json, say_table
@@ -21,7 +21,7 @@ from app.core.storage.outcomes import recover_runs
 from app.core.suite.definition import NEWEST, SUITES
 from app.core.suite.export import suite_as_dict, suite_export
 from app.core.suite.imported import ImportedScore, imported_scores
-from app.core.suite.planning import plan_suite
+from app.core.suite.planning import AUTO, plan_suite
 from app.core.suite.score import SuiteResult, suite_name
 from app.core.suite.share import suite_card
 from app.core.suite.stored import list_suites, load_suite
@@ -36,11 +36,14 @@ from app.core.suite.texts import (
     verdict_word,
 )
 
+RUN_OPTIONS = ("engine", "device", "number")
+
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a suite; return 0 done, 1 failed, 130 cancelled."""
     runner = Runner(paths, detect_machine(data_folder=paths.datasets))
-    plan = plan_suite(runner, options.engine, options.device, options.number)
+    number = NEWEST if options.number is None else options.number
+    plan = plan_suite(runner, options.engine or AUTO, options.device or AUTO, number)
     for refusal in plan.suite.refused if plan.suite else ():
         reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
         complain(sentence("cli.note", note=in_line(reason)))
@@ -49,8 +52,9 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
 
 def resume(options: argparse.Namespace, paths: Paths) -> int:
     """Run the parts of a suite that have no result; return 0 done, 1 failed, 130 cancelled."""
-    with _open(paths) as database:
+    with _open(options, paths) as database:
         result = load_suite(database, options.id)
+    check_is_over(result.group)
     if not result.left:
         raise UsageError(message("cli.suite_finished", group_id=options.id))
     resumed = (result.group, list(result.left))
@@ -59,7 +63,7 @@ def resume(options: argparse.Namespace, paths: Paths) -> int:
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
     """List the stored suites, newest first."""
-    with _open(paths) as database:
+    with _open(options, paths) as database:
         suites = list_suites(database)
         imported = imported_scores(database, SUITES[NEWEST])
     if options.json:
@@ -99,7 +103,7 @@ def _imported_row(each: ImportedScore) -> list[str]:
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
     """Print a stored suite."""
-    with _open(paths) as database:
+    with _open(options, paths) as database:
         result = load_suite(database, options.id)
     if options.json:
         say_json(json.dumps(suite_as_dict(result), allow_nan=False))
@@ -110,7 +114,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
     """Save a picture of a suite."""
-    with _open(paths) as database:
+    with _open(options, paths) as database:
         result = load_suite(database, options.id)
         card = suite_card(result)
         enclosed = enclosed_file(database, [run.id for run in result.runs])
@@ -124,7 +128,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 
 def export(options: argparse.Namespace, paths: Paths) -> int:
     """Write a suite as CSV or JSON to a file or to standard output."""
-    with _open(paths) as database:
+    with _open(options, paths) as database:
         result = load_suite(database, options.id)
     put(suite_export(result, options.format), options.output, "cli.suite_exported", group_id=options.id)
     return 0
@@ -156,7 +160,10 @@ def _say_suite(result: SuiteResult) -> None:
 
 
 @contextmanager
-def _open(paths: Paths) -> Iterator[Database]:
+def _open(options: argparse.Namespace, paths: Paths) -> Iterator[Database]:
+    """Open the results for an action; raises UsageError if it was given what only a new suite takes."""
+    if any(getattr(options, name) is not None for name in RUN_OPTIONS):
+        raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
     with Database(paths.database) as database:
         recover_runs(database)
         yield database

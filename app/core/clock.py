@@ -5,4 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 def now_text(ago_s: float = 0.0) -> str:
     """Return the current time, or the given one, as ISO 8601 in UTC, to the second."""
-    return (datetime.now(UTC) - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _text(datetime.now(UTC) - timedelta(seconds=ago_s))
+
+
+def second_after(moment: str) -> str:
+    """Return the next second of a stored time; raises ValueError or OverflowError if it is none."""
+    return _text(datetime.fromisoformat(moment).astimezone(UTC) + timedelta(seconds=1))
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

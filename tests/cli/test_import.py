@@ -144,7 +144,7 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
 
 def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLine, tmp_path: Path) -> None:
     nothing = epochmark("table", "get")
-    assert (nothing.returncode, "No address is known" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "No address for a table" in nothing.stderr) == (2, True)
     built = epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout
     with serving() as server:
         server.content = built.encode()

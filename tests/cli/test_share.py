@@ -123,7 +123,7 @@ def test_a_result_is_handed_in_with_every_field_shown(
     arguments = ("results", "submit", "1", "--output", str(target))
     done = stored(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "No address is known where results are collected" in done.stdout
+    assert "No address for submitting results is set" in done.stdout
     settings = Path(environment["EPOCHMARK_HOME"]) / "config" / "settings.json"
     settings.write_text('{"collection_address": "https://example.org/results"}')
     done = stored(*arguments, "--without", "cpu,system")

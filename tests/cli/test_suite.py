@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark(*DEMO)
     assert done.returncode == 0, done.stderr
-    assert "Suite 0 · 3 parts" in done.stdout
+    assert "Suite 0 · 3 parts, a demo" in done.stdout
     assert "Suite 0: " in done.stdout
     assert "Verdict: Invalid" in done.stdout, "the demo trains nothing"
     plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
@@ -30,6 +30,7 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     # Twice the batch takes half the time, as the reference values say: all parts are as fast.
     assert max(points) / min(points) < 1.5
     assert "Suite 0" in epochmark("suite", "list").stdout
+    assert json.loads(epochmark("suite", "--json", "show", "1").stdout) == plain
     assert "finished" in sentence_of(epochmark("suite", "resume", "1"))
     rows = list(csv.DictReader(io.StringIO(epochmark("suite", "export", "1").stdout)))
     assert [float(row["points"]) for row in rows] == points
@@ -56,6 +57,7 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     assert "suite resume 1`" in epochmark("suite", "show", "1").stdout
     process = start(environment, "suite", "resume", "1", "--json")
     read_until(process, "hello")
+    assert "still running" in sentence_of(epochmark("suite", "resume", "1")), "or its parts would run twice"
     process.kill()
     process.communicate()
     done = epochmark("suite", "resume", "1", "--json")
@@ -72,9 +74,11 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
         (("--number", "99"), "no suite 99"),
         (("--engine", "caffe"), "no engine 'caffe'"),
         (("--device", "gpu:9"), "no device 'gpu:9'"),
-        (("show", "9"), "9"),
-        (("resume", "9"), "9"),
-        (("share", "9", "--output", "score.png"), "9"),
+        (("show", "9"), "no suite 9"),
+        (("resume", "9"), "no suite 9"),
+        (("share", "9", "--output", "score.png"), "no suite 9"),
+        (("--engine", "torch", "resume", "9"), "for a new suite"),
+        (("--number", "0", "list"), "for a new suite"),
     ],
 )
 def test_mistakes_get_one_sentence_and_start_nothing(

@@ -13,7 +13,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
-from workloads.training.medians import median_interval
+from workloads.training.medians import related_interval
 from workloads.training.repeat import repeat
 from workloads.workload import Workload
 
@@ -190,7 +190,7 @@ def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: 
         reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=CALLS_AT_LEAST
     )
     reporter.flush()
-    low_s, high_s, confidence_pct = median_interval(durations_s)
+    low_s, high_s, confidence_pct = related_interval(durations_s)
     is_certain = confidence_pct is not None and confidence_pct >= CONFIDENCE_PCT
     return _Typical(statistics.median(durations_s), *((low_s, high_s) if is_certain else (None, None)))
 

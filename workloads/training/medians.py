@@ -1,7 +1,11 @@
 """The interval of a median, without assumptions about how values are distributed."""
 
 import math
+import statistics
 from collections.abc import Sequence
+
+# Fewer values don't show whether they depend on each other.
+RELATED_AT_LEAST = 6
 
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
@@ -11,10 +15,35 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
     which cover it with less. None below two values.
     """
-    return ranked_interval(values, len(values))
+    return _interval(values, len(values))
 
 
-def ranked_interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
+def related_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the interval of the median of values in order, and its confidence in percent; None below two values.
+
+    Values that resemble the ones before tell as much as fewer independent ones (Bayley and Hammersley, The
+    effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8
+    (1946) 184).
+    """
+    related = lag_correlation(values) if len(values) >= RELATED_AT_LEAST else 0.0
+    independent = len(values)
+    if related > 0:
+        independent = max(2, math.floor(independent * (1 - related) / (1 + related)))
+    return _interval(values, independent)
+
+
+def lag_correlation(values: Sequence[float]) -> float:
+    """Return the autocorrelation of neighbours, corrected for short series; 0.0 if all values are equal."""
+    mean = statistics.fmean(values)
+    deviations = [value - mean for value in values]
+    squares = math.fsum(deviation * deviation for deviation in deviations)
+    if squares == 0:
+        return 0.0
+    raw = math.fsum(a * b for a, b in zip(deviations[1:], deviations, strict=False)) / squares
+    return raw + (1 + 3 * raw) / len(values)
+
+
+def _interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
     """Return the same for values that tell as much as so many independent ones."""
     if len(values) < 2:
         return None, None, None

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.analysis.student_t import student_t
+from workloads.training.medians import lag_correlation
 
 # Short steps are timed together: interruptions of a tenth of a second still stand out, jitter of microseconds
 # doesn't.
@@ -250,17 +251,6 @@ def half_width(values: Sequence[float]) -> float | None:
             freedom += _EXPECTED_FREEDOM
         half = max(half, student_t(freedom) * math.sqrt(variance))
     return half
-
-
-def lag_correlation(values: Sequence[float]) -> float:
-    """Return the autocorrelation of neighbours, corrected for short series; 0.0 if all values are equal."""
-    mean = statistics.fmean(values)
-    deviations = [value - mean for value in values]
-    squares = math.fsum(deviation * deviation for deviation in deviations)
-    if squares == 0:
-        return 0.0
-    raw = math.fsum(a * b for a, b in zip(deviations[1:], deviations, strict=False)) / squares
-    return raw + (1 + 3 * raw) / len(values)
 
 
 def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:

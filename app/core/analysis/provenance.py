@@ -53,7 +53,8 @@ def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[t
 
 def _community_provenance(row: CommunityRow, bar: Bar, value: str) -> list[tuple[str, str]]:
     low, high = (format_value(bar.metric, end) for end in (row.low, row.high))
-    counts = sentence("provenance.community_counts", machines=row.machines, count=row.results)
+    results = sentence("provenance.community_results", count=row.results)
+    counts = sentence("provenance.community_machines", results=results, count=row.machines)
     return [
         ("provenance.hardware", row.name),
         ("provenance.from", sentence("provenance.community")),

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.core.analysis.estimator import Estimation, estimate_steps, half_width, lag_correlation
+from app.core.analysis.estimator import Estimation, estimate_steps, half_width
 from app.core.analysis.student_t import CONFIDENCE, student_t
 from app.core.analysis.timed_steps import Timed
-from workloads.training.medians import ranked_interval
+from workloads.training.medians import related_interval
 
 # The first one traces and compiles; three more are all that a network with ten-second steps gets.
 ESTIMATE_STEPS_AT_LEAST = 4
 SUSTAINED_STEPS_AT_LEAST = 30
-# Fewer epochs don't show whether they depend on each other.
-RELATED_AT_LEAST = 6
 DRIFT_PARTS = 12
 # The median of three steps survives one interruption.
 DRIFT_PART_STEPS_AT_LEAST = 3
@@ -63,7 +61,7 @@ def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
     spread_pct = None
     if len(counted) > 1 and median_s > 0:
         spread_pct = 100 * statistics.stdev(counted) / median_s
-    low_s, high_s, confidence_pct = epochs_interval(counted) if len(durations_s) > 1 else (None, None, None)
+    low_s, high_s, confidence_pct = related_interval(counted) if len(durations_s) > 1 else (None, None, None)
     return DurationStatistics(
         basis="later_epochs" if len(durations_s) > 1 else "first_epoch",
         count=len(counted),
@@ -77,20 +75,6 @@ def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
         confidence_pct=confidence_pct,
         mean_s=statistics.fmean(counted),
     )
-
-
-def epochs_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the interval of the median of values in order, and its confidence in percent; None below two values.
-
-    Values that resemble the ones before tell as much as fewer independent ones (Bayley and Hammersley, The
-    effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8
-    (1946) 184).
-    """
-    related = lag_correlation(values) if len(values) >= RELATED_AT_LEAST else 0.0
-    independent = len(values)
-    if related > 0:
-        independent = max(2, math.floor(independent * (1 - related) / (1 + related)))
-    return ranked_interval(values, independent)
 
 
 def estimate_epoch(

@@ -1,5 +1,6 @@
 """Epoch logs among other files: what was trained and on which computer, as their names and folders say."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from app.core.storage.imported_logs import (
 )
 from workloads import CATALOGUE
 from workloads.workload import Workload
+
+TELLING_EPOCHS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,18 @@ def add_log(database: Database, path: Path, folder: Path | None = None) -> Added
     if workload is None:
         raise UsageError(message("exchange.log_of_what", path=str(path)), message("exchange.import_log_alone"))
     differences_s = epochs_of_totals(durations_s)
-    earlier = find_log(database, workload, differences_s or durations_s)
+    name = _computer(path, folder)
+    epochs_s = differences_s or durations_s
+    earlier = find_log(database, workload, epochs_s, None if folder is None or _tells(epochs_s) else name)
     if earlier is not None:
         return AddedLog(earlier, is_new=False)
-    name = _computer(path, folder)
     log = import_log(database, path, workload, name, is_of_totals=differences_s is not None)
     return AddedLog(log, of_totals=differences_s is not None)
+
+
+def _tells(durations_s: Sequence[float]) -> bool:
+    """Return whether seconds tell a log: a few, or whole ones, may be alike on two computers."""
+    return len(durations_s) >= TELLING_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
 
 
 def _begins(words: str, workload_id: str) -> bool:

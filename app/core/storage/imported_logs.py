@@ -82,10 +82,13 @@ def is_workload_of_logs(workload: Workload) -> bool:
     return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
 
 
-def find_log(database: Database, workload: Workload, durations_s: Sequence[float]) -> ImportedLog | None:
-    """Return a log with the same seconds for each epoch, whatever its name; None if there is none."""
+def find_log(
+    database: Database, workload: Workload, durations_s: Sequence[float], name: str | None = None
+) -> ImportedLog | None:
+    """Return a log with the same seconds for each epoch, and this name unless it's None; None if there's none."""
     where = "WHERE workload = ? AND durations_s = ?"
-    return next(iter(_logs(database, where, workload.id, json.dumps(durations_s))), None)
+    logs = _logs(database, where, workload.id, json.dumps(durations_s))
+    return next((log for log in logs if name in (None, log.name)), None)
 
 
 def read_log(path: Path) -> tuple[float, ...]:

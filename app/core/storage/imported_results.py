@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from app.core.analysis.own_runs import run_name
-from app.core.clock import now_text
+from app.core.clock import now_text, second_after
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.others import ImportedResult
@@ -42,6 +42,10 @@ _LIKE = "SELECT id, document FROM imported_results WHERE workload = ?1 AND value
 _OWN_LIKE = (
     "SELECT id, value, value_low, value_high FROM runs WHERE workload = ?1 AND value BETWEEN ?2 AND ?3"
     " AND workload_version = ?4 AND batch_size = ?5 AND precision = ?6 AND engine = ?7 AND deleted_at IS NULL"
+)
+_CODES = (
+    "SELECT id, document FROM imported_results WHERE started_at IS NULL"
+    " AND json_valid(document) AND json_extract(document, '$.app_version') = ? ORDER BY id DESC LIMIT 500"
 )
 # The number is that of a code's entry, or NULL.
 _STORE = (
@@ -79,11 +83,13 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
     """
     taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
     with database.transaction() as connection:
+        moment = _moment(connection, source) if len(results) > 1 else now_text()
+        codes = _codes(connection)
         for result in results:
             digest, summary = result.digest, summary_of(result)
             same = (summary.workload, result.started_at, summary.value)
             # Without a date, all digits of the headline tell; a short form has only four of them.
-            is_exact = result.app_version != UNKNOWN_VERSION
+            is_exact = result.app_version != UNKNOWN_VERSION or len(results) > 1  # a code always comes alone
             mine = connection.execute(_OWN, (*same, is_exact)).fetchone()
             mine = mine[0] if mine is not None else None if is_exact else _own_told(connection, result)
             if mine is not None:
@@ -94,15 +100,28 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             if earlier is not None:
                 present.append(earlier)
                 continue
-            code = _code(connection, result) if is_exact else None
+            code = _code(codes, result) if is_exact else None
             label = one_line(run_name(summary), LABEL_LIMIT)
             document = canonical(without_durations(result)).decode("utf-8")
             name = storable(one_line(source, SOURCE_LIMIT))
-            values = (now_text(), digest, label, name, *same, document)
+            values = (moment, digest, label, name, *same, document)
             number = connection.execute(_STORE, (code, *values)).lastrowid
             assert number is not None
             (replaced if code is not None else taken).append(number)
     return Added(tuple(taken), tuple(present), tuple(replaced), tuple(own))
+
+
+def _moment(connection: sqlite3.Connection, source: str) -> str:
+    """Return the moment of a file's import, which tells it from others of its name: later than theirs."""
+    sql = "SELECT MAX(imported_at) FROM imported_results WHERE source = ?"
+    latest = connection.execute(sql, (storable(one_line(source, SOURCE_LIMIT)),)).fetchone()[0]
+    now = now_text()
+    if not isinstance(latest, str) or latest < now:
+        return now
+    try:
+        return second_after(latest)
+    except (ValueError, OverflowError):
+        return now
 
 
 def _own_told(connection: sqlite3.Connection, code: Result) -> int | None:
@@ -127,13 +146,24 @@ def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
     return None
 
 
-def _code(connection: sqlite3.Connection, whole: Result) -> int | None:
-    """Return the imported result of a code that tells no more than this result."""
-    sql = f"{_LIKE} AND started_at IS NULL"  # which is quick among many
-    for number, document in connection.execute(sql, (whole.spec.workload, *_range(whole))):
-        code = _result(document)
-        if code is not None and code.app_version == UNKNOWN_VERSION and is_told_by(whole, code):
-            return int(number)
+def _codes(connection: sqlite3.Connection) -> dict[int, Result]:
+    """Return the imported codes by number: read once, as a file may have thousands of results to compare with."""
+    rows = connection.execute(_CODES, (UNKNOWN_VERSION,))
+    codes = ((number, _result(document)) for number, document in rows)
+    return {number: code for number, code in codes if code is not None}
+
+
+def _code(codes: dict[int, Result], whole: Result) -> int | None:
+    """Take the imported code that tells no more than this result, and return its number; None if there is none."""
+    low, high = _range(whole)
+    for number, code in codes.items():
+        if (
+            low <= code.statistics.value <= high
+            and code.spec.workload == whole.spec.workload
+            and is_told_by(whole, code)
+        ):
+            del codes[number]
+            return number
     return None
 
 
@@ -163,13 +193,17 @@ def list_results(
 
 
 def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list[ImportedResult]:
-    """Return the results of these workloads, newest import first, of files that have all of them."""
+    """Return the results of these workloads, newest import first, of files that have all of them.
+
+    A file is told by its name and the moment of its import.
+    """
     wanted = sorted(set(workloads))
     sql = (
-        "WITH wanted AS (SELECT value FROM json_each(?1))"
-        " SELECT id, imported_at, digest, label, source, document FROM imported_results"
-        " WHERE workload IN wanted AND source IN (SELECT source FROM imported_results WHERE workload IN wanted"
-        " GROUP BY source HAVING COUNT(DISTINCT workload) = ?2) ORDER BY id DESC LIMIT ?3"
+        "WITH wanted AS (SELECT value FROM json_each(?1)), whole AS (SELECT source, imported_at FROM"
+        " imported_results WHERE workload IN wanted GROUP BY source, imported_at"
+        " HAVING COUNT(DISTINCT workload) = ?2)"
+        " SELECT id, imported_at, digest, label, source, document FROM imported_results JOIN whole"
+        " USING (source, imported_at) WHERE workload IN wanted ORDER BY id DESC LIMIT ?3"
     )
     with database.complaints():
         values = (json.dumps(wanted), len(wanted), SHOWN_LIMIT * len(wanted))

@@ -33,22 +33,28 @@ class ImportedScore:
 
 def imported_scores(database: Database, definition: Definition) -> list[ImportedScore]:
     """Return the scores of imported files that have each part of a suite as one computer and engine ran it."""
-    results = results_of_whole_files(database, [part.workload for part in definition.parts])
-    computers: dict[tuple[object, ...], list[ImportedResult]] = {}
+    scores = []
+    for results in _files(results_of_whole_files(database, [part.workload for part in definition.parts])):
+        score = _score(definition, results)
+        scores += [score] if score is not None else []
+    return scores
+
+
+def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
+    """Return the results of each file and computer, newest first."""
+    files: dict[tuple[object, ...], list[ImportedResult]] = {}
     for each in results:
         run = each.summary
         computer = (run.cpu_name, run.device, run.device_name, run.engine, run.engine_version)
-        computers.setdefault((each.source, each.label, *computer), []).append(each)
-    scores = (_score(definition, own) for own in computers.values())
-    return [score for score in scores if score is not None]
+        files.setdefault((each.source, each.imported_at, each.label, *computer), []).append(each)
+    return list(files.values())
 
 
 def _score(definition: Definition, results: Sequence[ImportedResult]) -> ImportedScore | None:
     runs, scores = [], []
     for part in definition.parts:
-        fitting = (each.summary for each in results if _is_of(part, each.summary))
-        run = next(fitting, None)
-        score = points_of(part, run) if run is not None else None
+        fitting = [each.summary for each in results if _is_of(part, each.summary)]
+        run, score = next(((run, points) for run in fitting if (points := points_of(part, run))), (None, None))
         if run is None or score is None:
             return None
         runs.append(run)

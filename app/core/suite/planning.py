@@ -6,6 +6,7 @@ from app.core.messages import Message, message
 from app.core.records import Plan, Refusal, Suite
 from app.core.runs.runner import Runner, check_engine_is_there
 from app.core.suite.definition import NEWEST, definition_of
+from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, USUAL
 
 AUTO = "auto"
@@ -29,7 +30,10 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
         for part in definition.parts
     ]
     refusals: list[Refusal] = []
-    for spec in specs:
+    for spec, part in zip(specs, definition.parts, strict=True):
+        if CATALOGUE[part.workload].version != part.workload_version:
+            refusals.append(Refusal(spec=spec, reason=message("suite.other_version")))
+            continue
         try:
             runner.check(spec)
         except UsageError as error:

@@ -1,15 +1,19 @@
 """The suites that are stored on this computer."""
 
 from app.core.errors import UsageError
+from app.core.messages import message
 from app.core.records import Group
 from app.core.storage.database import Database
-from app.core.storage.groups import list_groups, load_group, specs_of
+from app.core.storage.groups import list_groups, load_groups, specs_of
 from app.core.suite.score import KIND, SuiteResult, suite_result
 
 
 def load_suite(database: Database, group_id: int) -> SuiteResult:
     """Return a stored suite; raises UsageError if there's none with this number, or it can't be read."""
-    return _result(database, load_group(database, group_id))
+    groups = load_groups(database, [group_id])
+    if not groups:
+        raise UsageError(message("suite.no_suite", group_id=group_id), message("suite.see_list"))
+    return _result(database, groups[0])
 
 
 def list_suites(database: Database, limit: int | None = None) -> list[SuiteResult]:

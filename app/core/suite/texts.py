@@ -7,7 +7,7 @@ from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.report.share_texts import device_title, is_gpu
+from app.core.report.share_texts import device_title
 from app.core.studies.figures import Figure, Series, Spot
 from app.core.suite.definition import POINTS
 from app.core.suite.imported import ImportedScore
@@ -91,7 +91,8 @@ def suite_headline(result: SuiteResult) -> str:
 def verdict_word(result: SuiteResult) -> str:
     """Return a suite's verdict, or how far it is."""
     if result.total is None:
-        return sentence("suite.parts_done", count=len(result.runs), planned=len(result.parts))
+        done = sum(each.score is not None for each in result.parts)
+        return sentence("suite.parts_done", count=done, planned=len(result.parts))
     return verdict_title(result.verdict or "caution")
 
 
@@ -175,15 +176,17 @@ def scores_figure(results: Sequence[SuiteResult], imported: Sequence[ImportedSco
 
 def imported_name(score: ImportedScore) -> str:
     """Return the name of somebody else's score, and that nobody has verified it."""
-    return sentence("suite.imported", name=score.name, engine=score.engine)
+    name = sentence("suite.imported", name=score.name, engine=score.engine)
+    return name if score.verdict == "valid" else f"{name}, {verdict_title(score.verdict).lower()}"
 
 
 def _score_name(result: SuiteResult) -> str:
     """Return what tells a suite from others on this computer: engine, device and number."""
     run = result.example
     assert run is not None  # it has a score
-    device = short_name(device_title(run)) if is_gpu(run) else sentence("part.cpu")
-    return sentence("suite.score_of", engine=engine_title(run.engine), device=device, group_id=result.group.id)
+    device = short_name(device_title(run))
+    name = sentence("suite.score_of", engine=engine_title(run.engine), device=device, group_id=result.group.id)
+    return name if result.verdict == "valid" else f"{name}, {verdict_title(result.verdict or 'caution').lower()}"
 
 
 def _row(part: PartScore) -> tuple[str, ...]:

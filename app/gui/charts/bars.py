@@ -81,7 +81,10 @@ def bar_key(bar: Bar) -> str:
         return f"imported-{bar.imported.id}"
     if bar.community is not None:
         summary = bar.community.summary
-        return f"community-{bar.name}-{summary.engine}-{summary.batch_size}-{summary.precision}-{summary.settings}"
+        settings = (summary.device, summary.engine, summary.variant, summary.batch_size, summary.precision)
+        return "-".join(
+            map(str, ("community", bar.name, *settings, summary.jit, summary.threads, summary.settings))
+        )
     return bar.row.id if bar.row else f"run-{bar.run.id if bar.run else bar.name}"
 
 

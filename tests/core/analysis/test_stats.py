@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from app.core.analysis.stats import (
     DurationStatistics,
     epoch_statistics,
-    epochs_interval,
     estimate_epoch,
     run_statistics,
     sustained_pct,
@@ -19,7 +18,7 @@ from app.core.analysis.stats import (
 )
 from app.core.analysis.timed_steps import Timed, timed
 from workloads.protocol.events import Steps
-from workloads.training.medians import median_interval
+from workloads.training.medians import median_interval, related_interval
 
 durations = st.floats(0.001, 10_000)
 
@@ -246,7 +245,7 @@ def test_the_interval_of_epochs_holds_their_median_as_often_as_it_says(count: in
         for _ in range(count):
             value = share * value + math.sqrt(1 - share * share) * noise.gauss()
             values.append(50 + value)
-        low, high, confidence_pct = epochs_interval(values)
+        low, high, confidence_pct = related_interval(values)
         assert low is not None
         assert high is not None
         assert confidence_pct is not None
@@ -259,7 +258,7 @@ def test_the_interval_of_epochs_holds_their_median_as_often_as_it_says(count: in
 
 def test_epochs_that_resemble_the_ones_before_say_less() -> None:
     rising, mixed = [50.0 + number for number in range(9)], [50.0, 54.0, 51.0, 57.0, 52.0, 58.0, 53.0, 55.0, 56.0]
-    assert epochs_interval(rising) == (50.0, 58.0, 50.0)
-    low, high, confidence_pct = epochs_interval(mixed)
+    assert related_interval(rising) == (50.0, 58.0, 50.0)
+    low, high, confidence_pct = related_interval(mixed)
     assert (low, high) == median_interval(mixed)[:2]
     assert confidence_pct == pytest.approx(96.1, abs=0.1)

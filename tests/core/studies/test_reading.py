@@ -70,12 +70,13 @@ def test_what_helps_a_phase_is_its_limit(result: StudyResult) -> None:
     assert lines[:7] == [
         "Enough for every phase, within 5 % of the fastest: 4 CPUs with Folder 1.",
         "Preprocessing: CPU-bound, 4.00 times as fast with 4 CPUs as with 1.",
-        "Preprocessing: 4 CPUs with Folder 1 / Folder 2 is the least within 5 % of the fastest, "
+        "Preprocessing: 4 CPUs with Folder 1 / Folder 2 is the smallest setup within 5 % of the fastest, "
         "400 images per second.",
         "Training: GPU-bound, 98 % of its speed from memory.",
-        "Training: 1 CPU with Folder 1 / Folder 2 is the least within 5 % of the fastest, 250 images per second.",
+        "Training: 1 CPU with Folder 1 / Folder 2 is the smallest setup within 5 % of the fastest, "
+        "250 images per second.",
         "Prediction: I/O-bound, 2.67 times as fast from Folder 1 as from Folder 2.",
-        "Prediction: 1 CPU with Folder 1 is the least within 5 % of the fastest, 800 images per second.",
+        "Prediction: 1 CPU with Folder 1 is the smallest setup within 5 % of the fastest, 800 images per second.",
     ]
 
 

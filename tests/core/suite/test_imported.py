@@ -89,3 +89,22 @@ def test_parts_of_two_engines_are_no_score(
     database.connection.execute("UPDATE runs SET engine_version = '2.20.0' WHERE workload = 'resnet_56'")
     send(database, [run.id for run in result.runs], tmp_path / "suite.json", elsewhere)
     assert imported_scores(elsewhere, SUITE_1) == []
+
+
+def test_files_of_one_name_are_never_mixed_and_never_lost(
+    database: Database, elsewhere: Database, plan: Plan, store: Store, tmp_path: Path
+) -> None:
+    sent = []
+    for number, speed in enumerate((1.0, 1.5)):
+        everywhere = {part.workload: speed for part in SUITE_1.parts}
+        result = store(plan, everywhere, data_source="synthetic", engine_version="2.21.0")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        send(database, [run.id for run in result.runs], folder / "score.json", elsewhere)
+        sent.append(1_000 * speed)
+    everywhere = dict.fromkeys(everywhere, 3.0)
+    half = store(plan, everywhere, data_source="synthetic", engine_version="2.21.0")
+    (tmp_path / "half").mkdir()
+    send(database, [run.id for run in half.runs[:4]], tmp_path / "half" / "score.json", elsewhere)
+    points = sorted(each.score.points for each in imported_scores(elsewhere, SUITE_1))
+    assert points == pytest.approx(sent)

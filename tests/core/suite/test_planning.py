@@ -98,3 +98,10 @@ def test_an_unknown_suite_is_refused() -> None:
 def test_without_a_choice_the_best_device_is_taken(runner: Runner) -> None:
     plan = plan_suite(runner)
     assert {(spec.engine, spec.device) for spec in plan.specs} == {("tensorflow", "cpu")}
+
+
+def test_a_workload_that_has_changed_since_is_refused(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CATALOGUE["mnist_mlp"], "version", 2)
+    plan = plan_suite(runner, "tensorflow", "cpu")
+    assert plan.suite is not None
+    assert [refusal.spec.workload for refusal in plan.suite.refused] == ["mnist_mlp"]

@@ -37,11 +37,11 @@ def test_a_part_that_fails_or_lacks_memory_stops_no_other_one(paths: Paths, mach
     assert [each.state for each in result.parts] == ["failed", "out_of_memory", "done"]
     assert result.parts[1].score == Score(0.0)
     assert result.total is None
-    assert [each.spec.batch_size for each in result.left] == [50]
+    assert [each.spec.batch_size for each in result.left] == [50, 100]
     assert all(each.reason for each in result.parts)
     resumed = resume_plan(result.group, result.left, runner)
     assert resumed.wait(60)
     with Database(paths.database) as database:
         again = load_suite(database, sequence.group_id)
-    assert len(again.group.runs) == 4, "only what failed ran again"
+    assert len(again.group.runs) == 5, "only what has no result ran again"
     assert again.parts[2].run == result.parts[2].run

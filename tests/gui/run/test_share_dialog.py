@@ -124,7 +124,7 @@ def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
     target = tmp_path / "mine.epochmark.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
     driver.press(dialog.submit_button)
-    assert "No address is known" in driver.message
+    assert "No address for submitting" in driver.message
     assert not target.exists()
     address = "https://example.org/results?a=%20b"
     driver.services.preferences.change(collection_address=address)

@@ -121,10 +121,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "provenance.from": "From",
     "provenance.hardware": "Hardware",
     "provenance.community": "a table of many people's results, not verified",
-    "provenance.community_counts": (
-        "{count:,} result of {machines:,} machine",
-        "{count:,} results of {machines:,} machines",
-    ),
+    "provenance.community_machines": ("{results} of {count:,} machine", "{results} of {count:,} machines"),
+    "provenance.community_results": ("{count:,} result", "{count:,} results"),
     "provenance.imported": "imported result {number}, from {source} on {date}",
     "provenance.log": (
         "log {log_id}, imported {date}, {count} epoch",

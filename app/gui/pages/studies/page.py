@@ -15,6 +15,7 @@ from app.core.studies.figures import figures as figures_of
 from app.core.studies.points import (
     StudyResult,
     list_studies,
+    load_study,
     make_result,
 )
 from app.core.studies.share import StudyCard, study_card, study_lines_to_read, study_text
@@ -95,6 +96,8 @@ class StudiesPage(PlanPage):
         def look() -> _Loaded:
             with Database(paths.database) as database:
                 studies = list_studies(database, HISTORY_LIMIT)
+                if choose is not None and all(each.group.id != choose for each in studies):
+                    studies.append(load_study(database, choose))  # an older one
                 shown = next(
                     (each for each in studies if each.group.id == wanted), studies[0] if studies else None
                 )

@@ -15,13 +15,14 @@ from app.gui.widgets.editors import indented
 
 # Field, most, decimals, step; 0 means unknown for those that may be unknown.
 _FIELDS = (
-    ("power_w", 5_000.0, 0, 10.0),
-    ("electricity_usd_per_kwh", 10.0, 3, 0.01),
+    ("power_w", 1_000_000.0, 0, 10.0),
+    ("electricity_usd_per_kwh", 1_000_000.0, 3, 0.01),
     ("purchase_usd", 1_000_000.0, 0, 50.0),
-    ("lifetime_years", 30.0, 1, 0.5),
-    ("hours_per_month", 744.0, 0, 5.0),
+    ("lifetime_years", 100.0, 1, 0.5),
+    ("hours_per_month", 744.0, 1, 5.0),
 )
 _OF_DEVICE = tuple(field for field in _FIELDS if field[0] in OwnDevice.__struct_fields__)
+LEAST = 0.1
 _ALWAYS_KNOWN = ("lifetime_years", "hours_per_month")
 _NAME_PX = 260
 
@@ -41,9 +42,13 @@ class PricesDialog(QDialog):
         own = services.preferences.settings.own_computer
         form = QFormLayout()
         self.editors: dict[str, QDoubleSpinBox] = {}
+        # What each editor showed, and what it stood for.
+        self._before: dict[QDoubleSpinBox, tuple[float, float | None]] = {}
         for field in _FIELDS:
             text = sentence(f"studies_page.{field[0]}")
-            self.editors[field[0]] = editor = _editor(field, getattr(own, field[0]), text)
+            value = getattr(own, field[0])
+            self.editors[field[0]] = editor = _editor(field, value, text)
+            self._before[editor] = editor.value(), value
             form.addRow(text, editor)
         self.device_editors: dict[str, dict[str, QDoubleSpinBox]] = {}
         devices = self._devices(device_rows(services.finder.machine, own))
@@ -60,13 +65,21 @@ class PricesDialog(QDialog):
 
     def values(self) -> OwnComputer:
         """Return what was entered."""
-        typed = {name: editor.value() for name, editor in self.editors.items()}
-        amounts: dict[str, Any] = {name: value for name, value in typed.items() if value or name in _ALWAYS_KNOWN}
+        typed = {name: self._entered(editor) for name, editor in self.editors.items()}
+        amounts: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
         own = OwnComputer(**amounts)
         for device, editors in self.device_editors.items():
-            entered = {name: editor.value() or None for name, editor in editors.items()}
+            entered = {name: self._entered(editor) for name, editor in editors.items()}
             own = with_device(own, device, OwnDevice(**entered))
         return own
+
+    def _entered(self, editor: QDoubleSpinBox) -> float | None:
+        """Return an editor's amount; None for its special text. What wasn't touched stays to the last digit."""
+        shown, stored = self._before[editor]
+        if editor.value() == shown:
+            return stored
+        is_special = bool(editor.specialValueText()) and editor.value() == editor.minimum()
+        return None if is_special else editor.value()
 
     def _devices(self, rows: list[DeviceRow]) -> QGridLayout:
         """Return the table of devices, with an editor for each price of its own."""
@@ -83,7 +96,9 @@ class PricesDialog(QDialog):
             for place, field in enumerate(_OF_DEVICE, 1):
                 what = sentence(f"studies_page.{field[0]}")
                 text = sentence("studies_page.price_of", device=row.name, what=what)
-                editor = _editor(field, getattr(row.prices, field[0]), text, sentence("studies_page.as_computer"))
+                value = getattr(row.prices, field[0])
+                editor = _editor(field, value, text, sentence("studies_page.as_computer"))
+                self._before[editor] = editor.value(), value
                 self.device_editors[row.name][field[0]] = editor
                 grid.addWidget(editor, line, place)
         return grid
@@ -99,14 +114,15 @@ class PricesDialog(QDialog):
 def _editor(
     field: tuple[str, float, int, float], value: float | None, text: str, otherwise: str = ""
 ) -> QDoubleSpinBox:
-    """Return an editor of an amount; at 0 it says that it is unknown, or otherwise what."""
+    """Return an editor of an amount; at 0 it says that it is unknown, or below 0 otherwise what."""
     name, most, decimals, step = field
     editor = indented(QDoubleSpinBox(maximum=most, decimals=decimals, singleStep=step))
     if name in _ALWAYS_KNOWN:
-        editor.setMinimum(step)
+        editor.setMinimum(LEAST)
     else:
+        editor.setMinimum(-1.0 if otherwise else 0.0)
         editor.setSpecialValueText(otherwise or sentence("studies_page.unknown"))
-    editor.setValue(value or 0.0)
+    editor.setValue(editor.minimum() if value is None else value)
     editor.setAccessibleName(text)
     guard_wheel(editor)
     return editor

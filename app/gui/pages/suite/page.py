@@ -10,7 +10,7 @@ from app.core.suite.definition import NEWEST, SUITES
 from app.core.suite.imported import ImportedScore, imported_scores
 from app.core.suite.score import SuiteResult, suite_result
 from app.core.suite.share import SuiteCard, suite_card, suite_text
-from app.core.suite.stored import list_suites
+from app.core.suite.stored import list_suites, load_suite
 from app.core.suite.texts import (
     certainty_text,
     points_text,
@@ -93,21 +93,35 @@ class SuitePage(PlanPage):
         def look() -> _Loaded:
             with Database(paths.database) as database:
                 suites = list_suites(database, HISTORY_LIMIT)
+                if choose is not None and all(each.group.id != choose for each in suites):
+                    suites.append(load_suite(database, choose))  # an older one
                 return number, wanted, suites, imported_scores(database, SUITES[NEWEST])
 
         self._services.tasks.start(look, self._on_loaded, self._services.complain)
 
     def resume(self) -> None:
         """Run what is left of the suite being shown."""
-        result, machine = self.result, self._services.finder.machine
-        if result is None or machine is None or self._services.bridge.is_running or result.is_finished:
+        shown, machine, paths = self.result, self._services.finder.machine, self._services.paths
+        if shown is None or machine is None or self._services.bridge.is_running:
             return
-        self.begin(result.group.plan, machine, (result.group, list(result.left)))
+
+        def look() -> SuiteResult:
+            with Database(paths.database) as database:
+                return load_suite(database, shown.group.id)
+
+        def done(result: SuiteResult) -> None:  # as it is now: a terminal may have gone on with it
+            if result.left and not self._services.bridge.is_running:
+                self.begin(result.group.plan, machine, (result.group, list(result.left)))
+            else:
+                self.refresh(choose=result.group.id)
+
+        self._services.tasks.start(look, done, self._services.complain)
 
     @property
     def can_share(self) -> bool:
         """Whether there is a score to share."""
-        return not self.is_live and self.result is not None and self.result.total is not None
+        result = self.result
+        return not self.is_live and result is not None and result.total is not None and result.verdict is not None
 
     @property
     def can_copy(self) -> bool:
@@ -236,7 +250,7 @@ def _entry(result: SuiteResult) -> str:
     return sentence(
         "suite_page.entry",
         group_id=result.group.id,
-        points=suite_headline(result) if result.total is not None else verdict_word(result),
+        points=", ".join((suite_headline(result), verdict_word(result))) if result.total else verdict_word(result),
         engine=engine_title(run.engine) if run is not None else "–",
         date=result.group.created_at[:10],
     )

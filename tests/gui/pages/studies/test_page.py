@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.records import Plan
 from app.core.runs.runner import Runner
+from app.core.settings import OwnComputer, OwnDevice
 from app.core.storage.database import Database
+from app.core.studies.own_prices import with_device
 from app.core.studies.planning import plan_axes, plan_preset
 from app.core.studies.points import StudyResult, make_result
 from app.core.studies.presets import PRESETS
@@ -266,3 +268,19 @@ def test_keys_choose_a_study(driver: Driver) -> None:
     page.setup.studies.setFocus()
     driver.qtbot.keyClick(page.setup.studies, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
     assert page.setup.study == list(PRESETS)[1]
+
+
+def test_prices_that_nobody_touched_stay_to_the_last_digit(driver: Driver) -> None:
+    page = open_page(driver)
+    driver.until(lambda: driver.services.finder.machine is not None)
+    own = OwnComputer(power_w=6_500.25, electricity_usd_per_kwh=12.34567, lifetime_years=50, hours_per_month=0.75)
+    dialog = PricesDialog(driver.services, page)
+    device = next(iter(dialog.device_editors))
+    own = with_device(own, device, OwnDevice(purchase_usd=0.0))
+    driver.services.preferences.change(own_computer=own)
+    dialog = PricesDialog(driver.services, page)
+    assert dialog.values() == own
+    dialog.device_editors[device]["power_w"].setValue(0)
+    assert dialog.values().devices[device] == OwnDevice(power_w=0.0, purchase_usd=0.0)
+    dialog.device_editors[device]["purchase_usd"].setValue(-1)
+    assert dialog.values().devices[device] == OwnDevice(power_w=0.0)
