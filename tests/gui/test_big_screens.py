@@ -41,10 +41,10 @@ def settled(driver: Driver, *widgets: QWidget) -> list[int]:
 def test_run_follows_the_form_and_is_never_off_the_window(driver: Driver, size: tuple[int, int]) -> None:
     resize(driver, *size)
     setup = driver.page.setup
-    settled(driver, setup.dataset, setup.run_button)
+    settled(driver, setup.advanced_button, setup.run_button)
     assert bottom(setup.run_button) <= driver.window.height()
     if size[1] >= 900:
-        assert top(setup.run_button) - bottom(setup.dataset) <= GAP_MAX_PX
+        assert top(setup.run_button) - bottom(setup.advanced_button) <= GAP_MAX_PX
     assert setup.run_button.width() <= FORM_MAX_PX
     driver.press(setup.advanced_button)
     settled(driver, setup.form, setup.run_button)

@@ -3,7 +3,7 @@
 import msgspec
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
@@ -361,8 +361,8 @@ class SetupView(QWidget):
                 _field("label.workload", workload, self.summary),
                 _field("label.preset", *self.presets.values()),
                 _field("label.device", self.device_row),
-                # Beside a label, it takes no line: with cautions below, the form still has room at 1024 × 700.
-                column(row(_heading("label.data"), None, self.advanced_button), self.dataset, spacing_px=3),
+                _field("label.data", self.dataset),
+                row(self.advanced_button, None),
                 self._advanced,
                 None,
                 spacing_px=GAP_PX,
@@ -387,11 +387,7 @@ class SetupView(QWidget):
 
 
 def _field(code: str, *items: QWidget) -> QVBoxLayout:
-    return column(_heading(code), *items, spacing_px=3)
-
-
-def _heading(code: str) -> QLabel:
-    return label(sentence(code), weight=QFont.Weight.Medium)
+    return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=3)
 
 
 def _large(font: QFont) -> QFont:
