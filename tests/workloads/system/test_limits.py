@@ -40,8 +40,14 @@ def test_training_is_a_share_of_the_measured_matrix_products(paths: Paths) -> No
     assert all(value is not None and 1e9 < value < 1e15 for value in rates.values())
     assert limit.summary.value == rates.pop("flop_per_s") == max(value or 0 for value in rates.values())
     summary = limit.summary
-    assert (summary.value_low or 0) < (summary.value or 0) < (summary.value_high or 0)
-    assert summary.confidence_pct == 95
+    low, high, value = summary.value_low, summary.value_high, summary.value
+    if (
+        low is None or high is None or value is None
+    ):  # calls that depend on each other tell too little: a busy computer
+        assert (low, high, summary.confidence_pct) == (None, None, None)
+    else:
+        assert low <= value <= high
+        assert summary.confidence_pct == 95
     steps = [event for event in told if isinstance(event, events.Steps)]
     assert {block.epoch for block in steps} == {0, 1, 2, 3, 4}
     trained, _ = run(paths, "mnist_mlp", epochs=2, steps=20)
