@@ -44,8 +44,9 @@ _OWN_LIKE = (
     " AND workload_version = ?4 AND batch_size = ?5 AND precision = ?6 AND engine = ?7 AND deleted_at IS NULL"
 )
 _CODES = (
-    "SELECT id, document FROM imported_results WHERE started_at IS NULL"
-    " AND json_valid(document) AND json_extract(document, '$.app_version') = ? ORDER BY id DESC LIMIT 500"
+    "SELECT id, document FROM imported_results WHERE workload IN (SELECT value FROM json_each(?1))"
+    " AND started_at IS NULL AND value BETWEEN ?2 AND ?3"
+    " AND json_valid(document) AND json_extract(document, '$.app_version') = ?4 ORDER BY id DESC LIMIT 500"
 )
 # The number is that of a code's entry, or NULL.
 _STORE = (
@@ -84,7 +85,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
     taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
     with database.transaction() as connection:
         moment = _moment(connection, source) if len(results) > 1 else now_text()
-        codes = _codes(connection)
+        codes = _codes(connection, results)
         for result in results:
             digest, summary = result.digest, summary_of(result)
             same = (summary.workload, result.started_at, summary.value)
@@ -146,9 +147,11 @@ def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
     return None
 
 
-def _codes(connection: sqlite3.Connection) -> dict[int, Result]:
-    """Return the imported codes by number: read once, as a file may have thousands of results to compare with."""
-    rows = connection.execute(_CODES, (UNKNOWN_VERSION,))
+def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[int, Result]:
+    """Return the imported codes that may tell one of a file's results, by number: read once for all of them."""
+    workloads = json.dumps(sorted({result.spec.workload for result in results}))
+    ends = [end for result in results for end in _range(result)]
+    rows = connection.execute(_CODES, (workloads, min(ends), max(ends), UNKNOWN_VERSION)) if ends else ()
     codes = ((number, _result(document)) for number, document in rows)
     return {number: code for number, code in codes if code is not None}
 

@@ -1,17 +1,29 @@
-"""What pages that run several runs as one have in common: beginning, following and ending them."""
+"""What pages that run several runs as one have in common: beginning, following, showing and resuming them."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import AppError
-from app.core.records import Plan
+from app.core.messages import sentence
+from app.core.records import Group, Plan, PlannedRun
+from app.core.storage.database import Database
+from app.core.studies.figures import Figure
+from app.core.studies.share import StudyCard
+from app.core.suite.share import SuiteCard
+from app.gui.charts.figure import FigureView
 from app.gui.run.actions import ResultActions
+from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_progress import PlanProgress
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
-from app.gui.widgets.basics import Card
+from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
+from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_beside
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -19,27 +31,86 @@ from workloads.protocol.machine import Machine
 TEXT_INTERVAL_S = 0.2
 
 
+class PlanResult(Protocol):
+    """What pages need to know of a study or a suite."""
+
+    @property
+    def group(self) -> Group:
+        """Its runs."""
+
+    @property
+    def left(self) -> tuple[PlannedRun, ...]:
+        """What is still to run."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTexts:
+    """Message codes of a page.
+
+    Attributes:
+        title, purpose: Its name, and what it is for.
+        earlier: Name of the history.
+        nothing, steps: The instructions: their heading, then sign and sentence of each.
+    """
+
+    title: str
+    purpose: str
+    earlier: str
+    nothing: str
+    steps: Sequence[tuple[str, str]]
+
+
+class PlanSetup(Card):
+    """The card with which a plan is begun.
+
+    Signals:
+        run_requested: A plan is to be run; with the Plan and the Machine.
+    """
+
+    run_requested = Signal(object, object)
+
+    def set_busy(self, reason: str) -> None:
+        """Refuse to run for a reason of the window's; "" for none."""
+        raise NotImplementedError
+
+
 class PlanPage(QWidget):
-    """Begins and follows the plans that are shown on it.
+    """Begins and follows the plans that are shown on it, and shows stored ones.
 
     Attributes:
         code: Its folder in app/gui/pages.
+        running: Message code that says that a plan of this page is running.
         foot: Shows the progress; its class sets what to say of the current run.
+        history: The stored plans.
+        more: What the plan says, below its headline.
+        view: One of its charts, chosen with `charts`.
 
     Signals:
         state_changed: Whether there is something to share may have changed.
     """
 
     state_changed = Signal()
-    code = ""
+    code = running = ""
 
-    def __init__(self, services: Services, foot: PlanProgress) -> None:
+    def __init__(self, services: Services, setup: PlanSetup, foot: PlanProgress) -> None:
         super().__init__()
-        self._services = services
+        self._services, self._setup = services, setup
         self._asked: tuple[Plan, Machine, Resumed | None] | None = None
         self._texts_s = 0.0
+        self._figures: Sequence[Figure] = ()
         self.foot = foot
+        self.history, self.charts = ChoiceBox(), ChoiceBox()
+        self.more = label(muted=True, wrap=True)
+        self.view = FigureView(services.theme)
         self.actions_on_result = ResultActions(services, self)
+        self._make_buttons()
+        setup.run_requested.connect(self.begin)
+        self.history.activated.connect(lambda _: self.refresh())
+        self.charts.activated.connect(self._show_figure)
         foot.cancel_button.clicked.connect(self.cancel)
         bridge = services.bridge
         bridge.started.connect(self._on_started)
@@ -53,6 +124,29 @@ class PlanPage(QWidget):
         """Whether a plan of this page is running."""
         bridge = self._services.bridge
         return bridge.is_running and bridge.page == self.code
+
+    @property
+    def result(self) -> PlanResult | None:
+        """The plan being shown, with its results."""
+        raise NotImplementedError
+
+    @property
+    def can_share(self) -> bool:
+        """Whether there is a result to share."""
+        raise NotImplementedError
+
+    @property
+    def can_copy(self) -> bool:
+        """Whether there is a text to copy."""
+        return self.can_share
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Refresh the history, and catch up on a plan that ran while the page was hidden."""
+        super().showEvent(event)
+        if self.is_live:
+            self._show_state()
+        else:
+            self.refresh()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
         """Run a stored plan once more, from the start."""
@@ -71,21 +165,121 @@ class PlanPage(QWidget):
             self.foot.cancel_button.setEnabled(False)
             self._show_progress()
 
+    def resume(self) -> None:
+        """Run what is left of the plan being shown."""
+        shown, machine, paths = self.result, self._services.finder.machine, self._services.paths
+        if shown is None or machine is None or self._services.bridge.is_running:
+            return
+        group_id = shown.group.id
+
+        def look() -> PlanResult:
+            with Database(paths.database) as database:
+                return self._load(database, group_id)
+
+        def done(result: PlanResult) -> None:  # as it is now: a terminal may have gone on with it
+            if result.left and not self._services.bridge.is_running:
+                self.begin(result.group.plan, machine, (result.group, list(result.left)))
+            else:
+                self.refresh(choose=group_id)
+
+        self._services.tasks.start(look, done, self._services.complain)
+
+    def share(self) -> None:
+        """Save a picture: what is on it is all that leaves."""
+        self.save_picture()
+
+    def save_picture(self) -> None:
+        """Save the picture of what is shown."""
+        raise NotImplementedError
+
+    def copy_picture(self) -> None:
+        """Put that picture on the clipboard."""
+        if (card := self.card()) is not None:
+            self.actions_on_result.copy_card(card)
+
+    def copy_text(self) -> None:
+        """Put what is shown on the clipboard as text."""
+        raise NotImplementedError
+
+    def export(self) -> None:
+        """Write what is shown to a file."""
+        raise NotImplementedError
+
+    def card(self) -> StudyCard | SuiteCard | None:
+        """Return the picture of what is shown; None without a result."""
+        raise NotImplementedError
+
     def refresh(self, choose: int | None = None) -> None:
         """Reload what is stored, and show the plan with this number, or the newest."""
         raise NotImplementedError
 
+    def _load(self, database: Database, group_id: int) -> PlanResult:
+        """Return a stored plan; raises UsageError if it's gone."""
+        raise NotImplementedError
+
+    def _show_answer(self) -> None:
+        """Show the headline, the charts and the table of `result`, which is there."""
+        raise NotImplementedError
+
     def _show_state(self) -> None:
         """Show the running plan, the chosen one, or the instructions."""
-        raise NotImplementedError
+        bridge, live, result = self._services.bridge, self.is_live, self.result
+        busy = self.running if live else "ab_page.busy" if bridge.is_running else ""
+        self._setup.set_busy(sentence(busy) if busy else "")
+        self.history.setVisible(self.history.count() > 0)
+        self.history.setEnabled(not live)
+        self.foot.setVisible(live)
+        self._card.show_result(is_there=result is not None)
+        if result is not None:
+            self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
+            self._show_answer()
+            for button in (self.save_button, self.copy_button):
+                button.setEnabled(self.can_share)
+            for button in (self.save_button, self.copy_button, self.export_button):
+                button.setVisible(not live)
+            self.state_changed.emit()
+        if live:
+            self._show_progress()
 
     def _show_progress(self) -> None:
-        """Show how far the running plan is."""
-        raise NotImplementedError
+        self.foot.show_progress(self._services.bridge)
 
-    def _setup(self) -> "PlanSetup":
-        """Return the card with which it's begun."""
-        raise NotImplementedError
+    def _show_charts(self, figures: Sequence[Figure]) -> None:
+        """Offer other charts, and show the one of the same name as before, or the first."""
+        self._figures = figures
+        shown = self.charts.currentText()
+        self.charts.clear()
+        self.charts.addItems([figure.name for figure in figures])
+        self.charts.setCurrentIndex(max(0, self.charts.findText(shown)))
+        self.charts.setVisible(len(figures) > 1)
+        self._show_figure()
+
+    def _show_figure(self) -> None:
+        place = self.charts.currentIndex()
+        self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
+
+    def _make_buttons(self) -> None:
+        theme = self._services.theme
+        self.resume_button = Button(theme, sentence("plan_page.resume"), "play")
+        self.resume_button.clicked.connect(self.resume)
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
+        self.save_button.clicked.connect(self.save_picture)
+        self.copy_button = Button(theme, sentence("button.copy"), "copy")
+        self.copy_button.clicked.connect(self.copy_text)
+        self.export_button = Button(theme, sentence("plan_page.export"), "file-down")
+        self.export_button.clicked.connect(self.export)
+
+    def _lay_out(self, texts: PageTexts, headline: QWidget, table: QWidget) -> None:
+        """Lay the page out; called once, by the page."""
+        name_box(self.history, texts.earlier)
+        name_box(self.charts, "plan_page.which_chart")
+        commands = row(None, self.resume_button, self.export_button, self.copy_button, self.save_button)
+        shown = QWidget()
+        whole = column(headline, scrolled(self.more, row(self.charts, None), self.view, table), commands)
+        whole.setStretch(1, 1)
+        shown.setLayout(whole)
+        self._card = ResultCard(texts.nothing, texts.steps, self.history, shown, self.foot)
+        lay_out_halves(self, (texts.title, texts.purpose), self._setup, self._card)
 
     def _on_started(self) -> None:
         self.foot.cancel_button.setEnabled(True)
@@ -109,7 +303,7 @@ class PlanPage(QWidget):
             return
         # What is shown stays until the stored plan is loaded: an older one would flash up.
         self.foot.hide()
-        self._setup().set_busy("")
+        self._setup.set_busy("")
         if bridge.trouble is not None:
             self._services.complain(bridge.trouble)
         self.refresh(choose=bridge.group_id)
@@ -123,11 +317,3 @@ class PlanPage(QWidget):
             self._services.complain(error)
         elif self._asked is not None and ask_to_run_beside(self, error):
             self.begin(*self._asked, beside=True)
-
-
-class PlanSetup(Card):
-    """The card with which a plan is begun."""
-
-    def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none."""
-        raise NotImplementedError

@@ -1,6 +1,7 @@
 """Imported results: kept apart, recognised when they come again, and removed without a trace."""
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -229,3 +230,25 @@ def test_two_of_one_name_have_their_numbers_and_neither_counts_in_the_rank(mine:
     with_them = bars("mnist_mlp", mine, imported=[imported(other())])
     assert rank_text(with_them) == rank_text(bars("mnist_mlp", mine))
     assert position(mine) == position(replace(mine))
+
+
+def test_results_that_are_much_alike_are_not_all_compared_with_each_other(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, alike = golden()[2], []
+    for number in range(200):
+        value = whole.statistics.value * (1 + number * 1e-7)
+        statistics = msgspec.structs.replace(whole.statistics, value=value)
+        undated = {"started_at": None, "finished_at": None, "statistics": statistics}
+        alike.append(sealed(msgspec.structs.replace(whole, **undated)))
+    read: list[object] = []
+    decode = msgspec.json.decode
+
+    def counting(document: Any, **how: Any) -> Any:
+        read.append(document)
+        return decode(document, **how)
+
+    monkeypatch.setattr(msgspec.json, "decode", counting)
+    with Database(paths.database) as database:
+        assert len(add_results(database, alike, "alike.json").taken) == 200
+    assert len(read) <= 2 * len(alike), "each pair would be 19,900"

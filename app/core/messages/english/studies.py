@@ -176,6 +176,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.axis_twice": "The axis {axis} is there twice. Give all its values at once, with commas.",
     "studies.chart": "Chart of the study",
     "studies.no_axis": "Enter an axis with its values, such as batch=16,32,64.",
+    "plan_page.export": "Export …",
+    "plan_page.resume": "Resume",
+    "plan_page.which_chart": "Chart",
     "studies_page.as_computer": "same as computer",
     "studies_page.axis": "Axis",
     "studies_page.axis_example": "optional, such as threads=1,2,4",
@@ -203,7 +206,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.prices_note": "Prices of rented devices are those that the studies published. To use your own, put a table with the columns device and usd_per_hour at {path}",
     "studies_page.prices_title": "What this computer costs",
     "studies_page.purchase_usd": "Purchase, USD",
-    "studies_page.resume": "Resume",
     "studies_page.rounds": "Rounds",
     "studies_page.rounds_tip": "How often each point runs. With two or more, differences have an interval.",
     "studies_page.run": "Run study",
@@ -217,7 +219,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.unknown": "unknown",
     "studies_page.what": "Questions that one run can't answer",
     "studies_page.which": "Study",
-    "studies_page.which_chart": "Chart",
     "studies.badge_caution": (
         "1 of {runs} runs to use with caution",
         "{count} of {runs} runs to use with caution",
@@ -225,6 +226,5 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.badge_invalid": "A demo: its times say nothing about this computer",
     "studies.badge_valid": "Valid",
     "studies_page.export": "Export study",
-    "studies_page.export_button": "Export …",
     "studies_page.exported": "Exported the study to {name}",
 }

@@ -103,7 +103,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite_page.part": "{purpose}, batch {batch_size}",
     "suite_page.parts": "What it runs",
     "suite_page.parts_table": "Parts of the suite",
-    "suite_page.resume": "Resume",
     "suite_page.run": "Run {name}",
     "suite_page.run_of": "Part {number} of {planned} · {part}",
     "suite_page.running": "Suite running",

@@ -22,6 +22,7 @@ from app.core.storage.imported_logs import (
 )
 from app.core.storage.imported_results import remove_result
 from app.gui.services.bundle import Services
+from app.gui.services.removal import remove_imported
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
@@ -127,31 +128,13 @@ class LogActions(QObject):
 
     def remove(self, log: ImportedLog) -> None:
         """Delete an imported log."""
-        path = self._services.paths.database
-
-        def delete() -> None:
-            with Database(path) as database:
-                remove_log(database, log.id)
-
-        def done(_: None) -> None:
-            self._services.tell(sentence("compare_page.removed", name=log.name), "", "", None)
-            self.changed.emit()
-
-        self._services.tasks.start(delete, done, self._services.complain)
+        remove_imported(self._services, log.name, lambda each: remove_log(each, log.id), self.changed.emit)
 
     def remove_result(self, result: ImportedResult) -> None:
         """Delete an imported result."""
-        path = self._services.paths.database
-
-        def delete() -> None:
-            with Database(path) as database:
-                remove_result(database, result.id)
-
-        def done(_: None) -> None:
-            self._services.tell(sentence("compare_page.removed", name=result.label), "", "", None)
-            self.changed.emit()
-
-        self._services.tasks.start(delete, done, self._services.complain)
+        remove_imported(
+            self._services, result.label, lambda each: remove_result(each, result.id), self.changed.emit
+        )
 
     def _import(self, file: Path) -> None:
         preview, path = self.preview, self._services.paths.database

@@ -21,6 +21,7 @@ from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import OWN, Filters
 from app.gui.pages.results.model import RunsModel
 from app.gui.services.bundle import Services
+from app.gui.services.removal import remove_imported
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, scrolled
 from app.gui.widgets.pills import Pill
@@ -141,17 +142,9 @@ class ImportedCard(Card):
         """Delete one; nothing if there is none."""
         if result is None:
             return
-        path = self._services.paths.database
-
-        def delete() -> None:
-            with Database(path) as database:
-                remove_result(database, result.id)
-
-        def done(_: None) -> None:
-            self._services.tell(sentence("compare_page.removed", name=result.label), "", "", None)
-            self.changed.emit()
-
-        self._services.tasks.start(delete, done, self._services.complain)
+        remove_imported(
+            self._services, result.label, lambda each: remove_result(each, result.id), self.changed.emit
+        )
 
     def _show(self, answer: _Answer) -> None:
         number, results = answer

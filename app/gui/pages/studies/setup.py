@@ -48,11 +48,9 @@ class StudySetup(PlanSetup):
     """The card with the setup.
 
     Signals:
-        run_requested: The button was pressed; with the Plan and the Machine.
         prices_requested: The user wants to enter prices.
     """
 
-    run_requested = Signal(object, object)
     prices_requested = Signal()
 
     def __init__(self, services: Services) -> None:

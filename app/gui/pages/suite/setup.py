@@ -1,6 +1,5 @@
 """The setup of a suite: on which device, what it consists of, and the button that starts it."""
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
 
 from app.core.engines.choices import device_choices
@@ -21,13 +20,7 @@ PART_GAP_PX = 4
 
 
 class SuiteSetup(PlanSetup):
-    """The card with the setup.
-
-    Signals:
-        run_requested: The button was pressed and the suite can run; with the Plan and the Machine.
-    """
-
-    run_requested = Signal(object, object)
+    """The card with the setup."""
 
     def __init__(self, services: Services) -> None:
         self._definition = SUITES[NEWEST]

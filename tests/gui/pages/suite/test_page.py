@@ -13,6 +13,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.suite.definition import DEMO, SUITE_1
 from app.core.suite.planning import plan_suite
+from app.core.suite.stored import load_suite
 from app.gui.pages.suite import setup as suite_setup
 from app.gui.pages.suite.page import SuitePage
 from app.gui.shell import attention
@@ -152,6 +153,19 @@ def test_results_open_a_suite_and_an_export_has_every_part(
     driver.until((tmp_path / "suite.json").is_file)
     plain = json.loads((tmp_path / "suite.json").read_text(encoding="utf-8"))
     assert [part["state"] for part in plain["parts"]] == ["done"] * 5 + ["waiting"] * 3
+
+
+def test_what_a_terminal_finished_meanwhile_is_not_run_again(driver: Driver, machine: Machine) -> None:
+    group_id = store(driver, machine, runs=7)
+    page = open_page(driver)
+    driver.until(page.resume_button.isVisible)
+    with Database(driver.services.paths.database) as database:
+        spec, part = load_suite(database, group_id).left[0].spec, SUITE_1.parts[-1]
+        store_point(database, machine, spec, group_id, part.reference, engine_version="2.21.0")
+    driver.press(page.resume_button)
+    driver.until(lambda: page.headline.value.text() == "1,000")
+    assert not driver.services.bridge.is_running
+    assert not page.resume_button.isVisible()
 
 
 def test_every_text_of_a_suite_can_be_read_and_heard(driver: Driver, machine: Machine) -> None:
