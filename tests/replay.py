@@ -138,7 +138,7 @@ def _replay(database: Database, steps_s: Sequence[float], budget_s: float, reade
     run_id = begin_run(database, spec, workload, MACHINE)
     (summary,) = list_runs(database, ids=[run_id])
     state, writer, now_s = RunState(spec, summary, keeps_steps=True), RunWriter(database, run_id), 0.0
-    live = LiveVerdict(state, database, verdict_s=math.inf, clock=lambda: now_s)
+    live = LiveVerdict(state, database, MACHINE, verdict_s=math.inf, clock=lambda: now_s)
     count = second = 0
     for event in _events(steps_s, budget_s):
         now_s = event.t_s

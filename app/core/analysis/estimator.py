@@ -93,6 +93,13 @@ class Estimation:
     is_enough: bool
 
     @property
+    def half_pct(self) -> float | None:
+        """How far the farther end of the interval is from the typical step, in percent; None without one."""
+        if self.low_s is None or self.high_s is None or self.step_s <= 0:
+            return None
+        return 100 * max(self.step_s - self.low_s, self.high_s - self.step_s) / self.step_s
+
+    @property
     def interrupted_s(self) -> float:
         """Seconds lost to interruptions."""
         return sum(interruption.excess_s for interruption in self.interruptions)

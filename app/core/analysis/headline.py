@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.analysis.estimator import find_interruptions
+from app.core.analysis.shared_host import with_host
 from app.core.analysis.stats import (
     DurationStatistics,
     estimate_epoch,
@@ -27,6 +28,7 @@ class Measured:
     Attributes:
         steps: Length that epochs were cut to; None for whole epochs.
         metrics: What it reported besides its steps, by key.
+        on_shared_host: Whether other guests of a host may change its speed.
     """
 
     workload: str
@@ -40,6 +42,7 @@ class Measured:
     epoch_durations_s: Sequence[float]
     timed_steps: Timed
     metrics: Mapping[str, float | None]
+    on_shared_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,16 @@ def outcome_of(measured: Measured) -> Outcome:
         validation_batches=round(measured.metrics.get("validation_batches") or 0),
         rest_s=measured.metrics.get("epoch_rest_s"),
     )
+    per_step = step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven)
+    if measured.on_shared_host:
+        per_epoch, per_step = with_host(per_epoch), with_host(per_step)
     outcome = summarise(
         workload=measured.workload,
         variant=measured.variant,
         metric=measured.metric,
         batch_size=measured.batch_size,
         per_epoch=per_epoch if measured.samples_per_epoch else None,
-        per_step=step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven),
+        per_step=per_step,
         step_median_s=statistics.median(steps.durations_s) or None if steps.durations_s else None,
         reported=measured.metrics.get(measured.metric),
         reported_ends=tuple(measured.metrics.get(f"{measured.metric}_{end}") for end in ("low", "high")),
@@ -169,24 +175,31 @@ def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | Non
     return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= value <= ends[1] else (None, None)
 
 
-def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
+def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = False) -> events.Estimate | None:
     """Return a running run's estimate in the unit of its headline; None if steps don't give it.
 
     It leaves out what an epoch has besides its steps, which is known only at the end.
+
+    Args:
+        run: Its record.
+        steps: Its timed steps.
+        on_shared_host: Whether other guests of a host may change its speed.
     """
     if not steps.usual_s or _reports(run.workload):
         return None
     estimation = steps.estimation()
     assert estimation is not None
+    per_epoch = estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None
+    per_step = step_statistics(steps, is_estimate=run.preset != "standard", is_uneven=run.metric == "words_per_s")
+    if on_shared_host:
+        per_epoch, per_step = with_host(per_epoch), with_host(per_step)
     outcome = summarise(
         workload=run.workload,
         variant=run.variant,
         metric=run.metric,
         batch_size=run.batch_size,
-        per_epoch=estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None,
-        per_step=step_statistics(
-            steps, is_estimate=run.preset != "standard", is_uneven=run.metric == "words_per_s"
-        ),
+        per_epoch=per_epoch,
+        per_step=per_step,
         step_median_s=None,
     )
     if outcome.value is None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields, replace
 
 import msgspec
 
-from app.core.analysis.headline import estimate_so_far, interruptions
+from app.core.analysis.headline import estimate_so_far, half_interval_pct, interruptions
+from app.core.analysis.shared_host import includes_host, is_on_shared_host
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
@@ -162,13 +163,23 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
     """Yield a stored run's estimate at up to 60 moments."""
     blocks = [block for block in run.steps if block.phase == "measure"]
     stride = max(1, len(blocks) // MOMENTS)
+    is_shared = _includes_host(run)
     steps = Timed()
     for count, block in enumerate(blocks, 1):
         steps.add(block)
         if count % stride and count < len(blocks):
             continue
-        if (estimate := estimate_so_far(run.summary, steps)) is not None:
+        if (estimate := estimate_so_far(run.summary, steps, on_shared_host=is_shared)) is not None:
             yield msgspec.structs.replace(estimate, t_s=block.t_s)
+
+
+def _includes_host(run: Run) -> bool:
+    """Return whether the stored interval has what other guests of a host may change."""
+    summary, own = run.summary, timed(block for block in run.steps if block.phase == "measure").estimation()
+    half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
+    if own is None or own.half_pct is None or half_pct is None:
+        return False
+    return is_on_shared_host(run.machine, summary.device) and includes_host(half_pct, own.half_pct)
 
 
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:

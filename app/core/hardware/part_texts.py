@@ -13,6 +13,8 @@ from workloads.protocol.machine import Disk, Gpu, Machine
 NOT_KNOWN = "n/a"
 # What app.core.hardware.machine calls containers; they say nothing about the physical machine.
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
+# What it calls virtual machines that run on the user's own computer, not on a host with other guests.
+OWN_COMPUTER = ("wsl", "VirtualBox", "Parallels", "Apple Virtualization")
 _LIMIT_ROWS = 8  # more GPUs get one line each
 
 

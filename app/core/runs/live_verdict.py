@@ -8,12 +8,14 @@ from typing import TypeVar
 import msgspec
 
 from app.core.analysis.headline import estimate_so_far, interruptions
+from app.core.analysis.shared_host import is_on_shared_host
 from app.core.analysis.timed_steps import Timed
 from app.core.runs.state import RunState
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 ESTIMATE_INTERVAL_S = 1.0
 # Judging reads the whole record, which must not disturb the measurement.
@@ -35,6 +37,7 @@ class LiveVerdict:
     Args:
         state: The run's state, with its steps.
         database: Has the record to judge.
+        machine: The computer that it runs on.
         verdict_s: Seconds between verdicts.
         clock: Tells monotonic seconds.
     """
@@ -43,6 +46,7 @@ class LiveVerdict:
         self,
         state: RunState,
         database: Database,
+        machine: Machine,
         verdict_s: float = VERDICT_INTERVAL_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -51,6 +55,7 @@ class LiveVerdict:
         self._state = state
         self._verdict_s = verdict_s
         self._clock = clock
+        self._machine = machine
         self._database = database
         self._counted = 0
         self._narrow = 0
@@ -104,7 +109,9 @@ class LiveVerdict:
         ):
             return None
         self._counted = count
-        estimate = estimate_so_far(self._run, steps)
+        assert self._state.summary is not None
+        is_shared = is_on_shared_host(self._machine, self._state.summary.device)
+        estimate = estimate_so_far(self._run, steps, on_shared_host=is_shared)
         if estimate is None:
             return None
         self._narrow = self._narrow + 1 if estimate.is_enough else 0

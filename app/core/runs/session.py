@@ -180,7 +180,7 @@ class Session:
         if summary is None:
             raise missing_runs([self.run_id])
         self._state = RunState(self._spec, summary, keeps_steps=True)
-        self._live = LiveVerdict(self._state, database, self._limits.verdict_s)
+        self._live = LiveVerdict(self._state, database, self._machine, self._limits.verdict_s)
         self._tell(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
         worker = None
         try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from app.core.analysis.headline import Measured, Outcome, outcome_of
+from app.core.analysis.shared_host import is_on_shared_host
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import timed
 from app.core.clock import now_text
@@ -94,7 +95,10 @@ def _confidence_pct(outcome: Outcome) -> float | None:
 
 
 def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:
-    run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
+    run = connection.execute(
+        "SELECT runs.*, machine FROM runs LEFT JOIN machines ON machines.id = machine_id WHERE runs.id = ?",
+        (run_id,),
+    ).fetchone()
     epochs = reading.stored_rows(connection, "epochs", run_id)
     asked = (
         *("workload", "variant", "metric", "preset"),
@@ -105,6 +109,7 @@ def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:
         epoch_durations_s=[epoch.duration_s for epoch in reading.read_epochs(epochs, [])],
         timed_steps=timed(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), [])),
         metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), []),
+        on_shared_host=is_on_shared_host(reading.read_machine(run["machine"], []), run["device"]),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST
 from app.core.analysis.headline import half_interval_pct, interruptions
+from app.core.analysis.shared_host import includes_host, is_on_shared_host
 from app.core.analysis.stats import drift_pct
 from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
@@ -183,7 +184,7 @@ def _first_epoch(evidence: Evidence) -> Message | None:
 
 def _short_run(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    half_pct = _half_interval_pct(evidence)
+    half_pct = _own_half_pct(evidence)
     if (short := short_run(run)) is not None:
         return short
     if run.value is None or evidence.measured_s is None or evidence.measured_s >= SHORT_S:
@@ -226,8 +227,22 @@ def _interval_wide(evidence: Evidence) -> Message | None:
     half_pct = _half_interval_pct(evidence)
     if evidence.run.summary.basis != "estimate" or half_pct is None or _is_precise(half_pct):
         return None
+    own_pct = _own_half_pct(evidence)
+    if own_pct is not None and _is_precise(own_pct):
+        return message("verdict.interval_wide_by_host", half_pct=half_pct)
     code = "verdict.interval_wide_by_warmup" if _is_by_warmup(evidence) else "verdict.interval_wide"
     return message(code, half_pct=half_pct)
+
+
+def _own_half_pct(evidence: Evidence) -> float | None:
+    """Return the ± that the run's own steps tell, without what its host may change until the next run."""
+    run, half_pct = evidence.run, _half_interval_pct(evidence)
+    if half_pct is None or not is_on_shared_host(run.machine, run.summary.device):
+        return half_pct
+    own = evidence.timed_steps.estimation()
+    if own is None or own.half_pct is None or not includes_host(half_pct, own.half_pct):
+        return half_pct
+    return own.half_pct
 
 
 def _is_by_warmup(evidence: Evidence) -> bool:
@@ -314,7 +329,10 @@ RULES = (
         _interval_wide,
         "advice.quiet",
         at_end=True,
-        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # nothing else has to be closed
+        instead={  # nothing else has to be closed
+            "verdict.interval_wide_by_host": "advice.repeat",
+            "verdict.interval_wide_by_warmup": "advice.whole_run",
+        },
     ),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),

@@ -121,7 +121,7 @@ class Watched:
         run = load_run(database, begin(database, machine, workload=workload, **asked)).summary
         self.clock = Clock()
         self.state = RunState(CATALOGUE[run.workload].default_spec(**asked), run, keeps_steps=True)
-        self.live = LiveVerdict(self.state, database, clock=self.clock)
+        self.live = LiveVerdict(self.state, database, machine, clock=self.clock)
         self._first = 0
         self.follow(events.Phase(name="measure"))
 
@@ -240,11 +240,11 @@ def test_a_database_that_fails_costs_a_verdict_and_not_the_run(paths: Paths, mac
     with Database(paths.database) as database:
         run = load_run(database, begin(database, machine, workload="demo")).summary
         state = RunState(DEMO.default_spec(), run, keeps_steps=True)
-        watch = LiveVerdict(state, database, verdict_s=0.0)
+        watch = LiveVerdict(state, database, machine, verdict_s=0.0)
         measuring = events.Phase(name="measure")
         state.follow(measuring)
         watch.follow(measuring)
         assert [event.type for event in watch.news()] == ["verdict"]
-    assert list(LiveVerdict(state, database).news()) == []
+    assert list(LiveVerdict(state, database, machine).news()) == []
     watch.follow(measuring)
     assert list(watch.news()) == [], "the database is closed"

@@ -1,0 +1,142 @@
+"""In a virtual machine, the host changes the speed from one run to the next: a Quick's interval allows for it."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.analysis.series import estimates
+from app.core.analysis.shared_host import includes_host, is_on_shared_host, with_host
+from app.core.analysis.stats import DurationStatistics
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.core.verdict.rules import judge
+from tests.core.verdict.changes import QUICK, metrics, summarised
+from tests.core.verdict.records import quiet_run, with_steps
+from tests.recording import as_preset, recorded_events, store_recording
+from tests.telemetry import machine_of
+from workloads.protocol import events
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import Preset
+
+SHARED: dict[str, Any] = {"virtual_machine": True, "virtualization": "kvm"}
+OWN: dict[str, Any] = {"virtual_machine": False, "virtualization": None}
+ESTIMATE = DurationStatistics("estimate", 600, 100.0, 99.0, 101.0, 1.0, None, 98.0, 103.0, 95.0)
+
+
+@pytest.mark.parametrize(
+    ("virtual_machine", "virtualization", "device", "is_shared"),
+    [
+        (True, "kvm", "cpu", True),
+        (True, "docker in kvm", "cpu", True),
+        (True, None, "cpu", True),
+        (False, "docker", "cpu", False),
+        (None, None, "cpu", False),
+        (True, "kvm", "gpu:0", False),
+        (True, "kvm", None, False),
+        (True, "wsl", "cpu", False),
+        (True, "docker in wsl", "cpu", False),
+        (True, "VirtualBox", "cpu", False),
+    ],
+)
+def test_who_shares_the_cpus(
+    machine: Machine, virtual_machine: bool | None, virtualization: str | None, device: str | None, is_shared: bool
+) -> None:
+    described = replace(machine, virtual_machine=virtual_machine, virtualization=virtualization)
+    assert is_on_shared_host(described, device) is is_shared
+
+
+def test_independent_errors_add_as_squares() -> None:
+    wider = with_host(ESTIMATE)
+    assert wider is not None
+    assert wider.low_s == pytest.approx(100 - (2.0**2 + 5.88**2) ** 0.5, abs=0.01)
+    assert wider.high_s == pytest.approx(100 + (3.0**2 + 5.88**2) ** 0.5, abs=0.01)
+    assert replace(wider, low_s=98.0, high_s=103.0) == ESTIMATE, "nothing else changes"
+    without = replace(ESTIMATE, low_s=None, high_s=None)
+    assert with_host(without) == without
+    assert with_host(None) is None
+
+
+@given(st.floats(0, 100), st.floats(0.001, 1e6))
+def test_a_stored_interval_tells_whether_it_includes_the_host(own_pct: float, value_s: float) -> None:
+    high_s = value_s * (1 + own_pct / 100)
+    wider = with_host(replace(ESTIMATE, low_s=value_s, high_s=high_s, median_s=value_s))
+    assert wider is not None
+    assert wider.low_s is not None
+    assert wider.high_s is not None
+    assert wider.low_s >= 0
+    assert includes_host(100 * (wider.high_s / value_s - 1), own_pct)
+    assert not includes_host(own_pct, own_pct)
+
+
+def stored(database: Database, preset: Preset, **described: Any) -> Run:
+    recorded = as_preset(recorded_events(), preset) if preset != "standard" else recorded_events()
+    first = recorded[0]
+    assert isinstance(first, events.Run)
+    begun = msgspec.structs.replace(first, machine=replace(first.machine, **described))
+    return load_run(database, store_recording(database, [begun, *recorded[1:]]))
+
+
+def test_it_is_in_the_record_and_in_the_estimate_as_it_narrows(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        own, shared = (stored(database, "quick", **kind) for kind in (OWN, SHARED))
+    assert own.summary.value == shared.summary.value
+    inner, outer = ((run.summary.value_low, run.summary.value_high) for run in (own, shared))
+    assert is_inside(inner, outer)
+    inner, outer = ((last.low, last.high) for last in (list(estimates(run))[-1] for run in (own, shared)))
+    assert is_inside(inner, outer)
+
+
+def is_inside(inner: tuple[float | None, float | None], outer: tuple[float | None, float | None]) -> bool:
+    ends = [end for end in (outer[0], *inner, outer[1]) if end is not None]
+    return len(ends) == 4 and ends == sorted(set(ends))
+
+
+def test_whole_epochs_keep_their_interval(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        own, shared = (stored(database, "standard", **kind).summary for kind in (OWN, SHARED))
+    assert own.value_low is not None
+    assert (own.value_low, own.value_high) == (shared.value_low, shared.value_high)
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise", "half_pct", "said"),
+    [
+        (OWN, 0.001, 2.0, None),
+        (OWN, 0.001, 6.2, "The estimate is uncertain by ± 6.2 %."),
+        (SHARED, 0.001, 2.0, None),  # stored before intervals allowed for the host
+        (SHARED, 0.001, 6.2, "The estimate is uncertain by ± 6.2 %: in a virtual machine, the speed changes"),
+        (SHARED, 0.3, 9.0, "The estimate is uncertain by ± 9.0 %."),  # so are its own steps
+    ],
+)
+def test_the_verdict_says_whether_it_is_the_host(
+    stored_run: Run, kind: dict[str, Any], noise: float, half_pct: float, said: str | None
+) -> None:
+    ends = {"value_low": 100.0 - half_pct, "value_high": 100.0 + half_pct, "confidence_pct": 95.0, "device": "cpu"}
+    chance = random.Random(0)
+    speeds = [1 + noise * chance.random() for _ in range(10)]
+    steps_s = (1.0, *(0.1 * speeds[number // 60] for number in range(600)))
+    changed = metrics(updates_done=601.0, updates_asked=601.0)(with_steps(quiet_run(stored_run, 0), steps_s))
+    run = summarised(**QUICK, **ends)(changed)
+    judged = judge(replace(run, machine=machine_of(run, **kind)))
+    assert judged.level == ("valid" if said is None else "caution")
+    wide = [reason for reason in judged.reasons if reason.code == "interval_wide"]
+    assert len(wide) == (said is not None)
+    assert all(said is not None and reason.text.startswith(said) for reason in wide)
+    assert all(("Repeat" in reason.advice) == ("virtual machine" in reason.text) for reason in wide)
+
+
+def test_a_short_run_that_knows_its_own_speed_is_not_called_too_short(stored_run: Run) -> None:
+    ends = {"value_low": 93.9, "value_high": 106.1, "confidence_pct": 95.0, "device": "cpu"}
+    steps_s = (0.01,) * 400
+    changed = metrics(updates_done=400.0, updates_asked=400.0)(with_steps(quiet_run(stored_run, 0), steps_s))
+    run = summarised(**QUICK, **ends)(changed)
+    for kind, codes in ((SHARED, ["interval_wide"]), (OWN, ["short_run", "interval_wide"])):
+        judged = judge(replace(run, machine=machine_of(run, **kind)))
+        assert [each.code for each in judged.reasons if each.level == "caution"] == codes
