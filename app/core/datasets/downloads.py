@@ -71,8 +71,7 @@ def download(
         DownloadError: The connection failed, or the server refused.
         AppError: The file is the wrong one, or the disk refused it.
     """
-    if not url.lower().startswith(("http://", "https://")):
-        raise UsageError(message("dataset.not_a_web_address", address=shown(url)))
+    check_address(url)
     part = target.with_name(target.name + ".part")
     try:
         _refuse_strangers(target, part)
@@ -92,6 +91,12 @@ def download(
             message("dataset.download_not_saved", path=one_line(str(part), 300), reason=error.strerror),
             message("dataset.free_space_or_move_home" if error.errno in _NO_SPACE else "dataset.move_home"),
         ) from error
+
+
+def check_address(url: str) -> None:
+    """Raise UsageError unless an address begins with http or https."""
+    if not url.lower().startswith(("http://", "https://")):
+        raise UsageError(message("dataset.not_a_web_address", address=shown(url)))
 
 
 def _refuse_strangers(*paths: Path) -> None:
@@ -135,10 +140,11 @@ def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str
 
 
 _RESUME = message("dataset.try_again_to_resume")
-_START_OVER = message("dataset.try_again_from_start")
+START_OVER = message("dataset.try_again_from_start")
 
 
-def _broken_off(url: str, error: Exception) -> DownloadError:
+def broken_off(url: str, error: Exception) -> DownloadError:
+    """Return an error of a connection as one sentence."""
     from ssl import SSLCertVerificationError
 
     reason = getattr(error, "reason", None) or error
@@ -155,13 +161,13 @@ def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
     try:
         return response.read(size_bytes)
     except (HTTPException, OSError) as error:
-        raise _broken_off(response.url, error) from error
+        raise broken_off(response.url, error) from error
 
 
 def stated_size(url: str) -> int | None:
     """Return the size of a file as its server states it; None if it doesn't, or can't be reached."""
     try:
-        with _open(url, 0, "HEAD") as response:
+        with open_url(url, 0, "HEAD") as response:
             return _length(response, 0)
     except AppError:
         return None
@@ -174,18 +180,24 @@ def _length(response: "HTTPResponse", done_bytes: int) -> int | None:
 
 
 def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int | None, chunks: _Chunks) -> None:
-    with _open(url, done_bytes) as response:
+    with open_url(url, done_bytes) as response:
         if response.status != HTTPStatus.PARTIAL_CONTENT:
             done_bytes = 0  # a server that can't resume sends everything
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {done_bytes}-"):
-            raise _NoSuchPartError(message("dataset.server_sent_wrong_part", address=shown(url)), _START_OVER)
+            raise _NoSuchPartError(message("dataset.server_sent_wrong_part", address=shown(url)), START_OVER)
         size_bytes = _length(response, done_bytes) if size_bytes is None else size_bytes
         if size_bytes is None:
             raise RefusedError(message("dataset.server_without_size", address=shown(url)), _RESUME)
         _receive(response, part, done_bytes, size_bytes, chunks)
 
 
-def _open(url: str, done_bytes: int, method: str = "GET") -> "HTTPResponse":
+def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPResponse":
+    """Ask a server for a file from a byte on.
+
+    Raises:
+        UsageError: It isn't a possible address.
+        DownloadError: The connection failed, or the server refused.
+    """
     # Imported late: TLS needs memory in a window that usually downloads nothing.
     import urllib.error
     import urllib.request
@@ -209,12 +221,12 @@ def _open(url: str, done_bytes: int, method: str = "GET") -> "HTTPResponse":
             reason = one_line(str(error.reason), _REASON_LIMIT)
             said = message("dataset.server_refused", address=shown(url), status=error.code, reason=reason)
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            raise _NoSuchPartError(said, _START_OVER) from error
+            raise _NoSuchPartError(said, START_OVER) from error
         raise RefusedError(said, _RESUME) from error
     except (ValueError, InvalidURL) as error:  # their texts contain the whole address
         raise UsageError(message("dataset.unusable_address", address=shown(url))) from error
     except (HTTPException, OSError) as error:
-        raise _broken_off(url, error) from error
+        raise broken_off(url, error) from error
     return response
 
 

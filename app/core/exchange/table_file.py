@@ -3,19 +3,21 @@
 Its SHA-256 is inside, over its rows in the canonical form of result files: it shows damage, not who measured.
 """
 
-import errno
 import hashlib
 import json
 import logging
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from app.core.datasets.addresses import shown
-from app.core.datasets.downloads import DownloadError, Progress, download
+from app.core.datasets.downloads import DownloadError
+from app.core.datasets.small_files import read_small
 from app.core.errors import AppError, UsageError
 from app.core.files import write_whole
+from app.core.hardware.waiting import in_background
 from app.core.locks import Hold, take
 from app.core.messages import message
 from app.core.others import CommunityRow
@@ -40,7 +42,8 @@ from workloads.datasets.regular_file import read_regular
 
 FORMAT, FORMAT_VERSION = "epochmark-table", 1
 SIZE_LIMIT_BYTES, ROWS_LIMIT = 5_000_000, 20_000
-PATIENCE_S = 10.0
+# For 5 MB this is a slow connection.
+PATIENCE_S, TIME_LIMIT_S = 10.0, 120.0
 _log = logging.getLogger(__name__)
 _Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-F]{4}-[0-9A-F]{4}$")]
 _Text = Annotated[str, msgspec.Meta(max_length=300)]
@@ -111,15 +114,15 @@ def load_table(paths: Paths) -> list[CommunityRow]:
 
 
 def get_table(
-    paths: Paths, address: str, progress: Progress = lambda *_: None, *, patience_s: float = PATIENCE_S
+    paths: Paths, address: str, *, patience_s: float = PATIENCE_S, time_limit_s: float = TIME_LIMIT_S
 ) -> int | None:
     """Fetch a table, and use it from now on; the one before stays as the previous one.
 
     Args:
         paths: The folders.
         address: http or https.
-        progress: Called after each part that arrived.
         patience_s: How long to wait for another process that is at it.
+        time_limit_s: How long the server may take for all of it.
 
     Returns:
         How many rows of it count here; None if it is the one in use.
@@ -130,31 +133,33 @@ def get_table(
     """
     make_folder(paths.table.parent)
     with _only_one(paths, patience_s):
-        target = paths.downloads / "table.json"
-        part = target.with_name(target.name + ".part")
-
-        def watch(done_bytes: int, total_bytes: int) -> None:
-            if max(done_bytes, total_bytes) > SIZE_LIMIT_BYTES:
-                raise _refused(address, UnfitError("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES))
-            progress(done_bytes, total_bytes)
-
+        content = _fetched(address, time_limit_s)
         try:
-            _remove(part)  # of another version, perhaps: it is small enough to begin anew
-            download(address, target, None, None, watch)
-            content = read_regular(target, SIZE_LIMIT_BYTES)
             count = len(read_table(content))
         except UnfitError as error:
             raise _refused(address, error) from error
-        except DownloadError as error:  # nothing is resumed
-            raise AppError(error.said, message("table.try_later")) from error
-        except OSError as error:
-            raise _not_written(target, error) from error
-        finally:
-            for each in (target, part):
-                _remove(each)
         if not count:
             raise _refused(address, UnfitError("table.nothing_for_here"))
         return count if _use(paths, content) else None
+
+
+def _fetched(address: str, time_limit_s: float) -> bytes:
+    """Return what a server sends, of any size that a table may have; raises AppError, and UsageError past it."""
+    is_late = Event()
+    # A server may send a byte now and then for ever, also before the content: only another thread can give up.
+    fetching = in_background(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "table")
+    try:
+        content = fetching.result(time_limit_s)
+    except DownloadError as error:
+        raise AppError(error.said, message("table.try_later")) from error
+    except TimeoutError as error:
+        said = message("table.too_slow", address=shown(address), limit_s=time_limit_s)
+        raise AppError(said, message("table.try_later")) from error
+    finally:
+        is_late.set()
+    if content is None:
+        raise _refused(address, UnfitError("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES))
+    return content
 
 
 def use_previous(paths: Paths) -> int:
@@ -206,14 +211,6 @@ def _only_one(paths: Paths, patience_s: float) -> Hold:
     if hold is None:
         raise AppError(message("table.busy"))
     return hold
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        if error.errno not in (errno.EISDIR, errno.EPERM, errno.EACCES):
-            raise
 
 
 def _refused(address: str, error: UnfitError) -> UsageError:

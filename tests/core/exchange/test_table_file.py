@@ -1,9 +1,11 @@
 """A table that somebody else made: fetched from good and bad servers, and never a bad one in place of a good."""
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.result_file.canonical import UnfitError, file_bytes, without_durations
-from tests.core.datasets.server import Handler, Server, broken_after, serving
+from tests.core.datasets.server import Answer, Handler, Server, bare, broken_after, chunked, serving
 from tests.core.result_file.results import golden
 
 ROW = Row(
@@ -102,6 +104,13 @@ def redirected(handler: Handler, start: int) -> None:
         (table(), broken_after(100), "after 100 of 586 bytes. The table in use stays"),
         (table(), lambda handler, _: handler.give(200, b"{", Content_Length=str(10**10)), "larger than 5 MB"),
         (b" " * 5_000_001, None, "larger than 5 MB"),
+        (table(), chunked([b" " * 2_000_000] * 3), "larger than 5 MB"),
+        (table(), bare([gzip.compress(bytes(6_000_000))], Content_Encoding="gzip"), "larger than 5 MB"),
+        (table(), bare([table()[:-30]]), "isn't valid JSON"),
+        (table(), bare([table()], Content_Length="99"), "isn't valid JSON"),
+        (table(), chunked([table()], b""), "was cut off after 586 bytes. The table in use stays"),
+        (table(), bare([gzip.compress(table())[:-9]], Content_Encoding="gzip"), "was cut off after"),
+        (table(), bare([table()], Content_Encoding="br"), "can't unpack (br). The table in use stays"),
         (table(), redirected, "302"),
         (table(), lambda handler, _: handler.give(302, b"", Location="file:///etc/passwd"), "302"),
         (table(), lambda handler, _: handler.give(404, b"no"), "404"),
@@ -135,11 +144,48 @@ def test_a_bad_table_or_server_changes_nothing(
     assert not list(paths.downloads.iterdir()), "nothing is left behind"
 
 
-def test_what_an_interrupted_attempt_left_is_not_continued(paths: Paths, server: Server) -> None:
-    paths.create()
-    (paths.downloads / "table.json.part").write_bytes(b"half of another table")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        bare([table()]),
+        chunked([table()[:50], table()[50:]]),
+        chunked([gzip.compress(table())], Content_Encoding="gzip"),
+        bare([table() + b" " * 1_000_000], Content_Length=str(len(table()))),
+    ],
+    ids=["no size", "chunks", "packed", "more than stated"],
+)
+def test_a_server_need_not_say_how_large_it_is(paths: Paths, server: Server, answer: Answer) -> None:
+    server.answer = answer
     assert get_table(paths, server.url) == 1
-    assert server.ranges == [None]
+    assert [row.name for row in load_table(paths)] == ["RTX 3060"]
+
+
+@pytest.mark.parametrize(
+    ("beginning", "again"),
+    [(b"HTTP/1.0 200 OK\r\n\r\n{", b""), (b"HTTP/1.0 200 OK\r\n\r\n", b" "), (b"HTTP/1.0 200 OK\r\nX: ", b"x")],
+    ids=["stalls", "content that drips", "headers that drip"],
+)
+def test_a_server_that_takes_for_ever_is_given_up(
+    paths: Paths, server: Server, beginning: bytes, again: bytes
+) -> None:
+    get_table(paths, server.url)
+    over, ended = Event(), Event()
+
+    def drip(handler: Handler, start: int) -> None:
+        handler.wfile.write(beginning)
+        while not over.wait(0.02):
+            handler.wfile.write(again)
+        ended.set()
+
+    server.answer = drip
+    with pytest.raises(AppError, match=r"didn't arrive within 0\.2 s\. The table in use stays") as refusal:
+        get_table(paths, server.url, time_limit_s=0.2)
+    over.set()
+    assert server.url in str(refusal.value)
+    assert ended.wait(20), "all the time it went on"
+    assert len(load_table(paths)) == 1
+    server.answer = chunked([table(replace(ROW, device="RTX 4090"))])
+    assert get_table(paths, server.url) == 1, "and nothing of it is in the way"
 
 
 def test_when_the_disk_fails_in_between_a_good_table_stays(

@@ -3,6 +3,8 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.choose_other_folder": "Choose another folder for data sets, then try again.",
     "dataset.delete_it_yourself": "Delete it yourself if you don't need anything in it.",
+    "dataset.damaged_packing": "What {address} sends is damaged: it isn't the gzip data that the server calls it.",
+    "dataset.download_cut_off": "The download of {address} was cut off after {done_bytes:,} bytes.",
     "dataset.download_incomplete": "The download was interrupted after {done_bytes:,} of {size_bytes:,} bytes.",
     "dataset.download_interrupted": "The download of {address} was interrupted ({reason}).",
     "dataset.download_not_saved": "The download can't be saved to {path} ({reason}).",
@@ -50,6 +52,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.try_again_from_start": "Try again: the download starts over.",
     "dataset.try_again_to_resume": "Check the connection and try again: the download resumes where it stopped.",
     "dataset.unknown_dataset": "There's no data set “{dataset}”.",
+    "dataset.unknown_packing": "{address} comes packed in a way that Epochmark can't unpack ({encoding}).",
     "dataset.unreadable": "{path} can't be read ({reason}).",
     "dataset.unusable_address": "“{address}” isn't a usable address.",
     "dataset.use_official_file": "Use the official {file}.",

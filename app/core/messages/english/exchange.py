@@ -186,6 +186,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.steps_too_long": "implausible: the steps of epoch {number} add up to {spent_s:g} s, more than the epoch itself",
     "table.taken": "{place}: taken ({verdict})",
     "table.try_later": "The table in use stays. Try again later, or check the address.",
+    "table.too_slow": "The table from {address} didn't arrive within {limit_s:g} s.",
     "table.twice": "the same result is in {path}",
     "table.written": ("Wrote a table of {count:,} row to {path}.", "Wrote a table of {count:,} rows to {path}."),
 }
