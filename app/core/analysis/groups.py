@@ -1,6 +1,7 @@
 """What a stored group of runs says: its result in a few characters and as a sentence, and remarks."""
 
 import dataclasses
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
@@ -44,16 +45,13 @@ def group_summary(group: Group) -> RunSummary | None:
     if group.kind == "engines":
         rows = engine_rows(group)
         fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
-        # By the plan: the demo itself says that it uses none.
-        engines = dict(zip(group.run_ids, (each.spec.engine for each in group.plan.runs()), strict=False))
+        engines = _planned_engines(group)
         runs = [run for run in runs if len(rows) == 1 and engines.get(run.id) in fastest]
     if group.kind not in ("repeat", "engines") or not runs:
         return None
     result = between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
-    median = result.median or 0.0
-    typical = min(runs, key=lambda run: abs((run.value or 0.0) - median))
     return dataclasses.replace(
-        typical,
+        _typical(runs),
         value=result.median,
         value_low=result.low,
         value_high=result.high,
@@ -62,6 +60,36 @@ def group_summary(group: Group) -> RunSummary | None:
         spread_pct=result.between_pct,
         verdict=worst_verdict(group)[0],
     )
+
+
+def typical_ids(group: Group) -> list[int]:
+    """Return the numbers of the runs that stand for what a group's picture shows, each the nearest to its median.
+
+    Of an A/B it is one for each side; of several engines one for each, first that of `group_summary`.
+    """
+    if group.kind == "ab":
+        paired = paired_runs(group)
+        sides = ([run for run in paired if run.side == side] for side in "AB")
+        return [_typical(runs).id for runs in sides if runs]
+    summary = group_summary(group)
+    if summary is None or group.kind != "engines":
+        return [] if summary is None else [summary.id]
+    engines, of_engines = _planned_engines(group), dict[str, list[RunSummary]]()
+    for run in filter(counts, group.runs):
+        of_engines.setdefault(engines.get(run.id, ""), []).append(run)
+    others = [runs for engine, runs in of_engines.items() if engine != engines.get(summary.id, "")]
+    return [summary.id, *(_typical(runs).id for runs in others)]
+
+
+def _typical(runs: Sequence[RunSummary]) -> RunSummary:
+    """Return the run nearest to the median of runs that count."""
+    median = statistics.median(run.value or 0.0 for run in runs)
+    return min(runs, key=lambda run: abs((run.value or 0.0) - median))
+
+
+def _planned_engines(group: Group) -> dict[int, str]:
+    """Return the engine of each run, by the plan: the demo itself says that it uses none."""
+    return dict(zip(group.run_ids, (each.spec.engine for each in group.plan.runs()), strict=False))
 
 
 def group_example(group: Group) -> RunSummary | None:

@@ -10,7 +10,7 @@ from app.core.exchange.logs import AddedLog, add_log
 from app.core.exchange.reading import EpochLogError, read_results, read_text
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
-from app.core.result_file.short_form import read_short_form
+from app.core.result_file.short_form import read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
@@ -106,7 +106,7 @@ def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
         code = scan(path) if scan is not None and path.suffix.lower() in PICTURES else ""
         if not code:
             raise
-    return (read_short_form(code),)
+    return read_short_forms(code)
 
 
 def files_of(path: Path) -> Iterator[Path]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
+from app.core.analysis.groups import typical_ids
 from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
@@ -15,7 +16,9 @@ from app.core.report.result_records import result_of
 from app.core.report.share import Card, card_of, text_of
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
+from app.core.result_file.short_form import short_forms
 from app.core.storage.database import Database
+from app.core.storage.runs import load_run
 from workloads.protocol.machine import UNKNOWN_MACHINE
 
 CSV = "csv"
@@ -83,11 +86,21 @@ def leaving(database: Database, run: Run, group: Group | None = None, hidden: Co
     left = [without(result, hidden) for result in results] if hidden else results
     return Leaving(
         fields=_fields(results),
-        card=card_of(shown, others, _result_without(run, hidden) if left else None),
+        card=picture_card(database, run, group, hidden),
         text=text_of(shown, others),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
     )
+
+
+def picture_card(database: Database, run: Run, group: Group | None = None, hidden: Collection[str] = ()) -> Card:
+    """Return what is on a picture, in its code, too; arguments and errors as in `leaving`."""
+    others = None if group is None else _group_without(group, hidden)
+    card = card_of(run_without(run, hidden), others, _result_without(run, hidden))
+    if group is None or group.kind == "repeat":
+        return card
+    results = (_result_without(load_run(database, number), hidden) for number in typical_ids(group))
+    return replace(card, short_form=short_forms(result for result in results if result is not None))
 
 
 def _results(database: Database, ids: Sequence[int]) -> list[Result]:

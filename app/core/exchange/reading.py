@@ -11,7 +11,7 @@ from app.core.exchange.picture import SIGNATURE, extract
 from app.core.messages import message
 from app.core.result_file.canonical import UnfitError, check, decode, decode_problem
 from app.core.result_file.record import FORMAT, Result
-from app.core.result_file.short_form import read_short_form
+from app.core.result_file.short_form import read_short_forms
 from workloads.datasets.regular_file import read_regular
 
 SIZE_LIMIT_BYTES = 32_000_000
@@ -65,10 +65,10 @@ def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Resul
 
 
 def read_text(text: str) -> tuple[Result, ...]:
-    """Return the results in a text: the content of a result file, or a short form; raises UsageError as above."""
+    """Return the results in a text: the content of a result file, or short forms; raises UsageError as above."""
     content = text.strip().encode("utf-8", "replace")
     if not content.startswith(b"{"):
-        return (read_short_form(text),)
+        return read_short_forms(text)
     if len(content) > SIZE_LIMIT_BYTES:
         problem = message("exchange.file_too_large", limit_bytes=SIZE_LIMIT_BYTES)
         raise UsageError(message("exchange.text_refused", problem=problem))

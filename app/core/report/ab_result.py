@@ -54,6 +54,7 @@ class AbCard:
         details: Lines about the computer, the engines, and what to know about the test.
         badge: The verdict with its cause, and the same in ever fewer words.
         level: The worst verdict of the runs that count.
+        short_form: Both sides' typical runs for the picture's code; "" for none.
     """
 
     title: str
@@ -66,6 +67,7 @@ class AbCard:
     badge: tuple[str, ...]
     level: Literal["valid", "caution", "invalid"]
     footer: str
+    short_form: str = ""
 
 
 def ab_card(run: Run, group: Group) -> AbCard:

@@ -33,7 +33,8 @@ class ShareCard:
         details: Lines about the computer, the engine, and how it was measured.
         badge: The verdict with its cause, and the same in ever fewer words.
         level: The verdict's level.
-        short_form: The result for the picture's code, of several runs the typical one's; "" for none.
+        short_form: The result for the picture's code, of several runs the typical one's, of several engines
+            one for each; "" for none.
     """
 
     title: str

@@ -4,12 +4,13 @@ Its letters are those of a QR code's alphanumeric mode (ISO/IEC 18004): digits, 
 underscore is written as "-", which no identifier has; what else isn't one of them as a space. Its fields, divided
 by ":": mark, workload and its version, preset, batch, precision, metric, value, ends of its interval (empty if
 unknown), verdict, engine and its version, device, names of processor and graphics card, the first digits of the
-digest, and a check of the whole (CRC-16/XMODEM).
+digest, and a check of the whole (CRC-16/XMODEM). Several of them stand one after the other, divided by a space.
 """
 
 import binascii
 import math
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -24,7 +25,13 @@ MARK = "EPOCHMARK1"
 # As a short form doesn't tell it.
 UNKNOWN_VERSION = "?"
 LENGTH_LIMIT = 300
+# Of results that one code tells, and of all their letters: a code of 65 squares, which has room on a picture.
+RESULTS_LIMIT, LETTERS_LIMIT = 3, 419
 _FIELDS = 17
+_BETWEEN = " "
+_LONGEST = RESULTS_LIMIT * (LENGTH_LIMIT + 1)
+# Told by its fields, as a name may contain the mark, too.
+_FORMS = re.compile(rf"(?:^| )(?P<form>(?:[^:]*:){{{_FIELDS}}}[^: ]*)(?= |$)")
 _NAMES = slice(14, 16)  # of the parts
 _NAME_LIMIT = 28
 _LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
@@ -66,16 +73,40 @@ def short_form(result: Result) -> str:
     return f"{text}:{_check(text)}"
 
 
+def short_forms(results: Iterable[Result]) -> str:
+    """Return the short forms of several results for one code: of as many as it holds; "" if none has one."""
+    forms = list(dict.fromkeys(filter(None, map(short_form, results))))[:RESULTS_LIMIT]
+    while len(_BETWEEN.join(forms)) > LETTERS_LIMIT:
+        forms.pop()
+    return _BETWEEN.join(forms)
+
+
+def read_short_forms(typed: str) -> tuple[Result, ...]:
+    """Return the results that short forms tell, one after the other as a picture's code has them.
+
+    Raises:
+        UsageError: One of them isn't right, or there are too many.
+    """
+    words = " ".join(typed[:_LONGEST].upper().split())
+    is_too_long = len(typed) > _LONGEST or words.count(":") > RESULTS_LIMIT * _FIELDS
+    if is_too_long and words.startswith(f"{MARK}:"):
+        raise UsageError(message("short_form.too_many", limit=RESULTS_LIMIT))
+    forms = [match["form"] for match in _FORMS.finditer(words)]
+    if len(forms) < 2 or _BETWEEN.join(forms) != words:
+        return (read_short_form(typed),)
+    return tuple(map(read_short_form, forms))
+
+
 def read_short_form(typed: str) -> Result:
     """Return the result that a short form tells, as typed or scanned; what it doesn't tell is unknown.
 
     Raises:
         UsageError: It isn't one, a letter of it is wrong, or it names what this Epochmark doesn't know.
     """
-    text = " ".join(typed.upper().split())
-    if len(typed) > LENGTH_LIMIT or not text.startswith(f"{MARK}:"):
+    text = " ".join(typed[: _LONGEST + 1].upper().split())
+    if not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
-    if not text.isascii():  # a phone made a dash of "-"
+    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone made a dash of "-"
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     body, _, check = text.rpartition(":")
     parts = body.split(":")

@@ -17,7 +17,7 @@ from app.core.others import ImportedResult
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
 from app.core.result_file.record import Result
-from app.core.result_file.short_form import UNKNOWN_VERSION, is_told_by, rounded
+from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, is_told_by, rounded
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 
@@ -90,7 +90,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             digest, summary = result.digest, summary_of(result)
             same = (summary.workload, result.started_at, summary.value)
             # Without a date, all digits of the headline tell; a short form has only four of them.
-            is_exact = result.app_version != UNKNOWN_VERSION or len(results) > 1  # a code always comes alone
+            is_exact = result.app_version != UNKNOWN_VERSION or len(results) > RESULTS_LIMIT
             mine = connection.execute(_OWN, (*same, is_exact)).fetchone()
             mine = mine[0] if mine is not None else None if is_exact else _own_told(connection, result)
             if mine is not None:
@@ -98,7 +98,8 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
                 continue
             earlier = connection.execute(_EARLIER, (*same, is_exact, digest)).fetchone()
             earlier = earlier[0] if earlier is not None else None if is_exact else _whole(connection, result)
-            if earlier is not None:
+            # A code whose few digits are all of the headline is no more than a code.
+            if earlier is not None and not (is_exact and earlier in codes):
                 present.append(earlier)
                 continue
             code = _code(codes, result) if is_exact else None

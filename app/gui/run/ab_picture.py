@@ -6,12 +6,16 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPen
 from app.core.report.ab_result import AbCard, Side
 from app.gui.charts.bars import scale_for
 from app.gui.run.picture_frame import (
+    CODE_BESIDE_PX,
     MARGIN_PX,
     SMALLEST_PX,
     WIDTH_PX,
+    code_edge_px,
     fitting,
     paint_badge,
     paint_card,
+    paint_code,
+    room_above_code,
     type_of,
     width_of,
     wrapped,
@@ -33,21 +37,27 @@ def paint_ab(painter: QPainter, card: AbCard, tokens: Tokens) -> None:
     write_within(painter, QPointF(_LEFT, 166), card.headline, bold, tokens.text, width=_WIDTH)
     write_within(painter, QPointF(_LEFT, 204), card.note, type_of(22), tokens.muted, width=_WIDTH)
     _paint_sides(painter, card, tokens)
-    _paint_texts(painter, card, tokens)
-    _paint_foot(painter, card, tokens)
+    width: float = _WIDTH
+    if card.short_form:
+        paint_code(painter, card.short_form)
+        width -= code_edge_px(card.short_form) + CODE_BESIDE_PX
+    _paint_texts(painter, card, tokens, width)
+    _paint_foot(painter, card, tokens, width)
 
 
 def _paint_sides(painter: QPainter, card: AbCard, tokens: Tokens) -> None:
     """Paint both sides on one scale from 0, so that their lengths can be compared."""
-    paint_card(painter, _CHART, tokens)
-    inside = _CHART.adjusted(24, 14, -24, -16)
+    chart = room_above_code(_CHART, card.short_form)
+    paint_card(painter, chart, tokens)
+    inside = chart.adjusted(24, 14, -24, -16)
+    row_px = _ROW_PX - (_CHART.height() - chart.height()) / 2
     write_within(painter, inside.bottomLeft(), card.axis, type_of(SMALLEST_PX), tokens.muted, width=inside.width())
     chosen = type_of(19, QFont.Weight.DemiBold)
     texts = max(width_of(side.text, chosen) for side in card.sides)
     room = inside.width() - texts - 2 * _GAP_PX
     scale = scale_for([max(side.value, side.high or 0.0) for side in card.sides], log=False)
     for number, side in enumerate(card.sides):
-        row = QRectF(inside.left(), inside.top() + number * (_ROW_PX + 6), inside.width(), _ROW_PX)
+        row = QRectF(inside.left(), inside.top() + number * (row_px + 6), inside.width(), row_px)
         _paint_names(painter, row, side, tokens)
         box = QRectF(row.left(), row.bottom() - _BAR_PX - 10, scale.share(side.value) * room, _BAR_PX)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -86,27 +96,27 @@ def _paint_interval(painter: QPainter, low: float, high: float, y: float, tokens
         painter.drawLine(QPointF(x, y - _CAP_PX), QPointF(x, y + _CAP_PX))
 
 
-def _paint_texts(painter: QPainter, card: AbCard, tokens: Tokens) -> None:
+def _paint_texts(painter: QPainter, card: AbCard, tokens: Tokens, width: float) -> None:
     """Paint the machine, the engine and what to know about the test, as far as there is room."""
     heavy, light = type_of(22, QFont.Weight.DemiBold), type_of(18)
     names = [card.machine]
-    if width_of(card.machine, fitting(card.machine, heavy, _WIDTH)) > _WIDTH:
+    if width_of(card.machine, fitting(card.machine, heavy, width)) > width:
         heavy = type_of(SMALLEST_PX, QFont.Weight.DemiBold)
-        names = _broken(card.machine[:_NAME_LIMIT], heavy)[:_NAME_LINES]
-    details = [text for detail in card.details for text in wrapped(detail, light, _WIDTH)]
+        names = _broken(card.machine[:_NAME_LIMIT], heavy, width)[:_NAME_LINES]
+    details = [text for detail in card.details for text in wrapped(detail, light, width)]
     if len(names) + len(details) > _LINES:
         details = [" · ".join(card.details)]
     lines = [(name, heavy, tokens.text) for name in names] + [(text, light, tokens.muted) for text in details]
     for number, (text, chosen, colour) in enumerate(lines[:_LINES]):
         place = QPointF(_LEFT, _TEXT_TOP + number * _LINE_PX)
-        write_within(painter, place, text, chosen, colour, width=_WIDTH)
+        write_within(painter, place, text, chosen, colour, width=width)
 
 
-def _broken(text: str, chosen: QFont) -> list[str]:
+def _broken(text: str, chosen: QFont, width: float) -> list[str]:
     """Return a text in lines, broken between words or, where that left half a line empty, within one."""
     lines = []
     while text:
-        end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= _WIDTH), 1)
+        end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= width), 1)
         if end < len(text):
             end = text.rfind(" ", end // 2, end) + 1 or end
         lines.append(text[:end].strip())
@@ -114,10 +124,10 @@ def _broken(text: str, chosen: QFont) -> list[str]:
     return lines
 
 
-def _paint_foot(painter: QPainter, card: AbCard, tokens: Tokens) -> None:
+def _paint_foot(painter: QPainter, card: AbCard, tokens: Tokens, width: float) -> None:
     """Paint the verdict at the left, date and version at the right."""
     chosen = type_of(18)
-    width = width_of(card.footer, chosen)
-    write(painter, QPointF(_LEFT + _WIDTH - width, _FOOT_BOTTOM - 14), card.footer, chosen, tokens.muted)
-    room = _WIDTH - width - 2 * _GAP_PX
+    footer = width_of(card.footer, chosen)
+    write(painter, QPointF(_LEFT + width - footer, _FOOT_BOTTOM - 14), card.footer, chosen, tokens.muted)
+    room = width - footer - 2 * _GAP_PX
     paint_badge(painter, QPointF(_LEFT, _FOOT_BOTTOM), card.level, card.badge, tokens, width=room)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.core.errors import AppError, UsageError
@@ -45,7 +45,7 @@ class ResultActions:
     def save_picture(self, run: Run, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
         try:
-            card = card_of(run, group)
+            card_of(run, group)  # what can't be drawn needs no file
         except AppError as error:
             self._services.complain(error)
             return
@@ -54,9 +54,9 @@ class ResultActions:
             pictures = QStandardPaths.StandardLocation.PicturesLocation
             path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
         if path is not None:
-            self._save_card(card, path, _ids(run, group))
+            self._save_card(partial(_card, run, group), path, _ids(run, group))
 
-    def _save_card(self, card: AnyCard, target: Path, ids: Sequence[int]) -> None:
+    def _save_card(self, load_card: Callable[[Database], AnyCard], target: Path, ids: Sequence[int]) -> None:
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
 
         def done(_: None) -> None:
@@ -65,7 +65,7 @@ class ResultActions:
         def write() -> None:
             _check_is_file(target)
             with Database(database_path) as database:
-                enclosed = enclosed_file(database, ids)
+                card, enclosed = load_card(database), enclosed_file(database, ids)
             save_share_picture(card, tokens, target, enclosed)
 
         self._services.tasks.start(write, done, self._services.complain)
@@ -94,7 +94,7 @@ class ResultActions:
         pictures = QStandardPaths.StandardLocation.PicturesLocation
         path = self._ask(sentence("picture.save"), f"{name}.png", sentence("picture.png"), pictures)
         if path is not None:
-            self._save_card(card, path, ids)
+            self._save_card(lambda _: card, path, ids)
 
     def copy_card(self, card: StudyCard | SuiteCard) -> None:
         """Put the picture of several runs on the clipboard."""
@@ -149,13 +149,17 @@ class ResultActions:
 
     def copy_picture(self, run: Run, group: Group | None = None) -> None:
         """Put the share picture on the clipboard."""
-        try:
-            picture = paint_share_picture(card_of(run, group), self._services.theme.tokens)
-        except AppError as error:
-            self._services.complain(error)
-            return
-        QGuiApplication.clipboard().setImage(picture)
-        self._services.tell(sentence("picture.copied"), "", "", None)
+        tokens, database_path = self._services.theme.tokens, self._services.paths.database
+
+        def paint() -> QImage:
+            with Database(database_path) as database:
+                return paint_share_picture(_card(run, group, database), tokens)
+
+        def done(picture: QImage) -> None:
+            QGuiApplication.clipboard().setImage(picture)
+            self._services.tell(sentence("picture.copied"), "", "", None)
+
+        self._services.tasks.start(paint, done, self._services.complain)
 
     def copy_text(self, run: Run, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
@@ -229,6 +233,13 @@ class ResultActions:
 
 def _ids(run: Run, group: Group | None) -> list[int]:
     return [run.summary.id] if group is None else [each.id for each in group.runs]
+
+
+def _card(run: Run, group: Group | None, database: Database) -> AnyCard:
+    """Return what is on the picture, with the codes of all runs that it has the code of."""
+    from app.core.exchange.leaving import picture_card  # a window that opens has no use for it
+
+    return picture_card(database, run, group)
 
 
 def _number(run: Run, group: Group | None) -> str:

@@ -1,6 +1,7 @@
 """What all pictures to share have in common: size, head, verdict, and text that never leaves its place."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
@@ -13,8 +14,8 @@ from app.gui.style.theme import font
 from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
-# A code's squares, its white edge in squares, and the room below it.
-MODULE_PX, QUIET, CODE_BELOW_PX = 3, 3, 6
+# A code's squares, its white edge in squares, and the room around it.
+MODULE_PX, QUIET, CODE_BELOW_PX, CODE_ABOVE_PX, CODE_BESIDE_PX = 3, 3, 6, 3, 24
 SMALLEST_PX = 16  # still readable where a forum shows the picture at half its size
 _DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's
 _BADGE_ICON_PX, _BADGE_PX = 20, 40
@@ -46,14 +47,22 @@ def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
 
 
-def paint_code(painter: QPainter, text: str) -> float:
-    """Paint a text as a QR code in the lower right corner, black on white in any theme; return its width."""
-    import segno  # takes as long as a page to open
+def code_edge_px(text: str) -> int:
+    """Return how wide and high the code of a text is; 0 for none."""
+    return (len(_modules(text)) + 2 * QUIET) * MODULE_PX if text else 0
 
-    # Of the versions that hold the text, the smallest; a seventh of the code may be unreadable.
-    code = segno.make_qr(text, error="m", boost_error=False)
-    modules = list(code.matrix)
-    edge = (len(modules) + 2 * QUIET) * MODULE_PX
+
+def room_above_code(box: QRectF, text: str) -> QRectF:
+    """Return a box that ends above a text's code, at its own place if it does already."""
+    top = HEIGHT_PX - CODE_BELOW_PX - code_edge_px(text)
+    return QRectF(
+        box.topLeft(), QPointF(box.right(), min(box.bottom(), top - CODE_ABOVE_PX) if text else box.bottom())
+    )
+
+
+def paint_code(painter: QPainter, text: str) -> None:
+    """Paint a text as a QR code in the lower right corner, black on white in any theme."""
+    modules, edge = _modules(text), code_edge_px(text)
     corner = QPointF(WIDTH_PX - MARGIN_PX - edge, HEIGHT_PX - edge - CODE_BELOW_PX)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
@@ -64,7 +73,15 @@ def paint_code(painter: QPainter, text: str) -> float:
                 place = corner + QPointF((x + QUIET) * MODULE_PX, (y + QUIET) * MODULE_PX)
                 painter.fillRect(QRectF(place, QSizeF(MODULE_PX, MODULE_PX)), Qt.GlobalColor.black)
     painter.restore()
-    return float(edge)
+
+
+@lru_cache(4)
+def _modules(text: str) -> tuple[bytes, ...]:
+    """Return the lines of a code's squares; 1 is dark."""
+    import segno  # takes as long as a page to open
+
+    # Of the versions that hold the text, the smallest; a seventh of the code may be unreadable.
+    return tuple(map(bytes, segno.make_qr(text, error="m", boost_error=False).matrix))
 
 
 def paint_badge(

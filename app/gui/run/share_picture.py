@@ -28,14 +28,17 @@ from app.gui.charts.bars import (
 from app.gui.charts.figure import Look, paint_figure
 from app.gui.run.ab_picture import paint_ab
 from app.gui.run.picture_frame import (
+    CODE_BESIDE_PX,
     MARGIN_PX,
     SMALLEST_PX,
     WIDTH_PX,
+    code_edge_px,
     empty_picture,
     paint_badge,
     paint_card,
     paint_code,
     paint_head,
+    room_above_code,
     type_of,
     width_of,
     wrapped,
@@ -45,7 +48,7 @@ from app.gui.run.study_picture import paint_study
 from app.gui.style.theme import load_fonts
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 
-BARS_LIMIT, ROW_MAX_PX = 12, 96.0
+BARS_LIMIT, ROW_MIN_PX, ROW_MAX_PX = 12, 21.0, 96.0
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
 _CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 360)
 _DETAILS_LIMIT, _TICKS_PX = 4, 24
@@ -136,13 +139,14 @@ def _paint_result(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens
 
 def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     """Paint the bars on a card of their own, with row heights that depend on their number."""
-    paint_card(painter, _CHART, tokens)
-    inside = _CHART.adjusted(24, 20, -24, -20)
+    chart = room_above_code(_CHART, card.short_form)
+    paint_card(painter, chart, tokens)
+    inside = chart.adjusted(24, 20, -24, -20)
     write_within(painter, inside.bottomLeft(), card.axis, type_of(SMALLEST_PX), tokens.muted, width=inside.width())
-    bars = shortlist(card.bars, BARS_LIMIT)
+    room = inside.height() - 30
+    bars = shortlist(card.bars, min(BARS_LIMIT, int((room - _TICKS_PX) / ROW_MIN_PX)))
     if not bars:
         return
-    room = inside.height() - 30
     height = min(ROW_MAX_PX, (room - _TICKS_PX) / len(bars))
     used = height * len(bars) + _TICKS_PX
     area = QRectF(inside.left(), inside.top() + (room - used) / 2, inside.width(), used)
@@ -175,7 +179,8 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
 def _paint_foot(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens) -> None:
     width = float(WIDTH_PX - 2 * MARGIN_PX)
     if isinstance(card, ShareCard) and card.short_form:
-        width -= paint_code(painter, card.short_form) + 24
+        paint_code(painter, card.short_form)
+        width -= code_edge_px(card.short_form) + CODE_BESIDE_PX
     lines = wrapped(card.footer, type_of(18), width)[:2]
     for number, line in enumerate(lines):
         place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)

@@ -3,14 +3,16 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.core.errors import UsageError
 from app.core.exchange import importing
-from app.core.exchange.importing import files_of, import_files
+from app.core.exchange.importing import files_of, import_files, import_text
 from app.core.exchange.picture import embed
 from app.core.paths import Paths
-from app.core.result_file.canonical import file_bytes
+from app.core.result_file.canonical import file_bytes, sealed
+from app.core.result_file.short_form import short_form, short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
 from tests.core.exchange.test_picture import PLAIN
@@ -83,3 +85,27 @@ def test_a_folder_that_cannot_be_read_stops_no_other(
     assert closed.refusal is not None
     assert closed.path.name == "closed"
     assert len(good.added.taken) == 4
+
+
+def test_a_code_of_both_sides_of_an_ab_becomes_two_results_and_gives_way_to_their_file(
+    paths: Paths, tmp_path: Path
+) -> None:
+    one = next(filter(short_form, golden()))
+    spec = msgspec.structs.replace(one.spec, jit=not one.spec.jit)
+    numbers = msgspec.structs.replace(one.statistics, value=2.0, low=1.9, high=2.1)
+    both = (one, sealed(msgspec.structs.replace(one, spec=spec, statistics=numbers, epochs=None)))
+    picture, file = tmp_path / "forum.jpg", tmp_path / "both.json"
+    picture.write_bytes(b"\xff\xd8\xff")
+    file.write_bytes(file_bytes(both))
+    code = short_forms(both)
+    with Database(paths.database) as database:
+        (outcome,) = import_files(database, [picture], lambda _: code)
+        assert (outcome.added.taken, outcome.count) == ((1, 2), 2)
+        assert [each.summary.jit for each in list_results(database)] == [spec.jit, one.spec.jit]
+        assert import_text(database, code).added.present == (1, 2)
+        wrong = import_text(database, code[:-1])
+        assert (wrong.count, "letter of the short form" in str(wrong.refusal)) == (0, True)
+        (outcome,) = import_files(database, [file])
+        assert outcome.added.replaced == (1, 2)
+        assert import_text(database, code).added.present == (1, 2)
+        assert len(list_results(database)) == 2

@@ -1,20 +1,23 @@
 """What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import astuple, replace
+from typing import Any
 
 import msgspec
 import pytest
 
-from app.core.exchange.leaving import TEXT_FORMS, leaving, run_without
+from app.core.analysis.groups import group_example
+from app.core.exchange.leaving import TEXT_FORMS, leaving, picture_card, run_without
 from app.core.exchange.preview import without
 from app.core.paths import Paths
-from app.core.records import Plan, Run, Side
+from app.core.records import Group, Plan, Run, Side
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
-from app.core.report.share import ShareCard
+from app.core.report.share import Card, ShareCard
 from app.core.result_file.canonical import decode, short_code
-from app.core.result_file.short_form import is_told_by, read_short_form
+from app.core.result_file.short_form import is_told_by, read_short_form, read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
@@ -133,14 +136,70 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     everything_left = "\n".join((str(astuple(bare.card)), bare.enclosed.decode(), bare.text, bare.row))
     for words in ("Marvin", "EPYC", group.created_at[:10]):
         assert words not in everything_left, words
-    if isinstance(bare.card, ShareCard) and isinstance(parts.card, ShareCard):  # an A/B has no code
-        code = read_short_form(parts.card.short_form)
-        assert (kind, code.machine.cpu_name) == ("repeat", "AMD EPYC")
-        assert is_told_by(decode(parts.enclosed)[0], code), "of the typical run, which is in the file"
-        assert read_short_form(bare.card.short_form).machine.cpu_name is None
+    code = read_short_form(parts.card.short_form)  # once, as both sides of this A/B are the same run
+    assert code.machine.cpu_name == "AMD EPYC"
+    assert is_told_by(decode(parts.enclosed)[0], code), "of the typical run, which is in the file"
+    assert read_short_form(bare.card.short_form).machine.cpu_name is None
     assert len(decode(bare.enclosed)) == len(bare.row.splitlines()) - 1 == 2
 
 
 def test_why_a_run_failed_stays_here(database: Database, run: Run) -> None:
     failed = replace(run, summary=replace(run.summary, error_message="/mnt/nas-of-marvin is full"))
     assert "marvin" not in leaving(database, failed).row
+
+
+def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]], times: int = 3) -> Group:
+    """Store the rounds of an A/B or of several engines, each round a little slower than the one before."""
+    recorded = as_preset(recorded_events(), "quick")
+    spec, _ = asked(recorded)
+    specs = tuple(msgspec.structs.replace(spec, **change) for change in changes)
+    group_id = begin_group(database, Plan(kind=kind, specs=specs, times=times))
+    for number, planned in enumerate(load_group(database, group_id).plan.runs()):
+        run_id = store_recording(database, recorded, group=(group_id, planned.side))
+        columns: dict[str, Any] = {"engine": planned.spec.engine, "jit": planned.spec.jit}
+        columns |= {"threads": planned.spec.threads}
+        sets = ", ".join(f"{name} = ?" for name in columns)
+        factor = 1 + 0.01 * number
+        amounts = ", ".join(f"{name} = {name} * {factor}" for name in ("value", "value_low", "value_high"))
+        database.connection.execute(f"UPDATE runs SET {sets}, {amounts} WHERE id = ?", (*columns.values(), run_id))
+    return load_group(database, group_id)
+
+
+def card_of_group(database: Database, group: Group) -> Card:
+    example = group_example(group)
+    assert example is not None
+    return picture_card(database, load_run(database, example.id), group)
+
+
+def test_an_ab_has_the_typical_runs_of_both_sides_in_its_code(database: Database) -> None:
+    group = stored_group(database, "ab", ({}, {"jit": True}))
+    card = card_of_group(database, group)
+    a, b = read_short_forms(card.short_form)
+    assert (a.spec.jit, b.spec.jit) == (False, True)
+    values = {side: sorted(run.value or 0 for run in group.runs if run.side == side) for side in "AB"}
+    for code, side in ((a, "A"), (b, "B")):
+        assert code.statistics.value == pytest.approx(values[side][1], rel=1e-3), "the median of three"
+    again = leaving(database, load_run(database, group.runs[0].id), group)
+    assert again.card.short_form == card.short_form
+    wholes = decode(again.enclosed)
+    assert all(any(is_told_by(whole, code) for whole in wholes) for code in (a, b))
+
+
+@pytest.mark.parametrize(("changes", "count"), [(({}, {"threads": 1}), 1), (({"threads": 2}, {"threads": 1}), 0)])
+def test_a_side_that_no_code_can_tell_is_not_in_it(
+    database: Database, changes: Sequence[dict[str, Any]], count: int
+) -> None:
+    card = card_of_group(database, stored_group(database, "ab", changes, times=1))
+    assert card.short_form.count("EPOCHMARK1:") == count
+
+
+def test_several_engines_have_one_run_of_each_in_their_code_the_fastest_first(database: Database) -> None:
+    group = stored_group(database, "engines", ({}, {"engine": "torch"}, {"engine": "jax"}), times=1)
+    card = card_of_group(database, group)
+    assert isinstance(card, ShareCard)
+    codes = read_short_forms(card.short_form)
+    fastest = min(group.runs, key=lambda run: run.value or 0)
+    assert codes[0].environment.engine == fastest.engine
+    assert {code.environment.engine for code in codes} == {"tensorflow", "torch", "jax"}
+    digits = card.footer.rpartition("result ")[2].replace("-", "")
+    assert digits in card.short_form.split(" EPOCHMARK1:")[0], "of the run whose number is on the picture"

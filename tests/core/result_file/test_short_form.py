@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.result_file.canonical import check, sealed
 from app.core.result_file.record import Machine, Result, Verdict
-from app.core.result_file.short_form import LENGTH_LIMIT, is_told_by, read_short_form, short_form
+from app.core.result_file.short_form import (
+    LENGTH_LIMIT,
+    LETTERS_LIMIT,
+    RESULTS_LIMIT,
+    is_told_by,
+    read_short_form,
+    read_short_forms,
+    short_form,
+    short_forms,
+)
 from tests.core.result_file.results import LINES, finite, golden
 from workloads import CATALOGUE
 
@@ -130,3 +139,55 @@ def test_a_narrower_range_is_no_interval_and_a_first_epoch_has_no_code() -> None
     again = read_short_form(short_form(narrow)).statistics
     assert (again.low, again.high, again.confidence_pct) == (None, None, None)
     assert short_form(replace(result, statistics=replace(numbers, basis="first_epoch"))) == ""
+
+
+@given(st.lists(usual_results(), max_size=5))
+def test_a_code_of_several_tells_each_as_its_own_code_does(several: list[Result]) -> None:
+    text = short_forms(several)
+    assert set(text) <= ALPHANUMERIC
+    assert len(text) <= LETTERS_LIMIT
+    once = list({short_form(result): result for result in several}.values())
+    if text:
+        again = read_short_forms(text)
+        assert again == tuple(read_short_form(short_form(result)) for result in once[: len(again)])
+        assert len(again) in (1, 2, RESULTS_LIMIT)
+        assert read_short_forms(text.replace(" ", "\n").lower()) == again
+    else:
+        assert not several
+
+
+def named(name: str) -> Result:
+    result = next(filter(short_form, golden()))
+    return sealed(replace(result, machine=Machine(cpu_name=name, device_name=name)))
+
+
+@pytest.mark.parametrize("name", ["X EPOCHMARK1", "EPOCHMARK1:A", "A:B:C", " ", "EPOCHMARK1 EPOCHMARK1"])
+def test_a_name_does_not_look_like_another_result(name: str) -> None:
+    two = (named(name), named("Y"))
+    for text, expected in ((short_form(two[0]), two[:1]), (short_forms(two), two)):
+        again = read_short_forms(text)
+        assert len(again) == len(expected)
+        assert all(map(is_told_by, expected, again))
+
+
+def test_what_has_no_form_is_left_out_and_the_rest_is_in_the_code() -> None:
+    usual = named("X")
+    other = replace(usual, spec=replace(usual.spec, threads=1))
+    assert short_forms([other, usual, other]) == short_form(usual)
+    assert short_forms([other]) == ""
+
+
+@given(st.data())
+def test_a_wrong_letter_in_any_of_several_refuses_all(data: st.DataObject) -> None:
+    text = short_forms([named("X"), named("Y")])
+    place = data.draw(st.integers(0, len(text) - 1))
+    letter = data.draw(st.sampled_from(sorted(ALPHANUMERIC - {text[place], " "})))
+    with pytest.raises(UsageError, match=r"letter of the short form|isn't the short form"):
+        read_short_forms(text[:place] + letter + text[place + 1 :])
+
+
+@pytest.mark.parametrize("letters", ["", " ", ":"])
+def test_too_many_at_once_are_refused_as_that(letters: str) -> None:
+    text = " ".join([short_form(named("X"))] * (RESULTS_LIMIT + 1)) + letters * 10_000
+    with pytest.raises(UsageError, match="at most 3 results"):
+        read_short_forms(text)

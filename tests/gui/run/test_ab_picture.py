@@ -7,6 +7,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFont, QImage, QPainter
 
 from app.core.report.ab_result import AbCard, Side
+from app.core.result_file.short_form import LETTERS_LIMIT
 from app.gui.run import ab_picture, picture_frame
 from app.gui.run.picture_frame import SMALLEST_PX
 from app.gui.run.share_picture import paint_share_picture
@@ -105,3 +106,20 @@ def test_a_long_device_name_is_written_in_full_and_no_type_is_small(
         assert "TensorFlow 2.21.0" in "".join(text for text, _ in written)
     paint_share_picture(hostile(), DARK)
     assert min(size_px for _, size_px in written) >= SMALLEST_PX
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT])
+@pytest.mark.parametrize("letters", [115, 250, LETTERS_LIMIT])
+def test_beside_a_code_nothing_overlaps(application_theme: Theme, tokens: Tokens, letters: int) -> None:
+    code = "X" * letters
+    picture = paint_share_picture(replace(hostile(), short_form=code), tokens)
+    edge = picture_frame.code_edge_px(code)
+    left, top = 1144 - edge, 630 - picture_frame.CODE_BELOW_PX - edge
+    assert colours(picture, (left, 1143), (top, 623)) == {"#FFFFFF", "#000000"}
+    around = [((left - 20, left - 1), (440, 629)), ((left, 1199), (top - 2, top - 1)), ((1145, 1199), (0, 629))]
+    for columns, rows in around:
+        assert colours(picture, columns, rows) == {tokens.window}
+    chart_end = min(430, top - picture_frame.CODE_ABOVE_PX)
+    assert colours(picture, (600, 900), (chart_end - 8, chart_end - 3)) == {tokens.surface}
+    few = paint_share_picture(replace(example(), short_form=code), tokens)
+    assert colours(few, (200, 240), (chart_end - 8, chart_end - 3)) == {tokens.surface}

@@ -13,13 +13,14 @@ from app.core.report.formats.result_document import results_of
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
 from app.core.result_file.canonical import short_code
-from app.core.result_file.short_form import is_told_by, read_short_form
+from app.core.result_file.short_form import LETTERS_LIMIT, is_told_by, read_short_form, read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import load_run
 from app.gui.run.share_picture import paint_share_picture
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.gui.run.test_ab_picture import example
 from tests.recording import as_preset, asked, recorded_events, store_recording
 
 
@@ -87,3 +88,22 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
     for picture in (paint_share_picture(card, LIGHT), smaller(paint_share_picture(card, DARK), 0.6)):
         (text,) = scanned(picture)
         assert is_told_by(mine, read_short_form(text))
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_code_of_several_results_survives_the_same(
+    run: Run, application_theme: Theme, tokens: Tokens, count: int
+) -> None:
+    forms = " ".join([share_card(run).short_form] * count)
+    assert len(read_short_forms(forms)) == count
+    longest = forms.ljust(LETTERS_LIMIT, "X")  # what no form is, but a picture has room for it
+    for card in (replace(share_card(run), short_form=forms), replace(example(), short_form=longest)):
+        picture = paint_share_picture(card, tokens)
+        for version in (
+            picture,
+            recompressed(picture, 60),
+            smaller(picture, 0.6),
+            recompressed(smaller(picture, 0.6), 60),
+        ):
+            assert scanned(version) == [card.short_form]

@@ -147,7 +147,7 @@ def test_after_the_end(
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
-    assert QGuiApplication.clipboard().image().width() == 1200
+    driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), "PNG picture (*.png)"))
     driver.press(driver.page.save_button)

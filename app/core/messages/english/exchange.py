@@ -94,6 +94,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result_file.too_large": "A result file has no room for more than {count:,} of these runs: choose fewer.",
     "result_file.unfit": "Run {run_id} can't be put in a result file: {problem}.",
     "short_form.not_one": "This isn't the short form of a result: that begins with {mark}.",
+    "short_form.too_many": "A code tells at most {limit} results: enter one code at a time.",
     "short_form.type_again": "Compare each letter with the picture, and enter it again.",
     "short_form.unknown_part": "The short form names something that this Epochmark doesn't know. Update Epochmark.",
     "short_form.wrong_letter": "A letter of the short form is wrong or missing.",

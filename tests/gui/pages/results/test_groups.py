@@ -236,9 +236,11 @@ def test_every_kind_of_group_has_a_picture(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[tuple[str, tuple[str, ...]]] = []
+    codes: list[int] = []
 
     def paint(card: Card, _: Tokens) -> QImage:
         drawn.append((card.headline if isinstance(card, AbCard) else card.value, card.badge))
+        codes.append(card.short_form.count("EPOCHMARK1:"))
         return QImage(1, 1, QImage.Format.Format_RGB32)
 
     monkeypatch.setattr(actions, "paint_share_picture", paint)
@@ -253,6 +255,7 @@ def test_every_kind_of_group_has_a_picture(
     assert drawn[0] == ("51.0", ("Caution · 1 of 5 runs", "Caution"))
     assert drawn[1][0] == "20.2"
     assert drawn[2][0].startswith("A is 2")
+    assert codes == [1, 2, 2], "of the typical run, of each engine, of each side"
 
 
 def test_all_engines_show_their_table_above_their_runs(driver: Driver, page: ResultsPage) -> None:
