@@ -45,7 +45,7 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
     if options.list:
         return _list(options, paths)
     if options.show is not None:
-        return _show(options, paths)
+        return show_imported(options.show, paths, as_json=options.json)
     if options.remove is not None:
         with Database(paths.database) as database:
             remove_result(database, options.remove)
@@ -106,10 +106,11 @@ def _numbers(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _show(options: argparse.Namespace, paths: Paths) -> int:
+def show_imported(number: int, paths: Paths, *, as_json: bool) -> int:
+    """Show every field of an imported result."""
     with Database(paths.database) as database:
-        result = load_result(database, options.show)
-    if options.json:
+        result = load_result(database, number)
+    if as_json:
         say_json(canonical(result).decode("utf-8"))
         return 0
     words = [(field.label, field.text) for field in preview(result)]

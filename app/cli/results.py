@@ -3,12 +3,13 @@
 import argparse
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from app.cli.groups import group_as_dict, print_group
+from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink
@@ -38,8 +39,10 @@ from app.core.report.wording import (
     round_name,
     run_engine_line,
 )
+from app.core.result_file.short_form import UNKNOWN_VERSION
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
+from app.core.storage.imported_results import list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.runs import (
     all_ids,
@@ -77,9 +80,11 @@ _EPOCH_COLUMNS = (
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
-    """List the newest runs."""
+    """List the newest runs, or the newest imported results."""
     if options.limit < 1:
         raise UsageError(message("cli.limit_too_small", limit=options.limit))
+    if options.imported:
+        return _list_imported(options, paths)
     with _open(paths) as database:
         runs = list(list_runs(database, limit=options.limit))
         places = group_places(database, runs)
@@ -89,10 +94,42 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
     if not runs:
         say(sentence("cli.no_runs"))
         return 0
+    _say_list(runs, places)
+    return 0
+
+
+def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
+    """List the newest imported results with the fields of runs; their numbers are those of `import`."""
+    with Database(paths.database) as database:
+        imported = list_results(database, limit=options.limit)
+    runs = [replace(each.summary, id=each.id) for each in imported]
+    if options.json:
+        words = sentence("compare.imported_result")
+        more = (
+            {"imported_at": each.imported_at, "digest": each.digest, "source": each.source} for each in imported
+        )
+        rows = [asdict(run) | each | {"provenance": words} for run, each in zip(runs, more, strict=True)]
+        say_json(json.dumps(rows, indent=2))
+        return 0
+    if not runs:
+        say(sentence("imports.none"))
+        return 0
+    _say_list(runs, {})
+    say(sentence("imports.all_not_verified"))
+    return 0
+
+
+def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
+    """Print runs as a table, with what the marks in it mean.
+
+    Args:
+        runs: Own or imported ones.
+        places: Of runs in groups, by number.
+    """
     rows = [
         (
             str(run.id),
-            run.started_at.replace("T", " ").removesuffix("Z"),
+            run.started_at.replace("T", " ").removesuffix("Z") or "n/a",
             run.workload,
             _marked_value(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
@@ -112,10 +149,11 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         say(sentence("cli.legend_estimate"))
     if "first_epoch" in bases:
         say(sentence("cli.legend_first_epoch"))
-    return 0
 
 
 def _epochs(run: RunSummary) -> str:
+    if run.app_version == UNKNOWN_VERSION:
+        return "n/a"  # a code doesn't tell
     done = f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done)
     if run.steps and run.steps < run.steps_per_epoch:
         return sentence("cli.short_epochs", epochs=done)
@@ -123,7 +161,9 @@ def _epochs(run: RunSummary) -> str:
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
-    """Show one run."""
+    """Show one run, or one imported result."""
+    if options.imported:
+        return show_imported(options.id, paths, as_json=options.json)
     with _open(paths) as database:
         run = load_run(database, options.id)
         place = group_places(database, [run.summary]).get(options.id)

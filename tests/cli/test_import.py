@@ -2,15 +2,24 @@
 
 import gzip
 import json
+import os
 import re
+from dataclasses import fields
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtGui import QImage
 
+from app.core.paths import default_paths
+from app.core.records import RunSummary
+from app.core.result_file.canonical import file_bytes, sealed
+from app.core.result_file.short_form import short_form
+from app.core.storage.database import Database
+from tests.cli.test_escape_sequences import steering
 from tests.conftest import HINT, CommandLine
 from tests.core.datasets.server import chunked, serving
-from tests.core.result_file.results import GOLDEN
+from tests.core.result_file.results import GOLDEN, golden
 
 
 @pytest.fixture
@@ -162,3 +171,44 @@ def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLi
     rows = [bar["community"] for bar in bars if bar["community"]]
     assert [(row["device"], row["machines"]) for row in rows] == [("EPYC", 1)] * 2
     assert "There is no previous table" in epochmark("table", "get", "--previous").stderr
+
+
+NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
+
+
+def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_harmless(
+    epochmark: CommandLine, environment: dict[str, str], tmp_path: Path
+) -> None:
+    assert epochmark("results", "list", "--imported").stdout == "There are no imported results.\n"
+    usual = next(filter(short_form, golden()))
+    machine = msgspec.structs.replace(usual.machine, cpu_name="Threadripper")
+    theirs = tmp_path / (f"{NASTY}.json" if os.name == "posix" else "theirs.json")
+    theirs.write_bytes(file_bytes([sealed(msgspec.structs.replace(usual, machine=machine, comment="A friend"))]))
+    done = epochmark("import", str(theirs), short_form(usual))
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = [done.stdout]
+    assert "No runs yet" in epochmark("results", "list").stdout
+    assert json.loads(epochmark("results", "list", "--json").stdout) == []
+    listed = epochmark("results", "list", "--imported").stdout
+    head, whole, code, label = listed.splitlines()
+    assert head.split()[:4] == ["id", "started", "(UTC)", "workload"]
+    assert (code.split()[:3], whole.split()[0]) == (["1", "n/a", usual.spec.workload], "2")
+    assert "Threadripper" in whole
+    assert label.startswith("All of these are imported, not verified; ")
+    as_json = epochmark("results", "list", "--imported", "--json").stdout
+    ids = [(row["id"], row["provenance"]) for row in json.loads(as_json)]
+    assert ids == [(2, "imported, not verified"), (1, "imported, not verified")]
+    assert {field.name for field in fields(RunSummary)} < set(json.loads(as_json)[0])
+    assert len(json.loads(epochmark("results", "list", "--imported", "--json", "--limit", "1").stdout)) == 1
+    one = epochmark("results", "show", "2", "--imported")
+    assert ("Threadripper" in one.stdout, "A friend" in one.stdout, one.returncode) == (True, True, 0)
+    assert one.stdout == epochmark("import", "--show", "2").stdout
+    assert "no imported result 9" in epochmark("results", "show", "9", "--imported").stderr
+    with Database(default_paths(environment).database) as database, database.transaction() as connection:
+        # As another program may leave it.
+        connection.execute("UPDATE imported_results SET source = ?1, label = ?1, imported_at = ?1", (NASTY,))
+    shown += [epochmark("results", "list", "--imported", *options).stdout for options in ((), ("--json",))]
+    shown += [listed, as_json, one.stdout, epochmark("import", "--list").stdout]
+    for text in shown:
+        assert text
+        assert steering(text) == []

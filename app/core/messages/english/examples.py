@@ -89,8 +89,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s 3 4 --format json\n"
         "      Two runs, with every step, to standard output"
     ),
-    "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --json",
-    "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json",
+    "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --imported\n  %(prog)s --json",
+    "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json\n  %(prog)s 1 --imported",
     "examples.run": (
         "examples:\n"
         "  %(prog)s\n"

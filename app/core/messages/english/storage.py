@@ -46,6 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "groups.see_list": "`{epochmark} results list` shows which runs belong to a group.",
     "groups.side": "side {side} of group {group_id}",
     "groups.unknown": "There's no group {group_id}.",
+    "imports.all_not_verified": "All of these are imported, not verified; `{epochmark} results show ID --imported` shows one.",
     "imports.example": "For example: `{epochmark} import result.json`.",
     "imports.file": "{path}: {parts:; }",
     "imports.json_lists": "--json works with --list and --show only.",
