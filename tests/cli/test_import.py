@@ -16,6 +16,7 @@ from app.core.records import RunSummary
 from app.core.result_file.canonical import file_bytes, sealed
 from app.core.result_file.short_form import short_form
 from app.core.storage.database import Database
+from app.gui.services.picture_code import scan_file
 from tests.cli.test_escape_sequences import steering
 from tests.conftest import HINT, CommandLine
 from tests.core.datasets.server import chunked, serving
@@ -25,6 +26,10 @@ from tests.core.result_file.results import GOLDEN, golden
 @pytest.fixture
 def other_home(tmp_path: Path) -> dict[str, str]:
     return {"EPOCHMARK_HOME": str(tmp_path / "another computer")}
+
+
+# As beside a bar: whose it is, its engine and its verdict.
+CONDITIONS = "imported, not verified · none · invalid"
 
 
 def test_a_run_goes_to_another_computer_in_every_form(
@@ -47,23 +52,45 @@ def test_a_run_goes_to_another_computer_in_every_form(
     assert lines[0] == f"{out['p.png']}: imported as 1"
     names = ("r.json", "e.json", "e.csv", "c.csv", "e.html")
     assert lines[1:6] == [f"{out[name]}: imported before, as 1" for name in names]
-    assert "imported, not verified" in epochmark("compare", "demo", **other_home).stdout
+    assert CONDITIONS in epochmark("compare", "demo", **other_home).stdout
     (listed,) = json.loads(epochmark("import", "--list", "--json", **other_home).stdout)
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
     for name in ("e.json", "e.csv", "e.html"):
         empty = {"EPOCHMARK_HOME": str(tmp_path / f"home of {name}")}
         done = epochmark("import", out[name], **empty)
         assert (done.stderr, done.stdout.splitlines()[0]) == ("", f"{out[name]}: imported as 1")
-        assert "imported, not verified" in epochmark("compare", "demo", **empty).stdout
+        assert CONDITIONS in epochmark("compare", "demo", **empty).stdout
     jpeg = str(tmp_path / "forum.jpg")
     assert QImage(out["p.png"]).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, EPOCHMARK_HOME=str(tmp_path / "third"))
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{jpeg}: imported as 1")
+    assert CONDITIONS in epochmark("compare", "demo", EPOCHMARK_HOME=str(tmp_path / "third")).stdout
     code = "EPOCHMARK1:NO-SUCH-THING"
     done = epochmark("import", code, **other_home)
     assert (done.returncode, "letter of the short form is wrong" in done.stderr) == (1, True)
     own = epochmark("import", out["r.json"])
     assert own.stdout == f"{out['r.json']}: this is your own run 1\n"
+
+
+def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
+    epochmark: CommandLine, other_home: dict[str, str], tmp_path: Path
+) -> None:
+    sides = ("--a", "step_s=0.002", "--b", "step_s=0.004")
+    assert epochmark("ab", "demo", "--epochs", "2", "--pairs", "1", *sides).returncode == 0
+    picture, jpeg = tmp_path / "ab.png", str(tmp_path / "forum.jpg")
+    epochmark("results", "share", "1", "--group", "--output", str(picture))
+    assert QImage(str(picture)).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
+    done = epochmark("import", jpeg, **other_home)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == f"{jpeg}: 2 results imported as 1, 2"
+    compared = epochmark("compare", "demo", **other_home).stdout
+    assert compared.count(CONDITIONS) == 2
+    assert "(imported 1)" in compared
+    code = scan_file(Path(jpeg))
+    done = epochmark("import", code.lower().replace(" ", "\n"), EPOCHMARK_HOME=str(tmp_path / "typed"))
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "pasted text: 2 results imported as 1, 2")
+    done = epochmark("import", str(picture), **other_home)
+    assert done.stdout.splitlines()[0].endswith("2 results imported as 1, 2, in place of what their codes told")
 
 
 def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
