@@ -17,7 +17,7 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.result_file.canonical import sealed, short_code
+from app.core.result_file.canonical import check, sealed, short_code
 from app.core.result_file.record import Environment, Machine, Result, Spec, Statistics, Verdict
 from workloads import CATALOGUE
 
@@ -108,14 +108,17 @@ def read_short_form(typed: str) -> Result:
         raise UsageError(message("short_form.not_one", mark=MARK))
     if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone made a dash of "-"
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
-    body, _, check = text.rpartition(":")
+    body, _, digits = text.rpartition(":")
     parts = body.split(":")
-    if len(parts) != _FIELDS or check != _check(body):
+    if len(parts) != _FIELDS or digits != _check(body):
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     try:
-        return _result(parts)
-    except (ValueError, KeyError, StopIteration) as error:
+        # The check is no secret: as from any file, each field is looked at.
+        result = sealed(msgspec.convert(msgspec.to_builtins(_result(parts)), Result))
+        check(result)
+    except (ValueError, KeyError, OverflowError, msgspec.ValidationError) as error:
         raise UsageError(message("short_form.unknown_part")) from error
+    return result
 
 
 def rounded(value: float) -> float:
@@ -144,7 +147,7 @@ def _result(parts: list[str]) -> Result:
     ):
         raise ValueError("no amount")
     preset, metric, level = (
-        next(name for name, letters in table.items() if letters == part)
+        {letters: name for name, letters in table.items()}[part]
         for table, part in ((_PRESETS, parts[3][:1]), (_METRICS, parts[6]), (_LEVELS | {"": ""}, parts[10]))
     )
     usual, batch_size = workload.default_spec("standard"), int(parts[4])
@@ -152,39 +155,37 @@ def _result(parts: list[str]) -> Result:
         raise ValueError("no batch size")
     precision, compiled, _ = parts[5].partition(_COMPILED)
     device = _read(parts[13])
-    return sealed(
-        Result(
-            app_version=UNKNOWN_VERSION,
-            status="completed",
-            spec=Spec(
-                workload=workload.id,
-                workload_version=int(parts[2]),
-                preset=preset,
-                epochs=usual.epochs if preset == "standard" else 1,
-                steps_per_epoch=max(1, math.ceil(workload.samples_per_epoch / batch_size)),
-                samples_per_epoch=workload.samples_per_epoch,
-                batch_size=batch_size,
-                precision=_read(precision),
-                jit=bool(compiled),
-                seed=0,
-            ),
-            environment=Environment(
-                engine=_read(parts[11]),
-                engine_version=parts[12] or None,
-                device=device.replace("gpu", "gpu:") or None,
-            ),
-            machine=Machine(cpu_name=parts[14] or None, device_name=parts[15] or None),
-            statistics=Statistics(
-                metric=metric,
-                value=value,
-                low=low,
-                high=high,
-                confidence_pct=CONFIDENCE_PCT if low is not None else None,
-                basis=_basis(parts[3]),
-                epochs_done=0,
-            ),
-            verdict=msgspec.convert({"level": level}, Verdict) if level else None,
-        )
+    return Result(
+        app_version=UNKNOWN_VERSION,
+        status="completed",
+        spec=Spec(
+            workload=workload.id,
+            workload_version=int(parts[2]),
+            preset=preset,
+            epochs=usual.epochs if preset == "standard" else 1,
+            steps_per_epoch=max(1, math.ceil(workload.samples_per_epoch / batch_size)),
+            samples_per_epoch=workload.samples_per_epoch,
+            batch_size=batch_size,
+            precision=_read(precision),
+            jit=bool(compiled),
+            seed=0,
+        ),
+        environment=Environment(
+            engine=_read(parts[11]),
+            engine_version=parts[12] or None,
+            device=device.replace("gpu", "gpu:") or None,
+        ),
+        machine=Machine(cpu_name=parts[14] or None, device_name=parts[15] or None),
+        statistics=Statistics(
+            metric=metric,
+            value=value,
+            low=low,
+            high=high,
+            confidence_pct=CONFIDENCE_PCT if low is not None else None,
+            basis=_basis(parts[3]),
+            epochs_done=0,
+        ),
+        verdict=msgspec.convert({"level": level}, Verdict) if level else None,
     )
 
 

@@ -1,5 +1,6 @@
 """The short form: what it tells comes back, and a wrong letter never becomes a result."""
 
+import binascii
 import math
 from typing import Any
 
@@ -191,3 +192,41 @@ def test_too_many_at_once_are_refused_as_that(letters: str) -> None:
     text = " ".join([short_form(named("X"))] * (RESULTS_LIMIT + 1)) + letters * 10_000
     with pytest.raises(UsageError, match="at most 3 results"):
         read_short_forms(text)
+
+
+def with_field(number: int, text: str) -> str:
+    """Return a short form in which somebody changed a field, and made its check right again."""
+    parts = short_form(named("X")).split(":")[:-1]
+    parts[number] = text
+    body = ":".join(parts)
+    return f"{body}:{binascii.crc_hqx(body.encode(), 0):04X}"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        *((2, "9" * 50), (2, "-5"), (3, "QX"), (4, "0"), (4, "9" * 50), (5, ""), (5, "A B"), (5, "X" * 100)),
+        *((7, "NAN"), (7, "1E999"), (7, "-1"), (7, "1E25"), (8, "1E9"), (9, "1E-9"), (11, ""), (11, "A B")),
+        *((12, " " * 9 + "A" * 301), (13, "%$ *")),
+    ],
+)
+def test_a_right_check_makes_no_field_right(number: int, text: str) -> None:
+    with pytest.raises(UsageError):
+        read_short_form(with_field(number, text))
+
+
+@given(st.integers(1, 16), st.text(sorted(ALPHANUMERIC - {":"}), max_size=12))
+def test_whatever_is_taken_is_as_right_as_a_file(number: int, text: str) -> None:
+    try:
+        result = read_short_form(with_field(number, text))
+    except UsageError:
+        return
+    check(result)
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
+
+
+@pytest.mark.parametrize("workload_id", list(CATALOGUE))
+def test_every_workload_has_a_code_that_is_read(workload_id: str) -> None:
+    usual = named("X")
+    spec = replace(usual.spec, workload=workload_id, batch_size=1)
+    assert read_short_form(short_form(replace(usual, spec=spec))).spec.workload == workload_id
