@@ -9,9 +9,14 @@ from app.core.result_file.short_form import MARK
 
 SIZE_LIMIT_BYTES = 40_000_000
 FORMATS = (b"png", b"jpeg", b"webp")
-# Of a decoded picture, whatever its file claims: a photo of 48 megapixels fits.
-PIXELS_LIMIT, EDGE_LIMIT_PX = 60_000_000, 20_000
+# Whatever a file claims: a photo of 48 megapixels fits, made smaller while it is decoded, and a screen in 8K.
+PIXELS_LIMIT, EDGE_LIMIT_PX, DECODED_LIMIT_BYTES = 60_000_000, 20_000, 133_000_000
 _MEGABYTES_LIMIT = 256
+# That Qt needs for a pixel to decode it and make it smaller.
+_OPAQUE_BYTES, _OTHER_BYTES, _DEEP_BYTES, _USUAL_BITS = 4, 9, 18, 32
+_JPEG_WHOLE_BYTES = 6  # of a JPEG that comes in several scans, each of the whole picture
+# Markers of JPEG (ITU-T T.81, table B.1): scan, end, progressive frames.
+_MARK, _SCAN, _END, _PROGRESSIVE = 0xFF, 0xDA, 0xD9, frozenset({0xC2, 0xC6, 0xCA, 0xCE})
 _LARGEST_PX = 3_000
 
 
@@ -29,7 +34,7 @@ def scan_file(path: Path) -> str:
     if bytes(reader.format().data()) not in FORMATS:  # others have decoders that nobody needs here
         return ""
     size = reader.size()
-    if not _is_usual(size):
+    if not _is_usual(size) or size.width() * size.height() * _bytes_per_pixel(reader, path) > DECODED_LIMIT_BYTES:
         return ""
     if max(size.width(), size.height()) > _LARGEST_PX:
         reader.setScaledSize(size.scaled(QSize(_LARGEST_PX, _LARGEST_PX), Qt.AspectRatioMode.KeepAspectRatio))
@@ -39,6 +44,34 @@ def scan_file(path: Path) -> str:
 def _is_usual(size: QSize) -> bool:
     edges = (size.width(), size.height())
     return min(edges) > 0 and max(edges) <= EDGE_LIMIT_PX and edges[0] * edges[1] <= PIXELS_LIMIT
+
+
+def _bytes_per_pixel(reader: QImageReader, path: Path) -> int:
+    """Return how much memory each pixel needs at most while the picture is read."""
+    if bytes(reader.format().data()) == b"jpeg":
+        try:
+            return _JPEG_WHOLE_BYTES if _has_several_scans(path.read_bytes()) else 0
+        except OSError:
+            return _JPEG_WHOLE_BYTES
+    decoded = reader.imageFormat()
+    if QImage.toPixelFormat(decoded).bitsPerPixel() > _USUAL_BITS:
+        return _DEEP_BYTES
+    return _OPAQUE_BYTES if decoded == QImage.Format.Format_RGB32 else _OTHER_BYTES
+
+
+def _has_several_scans(jpeg: bytes) -> bool:
+    """Return whether a JPEG's decoder has to hold all of it; also if it isn't clear."""
+    at = 2
+    while at + 4 <= len(jpeg):
+        mark, kind, length = jpeg[at], jpeg[at + 1], int.from_bytes(jpeg[at + 2 : at + 4])
+        if mark != _MARK or kind == _MARK or kind in _PROGRESSIVE:
+            return True
+        at += 2 + length
+        if kind == _SCAN:
+            # Between the two, these marks stand for themselves; other pictures may follow the end.
+            end = jpeg.find(bytes((_MARK, _END)), at)
+            return bytes((_MARK, _SCAN)) in jpeg[at : end if end >= 0 else len(jpeg)]
+    return True
 
 
 def scan(picture: QImage) -> str:

@@ -1,9 +1,11 @@
 """The code on a picture, read by a decoder that isn't ours: from the PNG, from a JPEG, and made smaller."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import zxingcpp
+from PIL import Image  # noqa: TID253
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QImage
 
@@ -18,6 +20,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import load_run
 from app.gui.run.share_picture import paint_share_picture
+from app.gui.services.picture_code import scan_file
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.gui.run.test_ab_picture import example
@@ -107,3 +110,37 @@ def test_the_code_of_several_results_survives_the_same(
             recompressed(smaller(picture, 0.6), 60),
         ):
             assert scanned(version) == [card.short_form]
+
+
+def framed(picture: QImage, width: int, height: int) -> Image.Image:
+    """Return a photo of that size with a picture as large as half of it."""
+    inside = picture.scaledToWidth(width // 2).convertToFormat(QImage.Format.Format_Grayscale8)
+    lines = Image.frombuffer(
+        "L", (inside.width(), inside.height()), bytes(inside.constBits()), "raw", "L", inside.bytesPerLine(), 1
+    )
+    photo = Image.new("RGB", (width, height), (90, 90, 90))
+    photo.paste(lines, (80, 80))
+    return photo
+
+
+def test_large_pictures_are_read_if_they_need_little_memory(
+    run: Run, application_theme: Theme, tmp_path: Path
+) -> None:
+    card = share_card(run)
+    picture, path = paint_share_picture(card, DARK), tmp_path / "photo"
+    photo = framed(picture, 5_200, 4_800)
+    photo.save(path, "JPEG", quality=60)
+    baseline = path.read_bytes()
+    assert scan_file(path) == card.short_form
+    photo.resize((80, 60)).save(path, "JPEG", progressive=True)
+    thumbnail = b"\xff\xe1" + (len(path.read_bytes()) + 2).to_bytes(2) + path.read_bytes()
+    path.write_bytes(baseline[:2] + thumbnail + baseline[2:] + path.read_bytes())
+    assert scan_file(path) == card.short_form, "as cameras do: with small pictures before and after it"
+    photo.save(path, "JPEG", quality=60, progressive=True)
+    assert scan_file(path) == "", "its decoder would hold all of it"
+    photo.resize((2_600, 2_400)).save(path, "JPEG", quality=60, progressive=True)
+    assert scan_file(path) == card.short_form
+    photo.save(path, "PNG", compress_level=1)
+    assert scan_file(path) == card.short_form
+    photo.convert("RGBA").save(path, "PNG", compress_level=1)
+    assert scan_file(path) == "", "transparency needs twice the memory"
