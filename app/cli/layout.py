@@ -177,7 +177,8 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     full, own = ("▒", "█") if can_print("▒█") else ("-", "#")
     lines: list[Line] = []
     for bar, name, value, each in zip(bars, names, values, remarks, strict=True):
-        share = math.log(bar.value / low) / math.log(high / low) if high > low > 0 else 1.0
+        # Not of their ratio, which overflows between the absurd values that somebody's file may have.
+        share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
         padding = " " * (widest - cells(name))
         line = f"{GAP}{name}{padding}{GAP}{drawn:<{bar_width}}{GAP}{value:>{value_width}}{GAP}"

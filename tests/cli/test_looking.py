@@ -162,6 +162,12 @@ def test_a_chart_stays_within_its_width_and_keeps_the_values(room: int) -> None:
     assert whole[0].endswith(f"1.6× · {'b' * 150} · x")
 
 
+def test_a_chart_with_absurd_values_of_somebody_is_drawn() -> None:
+    bars = [Bar("a", "imported", value, ("x",)) for value in (5e-324, 1.0, 1e24)]
+    drawn = [text.count("▒") + text.count("-") for line in bar_chart(bars, bars[1], 118) for text, _ in line]
+    assert drawn[0] < drawn[1] < drawn[2]
+
+
 def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
     line = "Engine   none on cpu · float32 · without XLA\n"
     assert line in epochmark("run", "demo", "--epochs", "1").stdout

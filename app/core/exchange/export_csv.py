@@ -38,7 +38,7 @@ def read(content: bytes) -> tuple[Result, ...]:
     # A table with semicolons has decimal commas.
     delimiter = ";" if b";" in heading and b"," not in heading else ","
     csv.field_size_limit(_CELL_LIMIT)
-    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    text = io.TextIOWrapper(io.BytesIO(content.rstrip(b"\r\n")), encoding="utf-8-sig", newline="")
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     results: list[Result] = []
     try:

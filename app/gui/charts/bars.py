@@ -13,6 +13,7 @@ from app.gui.style.theme import figures, font
 from app.gui.style.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
+SMALLEST_POWER = -300  # of ten, that a logarithmic scale begins with
 # Colours by kind of bar; runs of the user's own that aren't the one in question are paler.
 _FILLS = {
     "you": "accent",
@@ -35,7 +36,9 @@ class Scale:
     def share(self, value_s: float) -> float:
         """Return the length of a value's bar, 0 to 1."""
         if self.log:
-            return max(0.0, math.log(max(value_s, self.origin) / self.origin) / math.log(self.top / self.origin))
+            # Not of ratios, which overflow between the absurd values that somebody's file may have.
+            low, high = math.log(self.origin), math.log(self.top)
+            return max(0.0, (math.log(max(value_s, self.origin)) - low) / (high - low))
         return value_s / self.top
 
     def ticks(self) -> list[float]:
@@ -54,7 +57,7 @@ def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
     if not log:
         return Scale(0.0, max(real), log=False)
     # Otherwise a value just above a power of ten would have no length.
-    origin = 10.0 ** math.floor(math.log10(min(real) / 1.5))
+    origin = 10.0 ** max(SMALLEST_POWER, math.floor(math.log10(min(real) / 1.5)))
     return Scale(origin, max(*real, 10 * origin), log=True)
 
 

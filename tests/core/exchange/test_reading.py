@@ -178,6 +178,8 @@ DEEP = b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"["
         (table().replace("metric", "value", 1), "two columns of the same name"),
         (table().replace(",metric", "", 1), "the column metric is missing"),
         (table() + "1,2\n", "line 3 has 2 cells instead of"),
+        (table() + "\n1\n", "line 3 has 0 cells instead of"),
+        (table() + "1\n", "line 3 has 1 cell instead of"),
         (table() + '"', "line 3 isn't valid CSV"),
     ],
     ids=lambda value: "" if len(value) > 40 else str(value),
@@ -251,3 +253,9 @@ def test_any_run_comes_back_from_json_as_its_result_file_has_it(
 def test_a_row_that_nobody_judged_has_no_verdict(tmp_path: Path) -> None:
     (result,) = read_results(written(tmp_path, table(verdict="", reasons="")))
     assert result.verdict is None
+
+
+@pytest.mark.parametrize("end", ["", "\r\n\r\n", "\n" * 100_000])
+def test_empty_lines_at_the_end_of_a_table_are_nothing(tmp_path: Path, end: str) -> None:
+    (result,) = read_results(written(tmp_path, table().rstrip("\n") + end))
+    assert result.statistics.value == golden()[2].statistics.value

@@ -44,7 +44,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.not_removable": "A result can't leave without “{name}”.",
     "exchange.not_unpacked": "the result in the picture is damaged",
     "exchange.not_utf8": "it isn't UTF-8 text",
-    "exchange.other_cells": "line {line} has {count:,} cells instead of {expected:,}",
+    "exchange.other_cells": (
+        "line {line} has {count:,} cell instead of {expected:,}",
+        "line {line} has {count:,} cells instead of {expected:,}",
+    ),
     "exchange.other_count": "{place} doesn't have the {count:,} entries that it should have",
     "exchange.other_digest": "its content doesn't match its code {digits}: it was damaged or changed",
     "exchange.other_packing": "the result in the picture is packed in an unknown way",

@@ -197,6 +197,15 @@ def test_scales_hold_every_value_and_few_grid_lines() -> None:
     assert Scale(1.0, 1000.0, log=True).ticks() == [1.0, 10.0, 100.0, 1000.0]
 
 
+@pytest.mark.parametrize("values", [[1e-299, 1.0, 1e24], [5e-324, 1.0, 1e24], [5e-324]])
+def test_a_scale_holds_the_absurd_values_of_somebodys_file(values: list[float]) -> None:
+    scale = scale_for(values, log=True)
+    shares = [scale.share(value) for value in values]
+    assert shares == sorted(set(shares))
+    assert all(0 <= share <= 1.000001 for share in shares)
+    assert 1 <= len(scale.ticks()) <= 7
+
+
 def test_bars_leave_room_for_each_text() -> None:
     assert text_room(500.0, [1.0, 0.1], [50.0, 200.0]) == 50.0
     assert text_room(500.0, [1.0, 0.9], [50.0, 200.0]) == pytest.approx(500 - 300 / 0.9)
