@@ -13,10 +13,18 @@ from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
 from app.core.exchange.importing import files_of
 from app.core.exchange.reading import read_results
-from app.core.exchange.table_file import FORMAT, FORMAT_VERSION, rows_hash
+from app.core.exchange.table_file import (
+    CODES_LIMIT,
+    FORMAT,
+    FORMAT_VERSION,
+    ROWS_LIMIT,
+    SIZE_LIMIT_BYTES,
+    check_row,
+    rows_hash,
+)
 from app.core.messages import Message, message
 from app.core.metrics import headline_kind
-from app.core.result_file.canonical import canonical, short_code
+from app.core.result_file.canonical import UnfitError, canonical, short_code
 from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
@@ -116,7 +124,7 @@ def table_rows(entries: Sequence[Entry]) -> list[Row]:
 
 
 def table_text(rows: Sequence[Row]) -> str:
-    """Return a table as a JSON file, the same for the same rows."""
+    """Return a table as a JSON file, the same for the same rows; raises UsageError if nobody could read it."""
     plain_rows = json.loads(json.dumps([asdict(row) for row in rows]))
     plain = {
         "format": FORMAT,
@@ -124,7 +132,12 @@ def table_text(rows: Sequence[Row]) -> str:
         "rows": plain_rows,
         "sha256": rows_hash(plain_rows),
     }
-    return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    size_bytes = len(text.encode("utf-8"))
+    if size_bytes > SIZE_LIMIT_BYTES or len(rows) > ROWS_LIMIT:
+        limits = {"limit": ROWS_LIMIT, "limit_bytes": SIZE_LIMIT_BYTES}
+        raise UsageError(message("table.too_large", count=len(rows), size_bytes=size_bytes, **limits))
+    return text
 
 
 def reason_not_taken(result: Result) -> Message | None:
@@ -149,7 +162,16 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
     is_gpu = (result.environment.device or "cpu").partition(":")[0] != "cpu"
     if (result.machine.device_name if is_gpu else result.machine.cpu_name) is None:
         return message("table.no_device")
-    return _implausible(result)
+    return _without_row(result) or _implausible(result)
+
+
+def _without_row(result: Result) -> Message | None:
+    """Return why no table can hold a result, whose row would make all of it unreadable; None if one can."""
+    try:
+        check_row(asdict(_row([result])))
+    except UnfitError as error:
+        return message("table.no_row", problem=error.problem)
+    return None
 
 
 def _implausible(result: Result) -> Message | None:
@@ -239,5 +261,5 @@ def _row(results: Sequence[Result]) -> Row:
         machines=len(medians),
         results=len(results),
         cautions=sum(each.verdict is not None and each.verdict.level == "caution" for each in results),
-        codes=tuple(sorted(short_code(each.digest or "") for each in results)),
+        codes=tuple(sorted(short_code(each.digest or "") for each in results))[:CODES_LIMIT],
     )

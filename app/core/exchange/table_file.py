@@ -6,6 +6,7 @@ Its SHA-256 is inside, over its rows in the canonical form of result files: it s
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
 from typing import Annotated, Any, Literal
@@ -41,7 +42,7 @@ from workloads import CATALOGUE
 from workloads.datasets.regular_file import read_regular
 
 FORMAT, FORMAT_VERSION = "epochmark-table", 1
-SIZE_LIMIT_BYTES, ROWS_LIMIT = 5_000_000, 20_000
+SIZE_LIMIT_BYTES, ROWS_LIMIT, CODES_LIMIT = 5_000_000, 20_000, 10_000
 # For 5 MB this is a slow connection.
 PATIENCE_S, TIME_LIMIT_S = 10.0, 120.0
 _log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     machines: Positive
     results: Positive
     cautions: Number
-    codes: Annotated[tuple[_Code, ...], msgspec.Meta(max_length=10_000)]
+    codes: Annotated[tuple[_Code, ...], msgspec.Meta(max_length=CODES_LIMIT)]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -82,6 +83,14 @@ def rows_hash(rows: Any) -> str:
     """Return the SHA-256 of a table's rows, given as plain lists and dictionaries."""
     text = json.dumps(rows, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def check_row(plain: Mapping[str, Any]) -> None:
+    """Raise UnfitError unless a table with this row, given as plain values, can be read."""
+    try:
+        _check(msgspec.convert(plain, _Row), 1)
+    except msgspec.ValidationError as error:
+        raise decode_problem(error) from error
 
 
 def read_table(content: bytes) -> list[CommunityRow]:
@@ -225,7 +234,7 @@ def _not_written(path: Path, error: OSError) -> AppError:
 def _check(row: _Row, number: int) -> None:
     """Raise UnfitError if a row contradicts itself, or hides characters."""
     texts = (row.device, row.variant, row.settings)
-    if any(text != one_line(text, 300) for text in texts):
+    if not row.device.strip() or any(text != one_line(text, 300) for text in texts):
         raise UnfitError("table.in_row", number=number, problem=message("table.hidden_characters"))
     if not row.low <= row.median <= row.high:
         problem = UnfitError("exchange.outside_range", low=row.low, high=row.high).problem

@@ -1,18 +1,23 @@
 """A table of everybody's machines: rows of what counts, and a reason for everything else."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from app.core.errors import UsageError
 from app.core.exchange.community import look_at, table_rows, table_text
+from app.core.exchange.table_file import read_table
 from app.core.messages import text
 from app.core.result_file.canonical import file_bytes, sealed, without_durations
 from app.core.result_file.record import Epoch, Result
 from tests.conftest import ROOT
-from tests.core.result_file.results import golden
+from tests.core.result_file.results import LINES, WORDS, finite, golden
 
 replace = msgspec.structs.replace
 
@@ -78,6 +83,8 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
         ({"workload": "mine"}, "mine isn't a workload"),
         ({"workload_version": 99}, "it is of version 99 of its workload"),
         ({"cpu_name": None}, "it doesn't say which CPU or graphics card"),
+        ({"cpu_name": "\u3000"}, "no table can hold it (row 1: a text has characters that are hidden"),
+        ({"settings": "x" * 300, "threads": 1}, "no table can hold it (settings: "),
         (
             {"epochs": (Epoch(duration_s=2.0, train_s=2.0, validation_s=1.0),)},
             "implausible: epoch 1 lasted 2 s, less than its own parts",
@@ -94,6 +101,45 @@ def test_what_does_not_count_is_left_out_with_the_reason(
     rows, (refusal,) = looked_at(tmp_path, changed(**changes))
     assert rows == []
     assert words in (refusal or "")
+
+
+def test_an_unknown_kind_of_device_is_left_out_as_it_would_spoil_the_whole_table(tmp_path: Path) -> None:
+    strange = replace(golden()[2].environment, device="npu:0")
+    rows, refusals = looked_at(tmp_path, changed(environment=strange, device_name="NPU"), changed(memory_bytes=2))
+    assert refusals[0] is not None
+    assert "no table can hold it (kind: " in refusals[0]
+    assert len(read_table(table_text(rows).encode())) == 1
+
+
+@settings(max_examples=40)
+@given(
+    st.builds(
+        dict,
+        cpu_name=LINES,
+        settings=st.none() | LINES | st.just("x" * 300),
+        variant=st.none() | LINES,
+        threads=st.none() | st.integers(1, 2**31 - 1),
+        batch_size=st.integers(1, 2**31 - 1),
+        precision=WORDS,
+        value=finite(5e-324, 1e24),
+    )
+)
+def test_a_table_of_any_result_that_is_taken_can_be_read(
+    tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("table")
+    rows, (refusal,) = looked_at(folder, changed(**changes))
+    assert bool(rows) == (refusal is None)
+    if rows:
+        assert len(read_table(table_text(rows).encode())) == 1
+
+
+def test_a_table_that_nobody_could_read_is_not_made(tmp_path: Path) -> None:
+    ((row,), _) = looked_at(tmp_path, changed())
+    with pytest.raises(UsageError, match="would have 20,001 rows"):
+        table_text([row] * 20_001)
+    with pytest.raises(UsageError, match="or 5 MB can't be read"):
+        table_text([dataclasses.replace(row, codes=row.codes * 10_000)] * 40)
 
 
 def test_steps_that_take_longer_than_their_epoch_are_implausible(tmp_path: Path) -> None:

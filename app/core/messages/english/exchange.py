@@ -173,6 +173,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.name_address": "Name one, as in `{epochmark} table get https://…/table.json`, or enter one in Settings.",
     "table.no_device": "it doesn't say which CPU or graphics card it was measured with",
     "table.no_previous": "There is no previous table.",
+    "table.no_row": "no table can hold it ({problem})",
     "table.no_verdict": "it has no verdict",
     "table.no_workload": "{workload} isn't a workload that tables have",
     "table.not_taken": "{place}: not taken: {problem}",
@@ -190,6 +191,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.steps_too_long": "implausible: the steps of epoch {number} add up to {spent_s:g} s, more than the epoch itself",
     "table.taken": "{place}: taken ({verdict})",
     "table.try_later": "The table in use stays. Try again later, or check the address.",
+    "table.too_large": (
+        "The table would have {count:,} row and {size_bytes:file_size}; one of more than {limit:,} rows or {limit_bytes:file_size} can't be read. Make several.",
+        "The table would have {count:,} rows and {size_bytes:file_size}; one of more than {limit:,} rows or {limit_bytes:file_size} can't be read. Make several.",
+    ),
     "table.too_slow": "The table from {address} didn't arrive within {limit_s:g} s.",
     "table.twice": "the same result is in {path}",
     "table.written": ("Wrote a table of {count:,} row to {path}.", "Wrote a table of {count:,} rows to {path}."),
