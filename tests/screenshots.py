@@ -19,10 +19,10 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.analysis.groups import group_example
 from app.core.errors import AppError
+from app.core.exchange.leaving import picture_card
 from app.core.paths import default_paths
 from app.core.records import Plan
 from app.core.report.export import FORMATS
-from app.core.report.share import card_of
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.imported_results import add_results, load_result
@@ -302,8 +302,8 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
         group = load_group(database, group_id)
         example = group_example(group)
         assert example is not None
-        cards = {"share": card_of(load_run(database, run_id))}
-        cards["share-ab"] = card_of(load_run(database, example.id), group)
+        cards = {"share": picture_card(database, load_run(database, run_id))}
+        cards["share-ab"] = picture_card(database, load_run(database, example.id), group)
     for name, card in cards.items():
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
             save_share_picture(card, tokens, camera.folder / f"{name}-{theme}.png")
