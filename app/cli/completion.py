@@ -10,7 +10,7 @@ from pathlib import Path
 from app.cli.shells import SHELLS, Place, Values
 from app.cli.text import say_raw
 from app.cli.values import output
-from app.core.engines.install import installable
+from app.core.engines.places import installable
 from app.core.paths import Paths
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS

@@ -19,13 +19,12 @@ from app.core.engines.install import (
     check_engine,
     check_installable,
     choose_variant,
-    engine_folder,
     install_engine,
-    installable,
     remove_engine,
 )
 from app.core.engines.offers import Offer
 from app.core.engines.overview import EngineRow, list_engines
+from app.core.engines.places import engine_folder, installable
 from app.core.engines.stamp import Stamp
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.cli import main
-from app.core.engines.install import engine_folder
+from app.core.engines.places import engine_folder
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.outcomes import running_on

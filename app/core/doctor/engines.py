@@ -10,8 +10,8 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.rules import REPAIR, failure_of, with_row
 from app.core.doctor.signals import Signal
 from app.core.doctor.trial import Device, Trial, run_trial
-from app.core.engines.install import engine_folder, installable
 from app.core.engines.offers import Offer, cards_for, offers
+from app.core.engines.places import engine_folder, installable
 from app.core.engines.stamp import Stamp
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from app.core.report.private_texts import hide, private_texts
 
@@ -52,7 +53,6 @@ _RULES: tuple[tuple[str, str], ...] = (
     # An environment's name before a shell prompt.
     (r"\([\w.-]{1,40}\) (?=(?:PS )?<(?:address|path)>)", "(<environment>) "),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), stand_in) for pattern, stand_in in _RULES)
 
 
 def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
@@ -63,6 +63,11 @@ def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
         private: Texts to replace first; by default, this user's folders and names.
     """
     text = hide(text, private_texts() if private is None else private) or ""
-    for pattern, stand_in in _COMPILED:
+    for pattern, stand_in in _compiled():
         text = pattern.sub(stand_in, text)
     return text
+
+
+@cache  # only now: the page of the hardware opens without
+def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern, re.IGNORECASE), stand_in) for pattern, stand_in in _RULES)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.engines.install import engine_folder, installable, put_back
 from app.core.engines.offers import is_made_for, offers
+from app.core.engines.places import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
 from workloads.engines.registry import ENGINES, USUAL, engine_named

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.core import locks
 from app.core.clock import now_text
 from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
 from app.core.engines.offers import offers
 from app.core.engines.pip import run_pip
+from app.core.engines.places import alone, engine_folder
 from app.core.engines.room import check_free, check_room
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.engines.trial import try_import
@@ -65,18 +65,6 @@ class Checkup:
     state: State
     stamp: Stamp | None
     problems: tuple[Message, ...]
-
-
-def installable() -> tuple[str, ...]:
-    """Return the engines that can be installed and removed."""
-    return tuple(name for name, entry in ENGINES.items() if entry.home is not None)
-
-
-def engine_folder(paths: Paths, engine: str) -> EngineFolder:
-    """Return the place of an engine that can be installed."""
-    home = ENGINES[engine].home
-    assert home is not None
-    return EngineFolder(paths.engines, home, engine_title(engine))
 
 
 def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Variant:
@@ -131,7 +119,7 @@ def install_engine(
     if source is not None and not source.is_dir():
         raise UsageError(message("engines.no_such_folder", folder=one_line(str(source), 300)))
     _check_engines_folder(paths)
-    with _alone(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
+    with alone(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
         make_folder(paths.engines)
         place.tidy()
         place.check_replaceable()
@@ -156,7 +144,7 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
     check_installable(engine)
     _check_engines_folder(paths)
     place = engine_folder(paths, engine)
-    with _alone(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
+    with alone(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
         stamp = place.look().stamp
         left = place.tidy()
         was_there = place.remove()
@@ -176,7 +164,7 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
     """
     check_installable(engine)
     title, place = engine_title(engine), engine_folder(paths, engine)
-    with _alone(paths, engine), _explained(title, place, "engines.not_checked_because"):
+    with alone(paths, engine), _explained(title, place, "engines.not_checked_because"):
         place.tidy()
         seen = place.look()
         if seen.state == "absent":
@@ -193,14 +181,6 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
             pulse = _pulse(progress, "try")
             problem = try_import(engine, place.packages, paths, pulse)
     return Checkup(engine, seen.state if problem is None else "damaged", seen.stamp, (problem,) if problem else ())
-
-
-def put_back(paths: Paths, engine: str) -> None:
-    """Put back an engine whose replacement was killed, unless another process is working on it."""
-    place = engine_folder(paths, engine)
-    if place.is_cut_off() and paths.locks.is_dir():
-        with contextlib.suppress(AppError), _alone(paths, engine):
-            place.tidy()
 
 
 def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, progress: Progress) -> Stamp:
@@ -300,26 +280,6 @@ def _check_engines_folder(paths: Paths) -> None:
         raise UsageError(
             message("engines.folder_is_gone", folder=one_line(str(folder), 300)), message("engines.connect_drive")
         )
-
-
-def is_busy(paths: Paths, engine: str) -> bool:
-    """Return whether an engine is being installed, removed or checked."""
-    return locks.is_held(_lock_place(paths, engine))
-
-
-def _lock_place(paths: Paths, engine: str) -> Path:
-    return paths.locks / f"engine-{engine}.lock"
-
-
-@contextlib.contextmanager
-def _alone(paths: Paths, engine: str) -> Iterator[None]:
-    """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
-    make_folder(paths.locks)
-    hold = locks.take(_lock_place(paths, engine))
-    if hold is None:
-        raise AppError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))
-    with hold:
-        yield
 
 
 @contextlib.contextmanager

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from app.core.engines.folder import State
-from app.core.engines.install import engine_folder, put_back
 from app.core.engines.offers import Offer, offers
+from app.core.engines.places import engine_folder, put_back
 from app.core.engines.stamp import Stamp
 from app.core.engines.variants import LOCKS, Variant
 from app.core.engines.wheels import plain, read_lock

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
@@ -23,16 +24,16 @@ from app.core.report.share import card_of, text_of
 from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
-from app.core.studies.costs import Costs
-from app.core.studies.details import Details
-from app.core.studies.export import study_lines
-from app.core.studies.points import StudyResult
-from app.core.studies.share import StudyCard
-from app.core.suite.export import suite_export
-from app.core.suite.score import SuiteResult
-from app.core.suite.share import SuiteCard
-from app.gui.run.share_picture import AnyCard, paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
+
+if TYPE_CHECKING:  # what the pages of studies and of the suite pass is none of the other pages' business
+    from app.core.studies.costs import Costs
+    from app.core.studies.details import Details
+    from app.core.studies.points import StudyResult
+    from app.core.studies.share import StudyCard
+    from app.core.suite.score import SuiteResult
+    from app.core.suite.share import SuiteCard
+    from app.gui.run.share_picture import AnyCard
 
 
 class ResultActions:
@@ -56,7 +57,9 @@ class ResultActions:
         if path is not None:
             self._save_card(partial(_card, run, group), path, _ids(run, group))
 
-    def _save_card(self, load_card: Callable[[Database], AnyCard], target: Path, ids: Sequence[int]) -> None:
+    def _save_card(self, load_card: "Callable[[Database], AnyCard]", target: Path, ids: Sequence[int]) -> None:
+        from app.gui.run.share_picture import save_share_picture  # imports what all cards show
+
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
 
         def done(_: None) -> None:
@@ -83,7 +86,7 @@ class ResultActions:
 
         ShareDialog(self._services, self._window, (run, group), ask, self._tell_saved).open()
 
-    def save_card(self, card: StudyCard | SuiteCard, name: str, ids: Sequence[int]) -> None:
+    def save_card(self, card: "StudyCard | SuiteCard", name: str, ids: Sequence[int]) -> None:
         """Save the picture of several runs; ask for a file.
 
         Args:
@@ -96,8 +99,10 @@ class ResultActions:
         if path is not None:
             self._save_card(lambda _: card, path, ids)
 
-    def copy_card(self, card: StudyCard | SuiteCard) -> None:
-        """Put the picture of several runs on the clipboard."""
+    def copy_card(self, card: "AnyCard") -> None:
+        """Put a picture on the clipboard."""
+        from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
+
         QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
         self._services.tell(sentence("picture.copied"), "", "", None)
 
@@ -106,8 +111,9 @@ class ResultActions:
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
-    def export_study(self, result: StudyResult, details: Details, costs: Costs) -> None:
+    def export_study(self, result: "StudyResult", details: "Details", costs: "Costs") -> None:
         """Write a study as CSV or JSON, by the name of the file that is asked for."""
+        from app.core.studies.export import study_lines
 
         def lines(form: str) -> Iterable[str]:
             return study_lines(result, form, details, costs)
@@ -116,8 +122,10 @@ class ResultActions:
             ("studies_page.export", "studies_page.exported"), f"epochmark-study-{result.group.id}", lines
         )
 
-    def export_suite(self, result: SuiteResult) -> None:
+    def export_suite(self, result: "SuiteResult") -> None:
         """Write a suite as CSV or JSON, by the name of the file that is asked for."""
+        from app.core.suite.export import suite_export
+
         self._export_table(
             ("suite_page.export", "suite_page.exported"),
             f"epochmark-suite-{result.group.id}",
@@ -149,6 +157,8 @@ class ResultActions:
 
     def copy_picture(self, run: Run, group: Group | None = None) -> None:
         """Put the share picture on the clipboard."""
+        from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
+
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
 
         def paint() -> QImage:
@@ -235,7 +245,7 @@ def _ids(run: Run, group: Group | None) -> list[int]:
     return [run.summary.id] if group is None else [each.id for each in group.runs]
 
 
-def _card(run: Run, group: Group | None, database: Database) -> AnyCard:
+def _card(run: Run, group: Group | None, database: Database) -> "AnyCard":
     """Return what is on the picture, with the codes of all runs that it has the code of."""
     from app.core.exchange.leaving import picture_card  # a window that opens has no use for it
 

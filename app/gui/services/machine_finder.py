@@ -5,8 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.hardware.machine import detect_machine
-from app.core.hardware.telemetry.sensors import Power, read_power
+from app.core.hardware.telemetry.sensors import Power
 from app.gui.services.tasks import Tasks
 from workloads.protocol.machine import Machine
 
@@ -35,10 +34,16 @@ class MachineFinder(QObject):
         """Detect the machine, even if it is already known."""
         folder = self._data_folder()
         # Detection has no user errors; bugs are raised anyway.
-        self._tasks.start(
-            lambda: (detect_machine(data_folder=folder), read_power()), self._on_found, lambda _: None
-        )
+        self._tasks.start(lambda: _detect(folder), self._on_found, lambda _: None)
 
     def _on_found(self, detected: tuple[Machine, Power]) -> None:
         self.machine, self.power = detected
         self.found.emit()
+
+
+def _detect(data_folder: Path) -> tuple[Machine, Power]:
+    """Detect the machine, with imports that the window needn't wait for either."""
+    from app.core.hardware.machine import detect_machine
+    from app.core.hardware.telemetry.sensors import read_power
+
+    return detect_machine(data_folder=data_folder), read_power()

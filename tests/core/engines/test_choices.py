@@ -13,7 +13,7 @@ from app.core.engines.choices import (
     gpu_help,
     installed_engines,
 )
-from app.core.engines.install import engine_folder
+from app.core.engines.places import engine_folder
 from app.core.paths import Paths
 from tests.conftest import pretend_installed
 from tests.core.engines.conftest import put_engine

@@ -12,10 +12,10 @@ from app.core import locks
 from app.core.engines.install import (
     Phase,
     check_engine,
-    engine_folder,
     install_engine,
     remove_engine,
 )
+from app.core.engines.places import engine_folder
 from app.core.engines.stamp import Stamp, this_python
 from app.core.engines.variants import Variant
 from app.core.errors import AppError, UsageError

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from app.core.engines.install import check_engine, installable
+from app.core.engines.install import check_engine
+from app.core.engines.places import installable
 from app.core.paths import Paths
 from tests.conftest import CommandLine
 

@@ -147,10 +147,11 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
 
 
 @pytest.mark.slow
-def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_at_its_start() -> None:
+def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_nor_what_installs_at_its_start() -> None:
     later = [
         *("tensorflow", "keras", "numpy", "pyqtgraph", "ssl", "urllib.request"),
         *("app.gui.pages.benchmark.workload_chooser", "app.gui.shell.help_dialogs"),
+        *("app.core.engines.install", "app.core.engines.pip", "app.core.hardware.machine"),
     ]
     code = (
         "import sys, app.gui.shell.application, app.gui.shell.main_window; "

@@ -61,3 +61,14 @@ def test_pages_are_imported_when_they_are_opened() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "['benchmark']"
+
+
+@pytest.mark.slow
+def test_results_and_ab_open_without_what_studies_the_suite_and_pictures_need() -> None:
+    code = (
+        "import sys, app.gui.pages.results.page, app.gui.pages.ab.page; "
+        "print(sorted(name for name in sys.modules if name.startswith(('app.core.studies.', 'app.core.suite.')) "
+        "or name == 'app.gui.run.share_picture'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"

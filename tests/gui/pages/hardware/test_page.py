@@ -13,12 +13,12 @@ from pytestqt.qtbot import QtBot
 
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.telemetry import sensors
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Power, Sensors
 from app.gui.pages.hardware import doctor_view, live_view
 from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
 from app.gui.pages.hardware.page import HardwarePage
-from app.gui.services import machine_finder
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
@@ -219,7 +219,7 @@ def test_the_windows_thread_reads_no_hardware_itself(
         return Power(sensors=Sensors(power=True))
 
     monkeypatch.setattr(live_view, "TelemetryReader", NotedReader)
-    monkeypatch.setattr(machine_finder, "read_power", look)
+    monkeypatch.setattr(sensors, "read_power", look)
     services.finder.look()
     page.show()
     page.show_view("live")

@@ -16,7 +16,7 @@ from app.core.storage.groups import begin_group
 from app.gui.pages.results.columns import KEYS
 from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
-from app.gui.run import actions
+from app.gui.run import share_picture
 from app.gui.style.tokens import Tokens
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
@@ -243,7 +243,7 @@ def test_every_kind_of_group_has_a_picture(
         codes.append(card.short_form.count("EPOCHMARK1:"))
         return QImage(1, 1, QImage.Format.Format_RGB32)
 
-    monkeypatch.setattr(actions, "paint_share_picture", paint)
+    monkeypatch.setattr(share_picture, "paint_share_picture", paint)
     for group_id in (REPEAT, ENGINES, AB):
         detail = show_group(driver, page, group_id)
         assert detail.picture_button.isEnabled()

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 
-from app.core.engines import install, offers
-from app.core.engines.install import engine_folder
+from app.core.engines import offers, places
+from app.core.engines.places import engine_folder
 from app.core.engines.variants import Variant
 from app.core.paths import Paths
 from app.core.storage.database import Database
@@ -294,7 +294,7 @@ def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths
     for thread in threads:
         thread.join(20)
     assert not any(paths.engines.iterdir())
-    assert not install.is_busy(paths, "torch")
+    assert not places.is_busy(paths, "torch")
 
 
 @pytest.mark.slow

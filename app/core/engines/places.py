@@ -1,0 +1,55 @@
+"""Where installed engines are, and one process at a time that changes them.
+
+Apart from `install`, because every run and the window's start need this, but none of what installing takes.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.core import locks
+from app.core.engines.folder import EngineFolder
+from app.core.errors import AppError
+from app.core.messages import message
+from app.core.paths import Paths, make_folder
+from workloads.engines.registry import ENGINES, engine_title
+
+
+def installable() -> tuple[str, ...]:
+    """Return the engines that can be installed and removed."""
+    return tuple(name for name, entry in ENGINES.items() if entry.home is not None)
+
+
+def engine_folder(paths: Paths, engine: str) -> EngineFolder:
+    """Return the place of an engine that can be installed."""
+    home = ENGINES[engine].home
+    assert home is not None
+    return EngineFolder(paths.engines, home, engine_title(engine))
+
+
+def put_back(paths: Paths, engine: str) -> None:
+    """Put back an engine whose replacement was killed, unless another process is working on it."""
+    place = engine_folder(paths, engine)
+    if place.is_cut_off() and paths.locks.is_dir():
+        with contextlib.suppress(AppError), alone(paths, engine):
+            place.tidy()
+
+
+def is_busy(paths: Paths, engine: str) -> bool:
+    """Return whether an engine is being installed, removed or checked."""
+    return locks.is_held(_lock_place(paths, engine))
+
+
+@contextlib.contextmanager
+def alone(paths: Paths, engine: str) -> Iterator[None]:
+    """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
+    make_folder(paths.locks)
+    hold = locks.take(_lock_place(paths, engine))
+    if hold is None:
+        raise AppError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))
+    with hold:
+        yield
+
+
+def _lock_place(paths: Paths, engine: str) -> Path:
+    return paths.locks / f"engine-{engine}.lock"
