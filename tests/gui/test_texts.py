@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from app.core.storage.database import Database
 from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.engine_line import EngineLine
+from app.gui.run.preflight import PreflightLine
 from app.gui.run.view import RunView
 from app.gui.style.theme import Choice
 from tests.gui.clipped import clipped
@@ -57,6 +58,7 @@ def may_elide(driver: Driver) -> list[QWidget]:
     return [
         window.benchmark.setup.machine_name,  # the CPU's name: firmware may say anything
         # The device's name, of any length; they give way to what was measured, and *Why?* has them all.
+        *(line.text for line in window.findChildren(PreflightLine) if line.details_button.isVisible()),
         *(view.headline.facts for view in window.findChildren(RunView)),
         *(line.note for line in window.findChildren(EngineLine)),  # says which devices an engine would use
         *(card.folder for card in window.findChildren(DataCard)),  # a path

@@ -1,10 +1,10 @@
-"""The line above the big button: what would disturb a run right now."""
+"""Above the big button: what would disturb a run right now, in two lines, and on request what to do about it."""
 
 import threading
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.hardware.telemetry.monitor import read_telemetry
@@ -12,8 +12,8 @@ from app.core.messages import sentence
 from app.core.verdict.preflight import preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
-from app.gui.style.tokens import Tokens
-from app.gui.widgets.basics import ClampedLabel, label, row, set_tone
+from app.gui.style.tokens import GAP_PX, Tokens
+from app.gui.widgets.basics import Button, ClampedLabel, label, row, set_tone
 from workloads.protocol.events import Reason
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -22,6 +22,7 @@ from workloads.protocol.telemetry import Telemetry
 INTERVAL_MS = 10_000
 TELEMETRY_INTERVAL_S, TELEMETRY_COUNT = 1.0, 2
 ICON_PX = 16
+LINES = 2  # of which it keeps the room: the button below stays where it is
 
 
 class PreflightLine(QWidget):
@@ -47,9 +48,12 @@ class PreflightLine(QWidget):
         # Of the current check, which it ends at once when set.
         self._stop: threading.Event | None = None
         self.cautions: tuple[Reason, ...] = ()
-        self._icon, self.text = label(), ClampedLabel(lines=3, kept=1)
+        self._icon, self.text = label(), ClampedLabel(LINES, kept=LINES)
         self._icon.setFixedSize(ICON_PX, ICON_PX)
-        line = row(self._icon, self.text)
+        self.details_button = Button(services.theme, sentence("preflight.details"), kind="flat")
+        self.details_button.clicked.connect(self._on_details)
+        self.details_button.hide()
+        line = row(self._icon, self.text, self.details_button)
         line.setStretch(1, 1)
         line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
@@ -75,6 +79,11 @@ class PreflightLine(QWidget):
         """Check new telemetry."""
         self._telemetry = telemetry
         self._judge()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Offer what has no room in the new width."""
+        super().resizeEvent(event)
+        self._offer_details()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Start checking."""
@@ -131,8 +140,27 @@ class PreflightLine(QWidget):
             self._icon.setPixmap(pixmap(icon_name, colour, ICON_PX))
         else:
             self._icon.clear()
-        self.text.show_text(text)
+        self.text.show_text(text, self._shorter())
+        self._offer_details()
         set_tone(self.text, "caution" if self.cautions else "")
+
+    def _shorter(self) -> list[str]:
+        """Return what is shown where there is no room for the advice, or not even for all cautions."""
+        texts = [reason.text for reason in self.cautions]
+        fewer = [
+            " ".join([*texts[:count], sentence("preflight.more", count=len(texts) - count)])
+            for count in range(len(texts) - 1, 0, -1)
+        ]
+        return [" ".join(texts), *fewer] if texts else []
+
+    def _offer_details(self) -> None:
+        whole_px = self.width() - ICON_PX - GAP_PX
+        self.details_button.setVisible(bool(self.cautions) and not self.text.fits(whole_px))
+
+    def _on_details(self) -> None:
+        from app.gui.run.verdict_dialog import CautionsDialog  # the window opens without
+
+        CautionsDialog(self._services.theme, self.cautions, self.window()).open()
 
     def _told(self, tokens: Tokens) -> tuple[str, str, str]:
         """Return the line's text, and its icon with a colour."""

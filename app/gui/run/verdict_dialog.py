@@ -1,5 +1,7 @@
 """Why a number can be trusted, or why not: the verdict in full, the proof of training, and the comparison key."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -18,7 +20,7 @@ from app.gui.widgets.basics import Button, column, label, row
 from workloads.protocol import events
 
 MEASUREMENT = DOCUMENTATION / "measurement.md"
-_SIZE, _NAMES_PX = (640, 600), 176
+_SIZE, _LEAST_PX, _NAMES_PX = (640, 600), 480, 176
 
 
 def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
@@ -28,17 +30,36 @@ def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
     return LEVELS[level], colours[level]
 
 
+class CautionsDialog(QDialog):
+    """Shows what would disturb a run, each with what to do about it."""
+
+    def __init__(self, theme: Theme, reasons: Sequence[events.Reason], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(sentence("preflight.cautions"))
+        self.setMinimumWidth(_LEAST_PX)
+        self.head = label(sentence("preflight.cautions"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
+        self.reasons = [_reason(theme, reason) for reason in reasons]
+        self.close_button = Button(theme, sentence("button.close"))
+        self.close_button.clicked.connect(self.reject)
+        lines = (self.head, *self.reasons, None, row(None, self.close_button))
+        whole = column(*lines, spacing_px=GAP_PX + 4)
+        whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+        self.close_button.setDefault(True)
+        self.close_button.setFocus()
+
+
 class VerdictDialog(QDialog):
     """Shows all reasons for a stored run's verdict."""
 
     def __init__(self, theme: Theme, run: Run, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
         self.setWindowTitle(sentence("verdict_dialog.title"))
         self.resize(*_SIZE)
         verdict = judge(run)
         self.head = label(sentence(f"verdict_dialog.{verdict.level}"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
-        self.reasons = [self._reason(reason) for reason in verdict.reasons]
+        self.reasons = [_reason(theme, reason) for reason in verdict.reasons]
         body = QWidget()
         body.setObjectName("scrolled")
         body.setLayout(
@@ -60,32 +81,13 @@ class VerdictDialog(QDialog):
         self.method_button = Button(theme, sentence("verdict_dialog.method"), "file-text")
         self.method_button.clicked.connect(_open_method)
         buttons = row(self.method_button, None, self.close_button)
-        whole = column(row(self._icon(verdict.level, 24), self.head), scroll, buttons, spacing_px=GAP_PX + 4)
+        whole = column(row(_icon(theme, verdict.level, 24), self.head), scroll, buttons, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
         self.method_button.setVisible(MEASUREMENT.is_file())  # without a parent it would be a window
         self.close_button.setDefault(True)
         self.close_button.setFocus()
-
-    def _icon(self, level: str, size_px: int) -> QWidget:
-        name, colour = verdict_look(self._theme, level)
-        picture = label()
-        picture.setPixmap(pixmap(name, colour, size_px))
-        picture.setFixedWidth(size_px)
-        return picture
-
-    def _reason(self, reason: events.Reason) -> QWidget:
-        texts = [label(reason.text, wrap=True)]
-        if reason.advice:
-            texts.append(label(reason.advice, muted=True, wrap=True))
-        words = column(*texts, spacing_px=2)
-        line = row(column(self._icon(reason.level, 16), None), words)
-        line.setStretch(1, 1)
-        result = QWidget()
-        result.setLayout(line)
-        result.setAccessibleName(f"{reason.level.capitalize()}: {reason.text} {reason.advice}".strip())
-        return result
 
     def _section(self, heading: str, lines: list[tuple[str, str]]) -> list[QWidget | QVBoxLayout]:
         """Return a heading and its lines of label and text; nothing without lines."""
@@ -102,6 +104,27 @@ class VerdictDialog(QDialog):
         title = label(heading, weight=QFont.Weight.DemiBold)
         title.setContentsMargins(0, GAP_PX, 0, 0)
         return [title, column(*rows, spacing_px=4)]
+
+
+def _icon(theme: Theme, level: str, size_px: int) -> QWidget:
+    name, colour = verdict_look(theme, level)
+    picture = label()
+    picture.setPixmap(pixmap(name, colour, size_px))
+    picture.setFixedWidth(size_px)
+    return picture
+
+
+def _reason(theme: Theme, reason: events.Reason) -> QWidget:
+    texts = [label(reason.text, wrap=True)]
+    if reason.advice:
+        texts.append(label(reason.advice, muted=True, wrap=True))
+    words = column(*texts, spacing_px=2)
+    line = row(column(_icon(theme, reason.level, 16), None), words)
+    line.setStretch(1, 1)
+    result = QWidget()
+    result.setLayout(line)
+    result.setAccessibleName(f"{reason.level.capitalize()}: {reason.text} {reason.advice}".strip())
+    return result
 
 
 def _number_lines(run: Run) -> list[tuple[str, str]]:

@@ -127,12 +127,13 @@ class ClampedLabel(QLabel):
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
         self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
         self._others: tuple[str, ...] = ()
+        self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
         self._clamp()
 
-    def show_text(self, text: str) -> None:
-        """Show another text."""
-        self.whole_text = safe_text(text)
+    def show_text(self, text: str, shorter: Iterable[str] = ()) -> None:
+        """Show another text; where it doesn't fit, the first of the shorter ones that does."""
+        self.whole_text, self._shorter = safe_text(text), tuple(map(safe_text, shorter))
         self.setAccessibleName(self.whole_text)
         self._clamp()
 
@@ -140,6 +141,10 @@ class ClampedLabel(QLabel):
         """Keep the room of the longest of these texts, whatever is shown, so that nothing below jumps."""
         self._others = tuple(texts)
         self._clamp()
+
+    def fits(self, width_px: int) -> bool:
+        """Return whether the whole text has room at this width."""
+        return self._height(self.whole_text, width_px) <= self._room_px
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the text into the new width."""
@@ -155,12 +160,13 @@ class ClampedLabel(QLabel):
         return QSize(0, self.fontMetrics().lineSpacing())
 
     def _clamp(self) -> None:
-        words = self.whole_text.split()
-        shown = " ".join(words)
+        texts = [" ".join(each.split()) for each in (self.whole_text, *self._shorter)]
+        shown = next((each for each in texts if self._height(each) <= self._room_px), texts[-1])
+        words = shown.split()
         while words and self._height(shown) > self._room_px:
             words.pop()
             shown = f"{' '.join(words)} …"
-        set_tip(self, self.whole_text if shown.endswith(" …") else "")
+        set_tip(self, self.whole_text if shown != texts[0] else "")
         self.setFixedHeight(self._wanted_px(shown))
         if shown != self.text():
             self.setText(shown)
@@ -169,8 +175,8 @@ class ClampedLabel(QLabel):
         longest_px = max((self._height(each) for each in (text, *self._others)), default=0)
         return max(self._kept_px, min(longest_px, self._room_px))
 
-    def _height(self, text: str) -> int:
-        box = QRect(0, 0, max(40, self.width()), 10_000)
+    def _height(self, text: str, width_px: int | None = None) -> int:
+        box = QRect(0, 0, max(40, self.width() if width_px is None else width_px), 10_000)
         return self.fontMetrics().boundingRect(box, Qt.TextFlag.TextWordWrap, text).height()
 
 

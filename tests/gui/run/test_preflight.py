@@ -12,7 +12,9 @@ from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
+from app.gui.run.verdict_dialog import CautionsDialog
 from app.gui.services.bundle import Services
+from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -20,6 +22,16 @@ from workloads.protocol.telemetry import Telemetry
 
 CALM = (Telemetry(other_cpu_pct=2.0, memory_used_bytes=10**9),) * 2
 BUSY = (Telemetry(other_cpu_pct=34.0, on_battery=True, memory_used_bytes=10**9),) * 2
+VERY_BUSY = (
+    Telemetry(
+        other_cpu_pct=34.0,
+        on_battery=True,
+        memory_used_bytes=10**9,
+        power_plan="powersave",
+        steal_pct=20.0,
+        swap_bytes_per_s=5e7,
+    ),
+) * 2
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec()
 
 
@@ -85,6 +97,7 @@ def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtB
     assert told.endswith("updates and backups finish.")
     assert line.text.property("tone") == "caution"
     line.show()
+    line.resize(800, line.height())
     assert line.text.text() == told
     line.resize(200, line.height())
     assert "Plug in the charger" in line.text.toolTip()
@@ -93,15 +106,38 @@ def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtB
     assert (line.cautions, line.text.property("tone")) == ((), "")
 
 
-def test_several_lines_of_cautions_leave_the_button_where_it_is(driver: Driver) -> None:
+@pytest.mark.parametrize("size", [(1024, 700), (1440, 900)])
+def test_cautions_leave_the_button_where_it_is(driver: Driver, size: tuple[int, int]) -> None:
     setup = driver.page.setup
-    driver.window.resize(1024, 700)
+    driver.window.resize(*size)
     setup.preflight.show_telemetry(CALM)
     QApplication.processEvents()
-    place, height = setup.run_button.mapTo(driver.window, QPoint(0, 0)), setup.preflight.height()
-    setup.preflight.show_telemetry(BUSY)
-    driver.until(lambda: setup.preflight.height() > height)
-    assert setup.run_button.mapTo(driver.window, QPoint(0, 0)) == place
+    place = setup.run_button.mapTo(driver.window, QPoint(0, 0))
+    for telemetry in (BUSY, VERY_BUSY):
+        setup.preflight.show_telemetry(telemetry)
+        QApplication.processEvents()
+        assert setup.run_button.mapTo(driver.window, QPoint(0, 0)) == place
+
+
+def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driver) -> None:
+    line = driver.page.setup.preflight
+    driver.window.resize(1024, 700)
+    line.show_telemetry(BUSY)
+    QApplication.processEvents()
+    assert line.text.text() == "The computer is running on battery. Other programs are using 34 % of the CPU."
+    assert line.details_button.isVisible()
+    line.show_telemetry(VERY_BUSY)
+    QApplication.processEvents()
+    assert line.text.text() == "The computer is running on battery. 4 more."
+    driver.press(line.details_button)
+    dialog = driver.window.findChild(CautionsDialog)
+    assert isinstance(dialog, CautionsDialog)
+    assert len(dialog.reasons) == 5
+    assert dialog.reasons[0].accessibleName().startswith("Caution: The computer is running on battery. Plug in")
+    assert clipped(dialog) == []
+    dialog.close_button.click()
+    line.show_telemetry(CALM)
+    assert not line.details_button.isVisible()
 
 
 def test_another_choice_is_judged_by_the_same_telemetry(line: PreflightLine, machine: Machine) -> None:

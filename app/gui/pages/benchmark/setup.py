@@ -381,13 +381,13 @@ class SetupView(QWidget):
         halves.addWidget(left, stretch=5)
         halves.addWidget(self.known, stretch=5)
         head = column(self.machine_name, self.facts, spacing_px=0)
-        whole = column(head, halves, spacing_px=GAP_PX + 4)
+        whole = column(head, halves, spacing_px=GAP_PX)
         whole.setStretch(1, 1)
         self.setLayout(whole)
 
 
 def _field(code: str, *items: QWidget) -> QVBoxLayout:
-    return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=3)
+    return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=2)
 
 
 def _large(font: QFont) -> QFont:

@@ -144,14 +144,14 @@ def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) ->
     assert "Linux" in setup.facts.toolTip()
 
 
-def test_all_choices_are_seen_in_a_small_window(driver: Driver) -> None:
+def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Driver) -> None:
     setup = driver.page.setup
     driver.window.resize(1024, 700)
     driver.until(setup.dataset.get_button.isVisible)
     scroll = setup.findChild(QScrollArea)
     assert isinstance(scroll, QScrollArea)
     driver.until(lambda: not setup.preflight.is_checking)
-    setup.preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2)  # cautions would need more lines
+    setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0, steal_pct=20.0),) * 2)
     driver.until(lambda: scroll.verticalScrollBar().maximum() == 0)
     assert setup.summary.text() == setup.summary.whole_text
     assert setup.summary.whole_text.endswith("for validation.")
