@@ -15,8 +15,8 @@ def plan_title(plan: Plan, spec: RunSpec, count: int) -> str:
     if plan.kind == "engines":
         return sentence("cli.engines_title", preset=spec.preset, rounds=plan.times)
     if plan.study is not None:
-        title, points = study_title(plan.study), len(plan.specs)
-        return sentence("cli.study_title", title=title, points=points, runs=plan.count)
+        title, runs = study_title(plan.study), sentence("studies_page.runs", count=plan.count)
+        return sentence("cli.study_title", title=title, count=len(plan.specs), runs=runs)
     if plan.suite is not None:
         name, is_demo = suite_name(plan.suite.number), CATALOGUE[spec.workload].is_demo
         if is_demo:

@@ -1,5 +1,6 @@
 """A study's chart, painted: the same in the window and in pictures."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,11 +11,14 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.core.messages import sentence
 from app.core.studies.figures import Figure, Series, Spot
 from app.gui.charts.bars import draw_text, unhinted
-from app.gui.charts.figure_scale import Axis, value_axis, x_axis
+from app.gui.charts.figure_scale import Axis, label_step, value_axis, x_axis
 from app.gui.style.theme import Theme, figures, font
 from app.gui.style.tokens import LABEL_PX, SERIES, TEXT_PX, Tokens
 
 ROW_MAX_PX, BAR_SHARE, SMALLEST_PX = 52.0, 0.5, 220
+# Against the empty room below, which gets what a chart can't fill.
+CHART_STRETCH = 100
+UNLIMITED_PX = 2**24 - 1  # Qt's QWIDGETSIZE_MAX
 _GAP, _DOT_PX, _LINE_PX = 10.0, 4.0, 2.0
 
 
@@ -81,6 +85,16 @@ def figure_height(figure: Figure, width: float, look: Look) -> float:
     if figure.kind == "lines":
         return SMALLEST_PX + legend
     return max(SMALLEST_PX, len(figure.rows) * 1.7 * look.text_px + 5 * line) + legend
+
+
+def largest_height(figure: Figure, width: float, look: Look) -> float | None:
+    """Return the height in pixels that a chart can fill; None if it fills any."""
+    if figure.kind == "lines":
+        return None
+    line = look.label_px * 1.5
+    legend = len(_legend_lines(_entries(figure, look), width, look)) * look.label_px * 1.6
+    around = (3 if figure.baseline is not None else 2) * line + 8
+    return max(figure_height(figure, width, look), len(figure.rows) * ROW_MAX_PX + around + legend)
 
 
 def _colour(figure: Figure, series: Series, tokens: Tokens) -> str:
@@ -301,17 +315,16 @@ def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: 
 
 
 def _paint_row_ticks(painter: QPainter, plot: QRectF, values: Axis, look: Look) -> None:
-    line, last = look.label_px * 1.5, plot.left() - 100
+    """Paint lines down the rows, and what they stand for: each, or each second, third … where they are close."""
+    labels = []
     for tick in values.ticks():
-        x = plot.left() + values.share(tick) * plot.width()
+        x, half = plot.left() + values.share(tick) * plot.width(), look.width(_tick(tick), look.label_px) / 2
         painter.setPen(QPen(QColor(look.tokens.grid), 1))
         painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
-        text = _tick(tick)
-        half = look.width(text, look.label_px) / 2
-        if x - half > last + 6:
-            last = x + half
-            box = QRectF(x - half - 1, plot.bottom() + 3, 2 * half + 2, line)
-            look.write(painter, box, text, look.label_px, look.tokens.muted)
+        labels.append((x - half - 1, x + half + 1, _tick(tick)))
+    for left, right, text in labels[:: label_step([label[:2] for label in labels])]:
+        box = QRectF(left, plot.bottom() + 3, right - left, 1.5 * look.label_px)
+        look.write(painter, box, text, look.label_px, look.tokens.muted)
 
 
 def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: Look) -> None:
@@ -347,7 +360,9 @@ class FigureView(QWidget):
         self.figure: Figure | None = None
         self.setAccessibleName(sentence("studies.chart"))
         self.setAccessibleDescription(sentence("chart.nothing_yet"))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        policy.setVerticalStretch(CHART_STRETCH)
+        self.setSizePolicy(policy)
         theme.changed.connect(self.update)
 
     def show_figure(self, figure: Figure | None) -> None:
@@ -367,10 +382,12 @@ class FigureView(QWidget):
         self._take_room()
 
     def _take_room(self) -> None:
-        height_px = (
-            figure_height(self.figure, self.width(), Look(self._theme.tokens)) if self.figure else SMALLEST_PX
-        )
-        self.setMinimumHeight(round(height_px))
+        least_px, most_px = float(SMALLEST_PX), None
+        if self.figure is not None:
+            asked = self.figure, self.width(), Look(self._theme.tokens)
+            least_px, most_px = figure_height(*asked), largest_height(*asked)
+        self.setMinimumHeight(round(least_px))
+        self.setMaximumHeight(UNLIMITED_PX if most_px is None else math.ceil(most_px))
 
     def paintEvent(self, _: QPaintEvent) -> None:
         """Paint the chart."""

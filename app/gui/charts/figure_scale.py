@@ -1,12 +1,13 @@
 """Scales of a study's charts: where values are, and which of them are labelled. Uses no Qt."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from app.core.studies.figures import Figure, Spot
 
-TICKS_LIMIT = 6
+TICKS_LIMIT, LABELS_APART_PX = 6, 4
 _MARGIN = 0.04
 
 
@@ -80,3 +81,16 @@ def x_axis(figure: Figure) -> Axis:
 
 def _spots(figure: Figure) -> Iterable[Spot]:
     return (spot for series in figure.series for spot in series.spots if spot is not None)
+
+
+def label_step(places: Sequence[tuple[float, float]]) -> int:
+    """Return how many labels to go on by so that none touches the next.
+
+    Args:
+        places: Where each label begins and ends, in pixels, from left to right.
+    """
+    for step in range(1, len(places)):
+        kept = places[::step]
+        if all(after[0] - before[1] > LABELS_APART_PX for before, after in pairwise(kept)):
+            return step
+    return max(1, len(places))

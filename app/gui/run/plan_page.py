@@ -273,9 +273,11 @@ class PlanPage(QWidget):
         """Lay the page out; called once, by the page."""
         name_box(self.history, texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
-        commands = row(None, self.resume_button, self.export_button, self.copy_button, self.save_button)
+        commands = row(None, self.export_button, self.copy_button, self.save_button)
         shown = QWidget()
-        whole = column(headline, scrolled(self.more, row(self.charts, None), self.view, table), commands)
+        # What is left to run has no room beside the other buttons in a narrow window.
+        above = row(self.charts, None, self.resume_button)
+        whole = column(headline, scrolled(self.more, above, self.view, table, None), commands)
         whole.setStretch(1, 1)
         shown.setLayout(whole)
         self._card = ResultCard(texts.nothing, texts.steps, self.history, shown, self.foot)

@@ -165,7 +165,7 @@ class TextTable(QTableWidget):
                 if place in numbers:
                     item.setTextAlignment(right)
                 self.setItem(number, place, item)
-        for place in numbers:
-            self.setColumnHidden(place, not any(texts[place] for texts in rows))
+        for place in range(len(headings)):  # all: another table may have hidden what this one shows
+            self.setColumnHidden(place, place in numbers and not any(texts[place] for texts in rows))
         bar_px = self.horizontalScrollBar().sizeHint().height()
         self.setFixedHeight(TEXT_ROW_PX * len(rows) + self.horizontalHeader().sizeHint().height() + bar_px + 2)

@@ -148,7 +148,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.study_heading": "Study {group_id} · {title}",
     "cli.study_or_axis": "The study {study} has its own points. Leave it out, or leave --axis out.",
     "cli.study_resume": "Run what is left with `{epochmark} study resume {group_id}`.",
-    "cli.study_title": "Study · {title} · {points} points, {runs} runs",
+    "cli.study_title": ("Study · {title} · 1 point, {runs}", "Study · {title} · {count} points, {runs}"),
     "cli.synthetic_data": "synthetic data of the same shapes and counts",
     "cli.time_left": "{remaining_s:time_left} left",
     "cli.time_left_of_run": "{time_left} left in this run",

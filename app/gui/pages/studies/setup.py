@@ -192,7 +192,8 @@ class StudySetup(PlanSetup):
         more = len(names) - POINTS_NAMED
         shown = names[:POINTS_NAMED] + ([sentence("studies_page.more_points", count=more)] if more > 0 else [])
         refused = len(plan.study.refused) if plan.study else 0
-        text = sentence("studies_page.points", count=len(names), runs=plan.count, points=shown)
+        runs = sentence("studies_page.runs", count=plan.count)
+        text = sentence("studies_page.points", count=len(names), runs=runs, points=shown)
         if refused:
             text += " " + sentence("studies_page.not_run", count=refused)
         self.points.show_text(text)

@@ -17,9 +17,11 @@ from app.core.studies.own_prices import with_device
 from app.core.studies.planning import plan_axes, plan_preset
 from app.core.studies.points import StudyResult, make_result
 from app.core.studies.presets import PRESETS
+from app.gui.charts.figure import SMALLEST_PX
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import OWN
+from app.gui.style.tokens import GAP_PX
 from tests.core.studies.storing_studies import Outcome, store_study
 from tests.gui.accessible import faults
 from tests.gui.clipped import clipped
@@ -242,6 +244,43 @@ def test_a_table_of_prices_that_makes_no_sense_hides_no_study(driver: Driver, ma
     driver.until(lambda: page.can_share)
     assert "line 2" in driver.message
     assert page.charts.count() > 1
+
+
+def test_what_is_left_to_run_is_offered_whole_in_a_small_window(driver: Driver, machine: Machine) -> None:
+    batches(driver, machine, runs=3)
+    page = open_page(driver)
+    driver.until(page.resume_button.isVisible)
+    for size in ((1024, 600), (1024, 700)):
+        driver.window.resize(*size)
+        for _ in range(5):
+            QApplication.processEvents()
+        assert clipped(driver.window, [page.setup.points]) == [], size
+
+
+def test_the_verdict_is_there_after_a_table_with_more_columns(driver: Driver, machine: Machine) -> None:
+    batches(driver, machine)
+    with Database(driver.services.paths.database) as database:
+        plan = plan_preset("devices", runner(driver, machine))
+        store_study(database, machine, plan, lambda spec: 40.0 + spec.batch_size / 100)
+    page = open_page(driver)
+    driver.until(lambda: page.history.count() == 2)
+    for number in (0, 1):
+        page.history.setCurrentIndex(number)
+        page.history.activated.emit(number)
+        driver.until(lambda rows=4 if number else 1: page.table.rowCount() == rows)  # type: ignore[misc]
+    assert not page.table.isColumnHidden(page.table.columnCount() - 1)
+
+
+def test_the_table_follows_the_bars(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        plan = plan_preset("software", runner(driver, machine))
+        store_study(database, machine, plan, lambda spec: 40.0 + spec.batch_size / 100)
+    page = open_page(driver)
+    driver.window.resize(1440, 900)
+    driver.until(lambda: page.table.rowCount() > 0)
+    QApplication.processEvents()
+    assert page.view.height() == SMALLEST_PX
+    assert page.table.y() - (page.view.y() + page.view.height()) == GAP_PX
 
 
 def test_every_text_of_a_study_can_be_read_and_heard(driver: Driver, machine: Machine) -> None:
