@@ -2,7 +2,10 @@
 
 from app.core.messages import sentence
 from app.core.metrics import format_installed_memory
+from app.core.plain_text import one_line
 from app.core.records import RunSummary
+
+DEVICE_CHARS = 120
 
 
 def is_gpu(run: RunSummary) -> bool:
@@ -11,9 +14,9 @@ def is_gpu(run: RunSummary) -> bool:
 
 
 def device_title(run: RunSummary) -> str:
-    """Return the full name of the device that computed."""
+    """Return the full name of the device that computed, in a line that is safe to show."""
     name = run.device_name if is_gpu(run) else run.cpu_name
-    return name or run.device or sentence("share.unknown_device")
+    return one_line(name or run.device or sentence("share.unknown_device"), DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:

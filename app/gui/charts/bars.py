@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 
 from app.core.analysis.compare import Bar, baseline_name, ratio_text
 from app.core.messages import sentence
+from app.core.plain_text import safe_text
 from app.gui.style.theme import figures, font
 from app.gui.style.tokens import Tokens
 
@@ -192,7 +193,8 @@ def paint_bar(
     text_colour = QColor(tokens.text if bar.kind != "reference" else tokens.muted)
     painter.setFont(name_font(look, bar))
     painter.setPen(text_colour)
-    name = QFontMetricsF(painter.font()).elidedText(bar.name, Qt.TextElideMode.ElideRight, look.name_width)
+    name = safe_text(bar.name)
+    name = QFontMetricsF(painter.font()).elidedText(name, Qt.TextElideMode.ElideRight, look.name_width)
     box = QRectF(rect.left(), rect.top(), look.name_width, rect.height())
     draw_text(painter, box, name, outlined=look.outlined)
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.messages import sentence
+from app.core.plain_text import safe_text
 from app.core.studies.figures import Figure, Series, Spot
 from app.gui.charts.bars import draw_text, unhinted
 from app.gui.charts.figure_scale import Axis, label_step, value_axis, x_axis
@@ -47,7 +48,7 @@ class Look:
         """Write one line into a box, cut if it's too long."""
         chosen = self.font(size_px)
         metrics = QFontMetricsF(chosen)
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, box.width()))
+        text = metrics.elidedText(safe_text(text), Qt.TextElideMode.ElideRight, max(0.0, box.width()))
         width = metrics.horizontalAdvance(text)
         shift = {"left": 0.0, "right": box.width() - width, "middle": (box.width() - width) / 2}[align]
         painter.setFont(chosen)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 from PySide6.QtSvg import QSvgRenderer
 
+from app.core.plain_text import safe_text
 from app.gui.charts.bars import unhinted
 from app.gui.style.icons import FOLDER, LEVELS, renderer
 from app.gui.style.theme import font
@@ -162,4 +163,4 @@ def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: s
 
 
 def _elided(text: str, chosen: QFont, width: float) -> str:
-    return QFontMetricsF(chosen).elidedText(text, Qt.TextElideMode.ElideRight, width)
+    return QFontMetricsF(chosen).elidedText(safe_text(text), Qt.TextElideMode.ElideRight, width)

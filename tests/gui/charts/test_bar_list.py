@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
 from app.core.analysis.provenance import provenance
+from app.gui.charts import bars as bar_painting
 from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList
 from app.gui.charts.bars import tick_text
 from app.gui.charts.plots import Plot, ValueAxis
@@ -169,3 +170,16 @@ def reached(widget: BarList) -> list[Bar]:
         QTest.keyClick(widget, Qt.Key.Key_Down)
     widget.pointed.disconnect(pointed.append)
     return [bar for bar in pointed if bar is not None]
+
+
+def test_a_name_cannot_turn_texts_around(
+    qtbot: QtBot, application_theme: Theme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted = set[str]()
+    monkeypatch.setattr(bar_painting, "draw_text", lambda _painter, _box, text, **_: painted.add(text))
+    widget = shown(qtbot, application_theme)
+    widget.show_bars([Bar("\u202egnorw", "you", 5.0), Bar("GTX", "reference", 9.0)])
+    widget.grab()
+    assert "GTX" in painted
+    assert any(text.startswith(r"\u2") for text in painted)
+    assert not any("\u202e" in text for text in painted)

@@ -2,6 +2,7 @@
 
 from app.core.errors import UsageError
 from app.core.messages import sentence
+from app.core.plain_text import safe_text
 from app.core.storage.database import Database
 from app.core.studies.costs import Costs, load_costs
 from app.core.studies.details import NO_DETAILS, Details, load_details
@@ -137,8 +138,8 @@ class StudiesPage(PlanPage):
         stored = self._studies.get(result.group.id, (result, NO_DETAILS))
         self._details = NO_DETAILS if self.is_live else stored[1]
         lines = study_lines_to_read(result, self._details, self._costs)
-        self.headline.setText(lines[0])
-        self.more.setText(" ".join(lines[1:]))
+        self.headline.setText(safe_text(lines[0]))
+        self.more.setText(safe_text(" ".join(lines[1:])))
         self.more.setVisible(len(lines) > 1)
         self._show_charts(figures_of(result, self._details, self._costs))
         self.table.show_study(result)

@@ -1,6 +1,7 @@
 """The Suite page: one click runs a fixed list of workloads, and shows their score."""
 
 from app.core.messages import sentence
+from app.core.plain_text import safe_text
 from app.core.storage.database import Database
 from app.core.studies.figures import Figure
 from app.core.suite.definition import NEWEST, SUITES
@@ -123,7 +124,7 @@ class SuitePage(PlanPage):
         value = points_text(total.points) if total is not None else "–"
         self.headline.pill.show_verdict(verdict_texts(result), result.verdict or "" if total is not None else "")
         self.headline.show_number(value, unit, muted=total is None)
-        self.more.setText(" ".join(suite_notes(result)))
+        self.more.setText(safe_text(" ".join(suite_notes(result))))
         scores = None if self.is_live else self._scores(result)
         self._show_charts((suite_figure(result), *([scores] if scores is not None else [])))
         self.table.show_suite(result)

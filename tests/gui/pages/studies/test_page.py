@@ -71,6 +71,10 @@ def shown_runs(driver: Driver) -> set[int]:
     return {run.id for point in make_result(*running).done for run in point.runs} if running is not None else set()
 
 
+def shown_id(page: StudiesPage) -> int | None:
+    return page.result.group.id if page.result is not None else None
+
+
 def rows(page: StudiesPage) -> list[list[str]]:
     table = page.table
     return [
@@ -293,6 +297,7 @@ def test_every_text_of_a_study_can_be_read_and_heard(driver: Driver, machine: Ma
     for number in range(3):
         page.history.setCurrentIndex(number)
         page.history.activated.emit(number)
+        driver.until(lambda newest=number: shown_id(page) == 3 - newest)  # type: ignore[misc]
         for size in ((1024, 600), (1440, 900), (3840, 2160)):
             driver.window.resize(*size)
             for _ in range(5):

@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
+from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.suite.definition import DEMO, SUITE_1
 from app.core.suite.planning import plan_suite
+from app.core.suite.share import SuiteCard
 from app.core.suite.stored import load_suite
+from app.gui.charts import figure
 from app.gui.pages.suite import setup as suite_setup
 from app.gui.pages.suite.page import SuitePage
 from app.gui.shell import attention
@@ -22,6 +26,7 @@ from tests.gui.accessible import faults
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
+from tests.gui.test_texts import steering
 from workloads.protocol.machine import Machine
 
 
@@ -180,3 +185,25 @@ def test_every_text_of_a_suite_can_be_read_and_heard(driver: Driver, machine: Ma
             size
         )  # its line is higher than figures
     assert faults(driver.window) == []
+
+
+def test_a_device_whose_name_turns_texts_around_or_never_ends_is_shown_safely(
+    driver: Driver, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted = set[str]()
+    monkeypatch.setattr(figure, "draw_text", lambda _painter, _box, text, **_: painted.add(text))
+    for _ in range(2):
+        store(driver, replace(machine, cpu_name="\u202egnorw" + " Very Long Name" * 20))
+    page = open_page(driver)
+    driver.until(lambda: page.charts.count() == 2)
+    page.charts.setCurrentIndex(1)
+    page.charts.activated.emit(1)
+    driver.window.grab()
+    assert page.more.text().startswith(r"\u202egnorw Very Long Name")
+    assert any(r"\u202egnorw" in text for text in painted)
+    assert not any("\u202e" in text for text in painted)
+    assert steering(driver.window) == []
+    card = page.card()
+    assert isinstance(card, SuiteCard)
+    assert card.machine.startswith(r"\u202egnorw Very Long Name")
+    assert len(card.machine) <= DEVICE_CHARS
