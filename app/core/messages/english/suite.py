@@ -71,7 +71,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.purpose_training": "training",
     "suite.reference": "reference",
     "suite.reference_is": "{points} points: {machine}",
-    "suite.reference_sentence": "{points} points are the reference machine's: {machine}, {software}.",
+    "suite.reference_sentence": "{points} points are the reference machine's: {machine}.",
     "suite.rest": (
         "The other part scores {points}.",
         "The geometric mean of the other {count} parts is {points}.",

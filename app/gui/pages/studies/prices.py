@@ -6,6 +6,8 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLa
 
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.plain_text import one_line
+from app.core.report.share_texts import DEVICE_CHARS
 from app.core.settings import OwnComputer, OwnDevice
 from app.core.studies.own_prices import DeviceRow, device_rows, with_device
 from app.gui.services.bundle import Services
@@ -89,13 +91,14 @@ class PricesDialog(QDialog):
         for place, field in enumerate(_OF_DEVICE, 1):
             grid.addWidget(label(sentence(f"studies_page.{field[0]}"), muted=True), 0, place)
         for line, row in enumerate(rows, 1):
-            name = label(row.name, wrap=True)
+            shown = one_line(row.name, DEVICE_CHARS)
+            name = label(shown, wrap=True)
             name.setMinimumWidth(_NAME_PX)
             grid.addWidget(name, line, 0)
             self.device_editors[row.name] = {}
             for place, field in enumerate(_OF_DEVICE, 1):
                 what = sentence(f"studies_page.{field[0]}")
-                text = sentence("studies_page.price_of", device=row.name, what=what)
+                text = sentence("studies_page.price_of", device=shown, what=what)
                 value = getattr(row.prices, field[0])
                 editor = _editor(field, value, text, sentence("studies_page.as_computer"))
                 self._before[editor] = editor.value(), value

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
 from app.core.errors import AppError, UsageError
@@ -44,6 +44,16 @@ POINTS_NAMED = 12
 _AXIS = "batch=16,32,64,128"
 
 
+class StudyList(QListWidget):
+    """Keeps the chosen study in sight, however low it becomes."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Scroll to the chosen study."""
+        super().resizeEvent(event)
+        if (item := self.currentItem()) is not None:
+            self.scrollToItem(item)
+
+
 class StudySetup(PlanSetup):
     """The card with the setup.
 
@@ -60,7 +70,7 @@ class StudySetup(PlanSetup):
         self._plan: Plan | None = None
         self._soon = QTimer(self, singleShot=True, interval=PLAN_MS)
         self._soon.timeout.connect(self._make_plan)
-        self.studies = QListWidget()
+        self.studies = StudyList()
         self.question = ClampedLabel(lines=2, muted=False)
         self.workload = ChoiceBox(sentence("label.workload"))
         self.axis, self.second_axis = QLineEdit(_AXIS), QLineEdit()

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from tests.gui.accessible import faults
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
+from tests.gui.test_texts import steering
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -328,3 +330,25 @@ def test_prices_that_nobody_touched_stay_to_the_last_digit(driver: Driver) -> No
     assert dialog.values().devices[device] == OwnDevice(power_w=0.0, purchase_usd=0.0)
     dialog.device_editors[device]["purchase_usd"].setValue(-1)
     assert dialog.values().devices[device] == OwnDevice(power_w=0.0)
+
+
+def test_the_chosen_study_is_in_sight_in_the_smallest_window(driver: Driver) -> None:
+    page = open_page(driver)
+    driver.window.resize(1440, 900)
+    choose(driver, page, OWN)
+    driver.window.resize(driver.window.minimumSize())
+    QApplication.processEvents()
+    studies = page.setup.studies
+    driver.until(lambda: studies.height() < studies.maximumHeight())
+    assert studies.viewport().rect().contains(studies.visualItemRect(studies.currentItem()))
+
+
+def test_a_devices_name_is_safe_where_its_price_is_asked(driver: Driver, machine: Machine) -> None:
+    name = "\u202egnorw" + " Very Long Name" * 20
+    driver.services.finder.machine = replace(machine, cpu_name=name)
+    dialog = PricesDialog(driver.services, driver.window)
+    dialog.show()
+    assert steering(dialog) == []
+    assert list(dialog.device_editors) == [name]
+    assert len(dialog.device_editors[name]["purchase_usd"].accessibleName()) < 200
+    dialog.close()
