@@ -44,7 +44,8 @@ NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 
 # A file of tests is one process's: what its tests share is made once.
-PYTEST = ["-m", "pytest", "-n", "2", "--dist", "loadfile"]
+# Files in the order that tests/conftest.py gives them, not by their number of tests.
+PYTEST = ["-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 # pyproject.toml leaves the mark `engines` out; what is said last counts.
 SELECTIONS = {"--fast": ["-m", "not engine and not engines and not slow"], "--engines": ["-m", ""]}
 # What .venv's Python runs before the tests.

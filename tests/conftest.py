@@ -27,6 +27,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What a developer's terminal says of itself would change what commands print.
 for _name in ("COLUMNS", "NO_COLOR", "EPOCHMARK_STARTED_AS"):
     os.environ.pop(_name, None)
+# With it, each of the many processes would compile the app again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ROOT = Path(__file__).resolve().parents[1]
 MACHINE = Machine(
@@ -42,6 +44,7 @@ MACHINE = Machine(
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
+_LONGEST = ("engines", "engine", "slow")
 PYTHON = sys.executable  # some tests give it another name
 pythons_started: list[str] = []
 
@@ -69,7 +72,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("engines")
             item.add_marker(pytest.mark.timeout(real_engines.PATIENCE_S))  # the first one may have to install them
     # The longest files first, or one process would still be busy with them when the other has nothing left.
-    items.sort(key=lambda item: item.get_closest_marker("engines") is None)
+    ranks: dict[Path, int] = {}
+    for item in items:
+        rank = next((at for at, name in enumerate(_LONGEST) if item.get_closest_marker(name)), len(_LONGEST))
+        ranks[item.path] = min(rank, ranks.get(item.path, rank))
+    items.sort(key=lambda item: ranks[item.path])
 
 
 @pytest.fixture(autouse=True)

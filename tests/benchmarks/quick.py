@@ -3,15 +3,20 @@
     python -m tests.benchmarks.quick [QUICKS] [EPOCHS] [WORKLOAD] [RECORD.jsonl]
 
 Half of the Quick runs come before one Standard run, the other half after it, so that a drift of the machine shows.
-With a file's name, the Standard run's events are written there.
+With a file's name, the Standard run's events are written there. How much the Quick runs differ beyond what their
+own steps tell is DerSimonian and Laird's estimate (Controlled Clinical Trials 7 (1986) 177).
 """
 
+import math
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from app.core.analysis.headline import own_half_pct
+from app.core.analysis.timed_steps import timed
 from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths, default_paths
 from app.core.records import RunSummary
@@ -32,22 +37,36 @@ def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
         quick_runs = [run(paths, quick) for _ in range(quicks // 2)]
-        full, full_s = run(paths, standard, record)
+        full, full_s, _ = run(paths, standard, record)
         quick_runs += [run(paths, quick) for _ in range(quicks - quicks // 2)]
     assert full.value is not None
     if not quick_runs:
         return
-    ratios = [each.value / full.value for each, _ in quick_runs if each.value is not None]
+    ratios = [each.value / full.value for each, _, _ in quick_runs if each.value is not None]
     low_s, high_s = full.value_low or full.value, full.value_high or full.value
     spread = f"epochs spread {full.spread_pct or 0:.1f} %"
     print(f"full run: {full.value:.2f} s, {low_s:.2f} to {high_s:.2f}, {spread}, {full_s:.0f} s")
-    held = sum(_holds(each, full.value, full.value) for each, _ in quick_runs)
-    met = sum(_holds(each, low_s, high_s) for each, _ in quick_runs)
+    held = sum(_holds(each, full.value, full.value) for each, _, _ in quick_runs)
+    met = sum(_holds(each, low_s, high_s) for each, _, _ in quick_runs)
     print(f"the interval of Quick holds the full run's number in {held} of {len(quick_runs)}", end="")
     print(f" and meets its interval in {met}")
     print("Quick over full: " + ", ".join(f"{ratio:.3f}" for ratio in ratios))
     print(f"median {statistics.median(ratios):.3f}, farthest {max(abs(ratio - 1) for ratio in ratios):.3f}")
-    print(f"sooner by a factor of {full_s / statistics.median(taken_s for _, taken_s in quick_runs):.1f}")
+    print(f"sooner by a factor of {full_s / statistics.median(taken_s for _, taken_s, _ in quick_runs):.1f}")
+    values_s = [each.value or 0.0 for each, _, _ in quick_runs]
+    print(f"between runs: a standard deviation of {between_pct(values_s, [own for *_, own in quick_runs]):.1f} %")
+
+
+def between_pct(values_s: Sequence[float], own_pct: Sequence[float]) -> float:
+    """Return the standard deviation between runs in percent, beyond the ± that each one's own steps tell."""
+    weights = [
+        (1.96 * 100 / (value_s * half_pct)) ** 2 for value_s, half_pct in zip(values_s, own_pct, strict=True)
+    ]
+    total = sum(weights)
+    mean_s = sum(weight * value_s for weight, value_s in zip(weights, values_s, strict=True)) / total
+    spread = sum(weight * (value_s - mean_s) ** 2 for weight, value_s in zip(weights, values_s, strict=True))
+    beyond = (spread - len(weights) + 1) / (total - sum(weight**2 for weight in weights) / total)
+    return 100 * math.sqrt(max(0.0, beyond)) / mean_s
 
 
 def _holds(quick: RunSummary, low_s: float, high_s: float) -> bool:
@@ -60,8 +79,8 @@ def _holds(quick: RunSummary, low_s: float, high_s: float) -> bool:
     )
 
 
-def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSummary, float]:
-    """Run to the end; return the record and the seconds from the start to the answer."""
+def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSummary, float, float]:
+    """Run to the end; return the record, the seconds from the start to the answer, and the ± of its own steps."""
     lines: list[bytes] = []
 
     def listen(event: events.Event) -> None:
@@ -74,13 +93,14 @@ def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSumm
     if record is not None:
         Path(record).write_bytes(b"".join(lines))
     with Database(paths.database) as database:
-        summary = load_run(database, session.run_id).summary
+        stored = load_run(database, session.run_id)
+    summary, own_pct = stored.summary, own_half_pct(stored.summary, stored.machine, timed(stored.steps))
     assert summary.value is not None
     half_pct = 50 * ((summary.value_high or 0) - (summary.value_low or 0)) / summary.value
     disturbed = f"{summary.interruptions} interruptions of {summary.interruptions_s:.1f} s"
     told = f"{summary.value:.2f} s ± {half_pct:.1f} %, mean {summary.value_mean:.2f}, {taken_s:.0f} s"
     print(f"{spec.preset}: {told}, {disturbed}; {summary.reasons or 'valid'}", flush=True)
-    return summary, taken_s
+    return summary, taken_s, own_pct or math.inf
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Literal
 from app.core.analysis.ab import between_runs, counts, is_positive, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.comparability import differences, run_refusal
 from app.core.analysis.engines import Row, engine_rows
+from app.core.analysis.shared_host import SHARED_HOST
 from app.core.messages import Message, message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
@@ -100,7 +101,16 @@ def group_example(group: Group) -> RunSummary | None:
     if group.kind != "ab":
         return group_summary(group)
     rank: dict[str, int] = {level: number for number, level in enumerate(_WORST_FIRST)}
-    return min(paired_runs(group), key=lambda run: rank.get(run.verdict or "caution", len(rank)), default=None)
+    return min(paired_runs(group), key=lambda run: rank.get(level_among(run), len(rank)), default=None)
+
+
+def level_among(run: RunSummary) -> str:
+    """Return a run's verdict among several of the same work.
+
+    They measure what a host changes from one to the next, so that is no doubt about any. A run that was never
+    judged, as by early versions, is a caution: nobody knows that it is valid.
+    """
+    return "valid" if run.reasons == SHARED_HOST else run.verdict or "caution"
 
 
 def paired_runs(group: Group) -> list[RunSummary]:
@@ -110,11 +120,10 @@ def paired_runs(group: Group) -> list[RunSummary]:
 
 
 def worst_verdict(group: Group) -> tuple[VerdictLevel, int]:
-    """Return the worst verdict of a group's runs that count, and how many of them have it.
-
-    A run that was never judged, as by early versions, is a caution: nobody knows that it is valid.
-    """
-    levels = [run.verdict or "caution" for run in group.runs if counts(run)]
+    """Return the worst verdict of a group's runs that count, and how many of them have it."""
+    counted = [run for run in group.runs if counts(run)]
+    is_repeated = group.kind in ("repeat", "ab", "engines") and len(counted) > 1
+    levels = [level_among(run) if is_repeated else run.verdict or "caution" for run in counted]
     worst: VerdictLevel = next((level for level in _WORST_FIRST if level in levels), "valid")
     return worst, levels.count(worst)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.analysis.estimator import find_interruptions
-from app.core.analysis.shared_host import with_host
+from app.core.analysis.shared_host import includes_host, is_on_shared_host, with_host
 from app.core.analysis.stats import (
     DurationStatistics,
     estimate_epoch,
@@ -19,6 +19,7 @@ from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ def outcome_of(measured: Measured) -> Outcome:
         rest_s=measured.metrics.get("epoch_rest_s"),
     )
     per_step = step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven)
-    if measured.on_shared_host:
+    if measured.on_shared_host and preset == "quick":
         per_epoch, per_step = with_host(per_epoch), with_host(per_step)
     outcome = summarise(
         workload=measured.workload,
@@ -191,7 +192,7 @@ def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = Fal
     assert estimation is not None
     per_epoch = estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None
     per_step = step_statistics(steps, is_estimate=run.preset != "standard", is_uneven=run.metric == "words_per_s")
-    if on_shared_host:
+    if on_shared_host and run.preset == "quick":
         per_epoch, per_step = with_host(per_epoch), with_host(per_step)
     outcome = summarise(
         workload=run.workload,
@@ -226,6 +227,26 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
     if headline_kind(metric).is_rate:
         return 100 * max(value / low - 1, 1 - value / high)
     return 100 * max(high - value, value - low) / value
+
+
+def own_half_pct(run: RunSummary, machine: Machine, steps: Timed) -> float | None:
+    """Return the ± that a run's own steps tell, without what its host may change until the next run.
+
+    Args:
+        run: Its record.
+        machine: Its computer.
+        steps: Its timed steps.
+    """
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    if half_pct is None or run.preset != "quick" or not is_on_shared_host(machine, run.device):
+        return half_pct
+    own = steps.estimation()
+    if own is None or own.half_pct is None or run.value is None:
+        return half_pct
+    # What an epoch has beside its steps is known better.
+    is_epoch = run.metric == "seconds_per_epoch_s"
+    own_pct = own.half_pct * (min(1.0, run.steps_per_epoch * own.step_s / run.value) if is_epoch else 1.0)
+    return own_pct if includes_host(half_pct, own_pct) else half_pct
 
 
 def _reports(workload: str) -> bool:

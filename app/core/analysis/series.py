@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import msgspec
 
-from app.core.analysis.headline import estimate_so_far, half_interval_pct, interruptions
-from app.core.analysis.shared_host import includes_host, is_on_shared_host
+from app.core.analysis.headline import estimate_so_far, half_interval_pct, interruptions, own_half_pct
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
@@ -175,11 +174,10 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
 
 def _includes_host(run: Run) -> bool:
     """Return whether the stored interval has what other guests of a host may change."""
-    summary, own = run.summary, timed(block for block in run.steps if block.phase == "measure").estimation()
+    summary = run.summary
     half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
-    if own is None or own.half_pct is None or half_pct is None:
-        return False
-    return is_on_shared_host(run.machine, summary.device) and includes_host(half_pct, own.half_pct)
+    own_pct = own_half_pct(summary, run.machine, timed(run.steps))
+    return half_pct is not None and own_pct is not None and own_pct < half_pct
 
 
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:

@@ -13,9 +13,11 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
 from workloads.protocol.machine import Machine
 
-# Standard deviation between Quick runs minutes apart, in percent, beyond what their own intervals tell: 2.1, 2.7
-# and 2.9 in three series of six to ten on two cores of a shared host (docs/measurement.md).
+# Standard deviation between Quick runs minutes apart, in percent, beyond what their own steps tell: 1.4 to 3.6 in
+# four series on two cores of a shared host (docs/measurement.md).
 BETWEEN_RUNS_PCT = 3.0
+# Code of its caution in verdicts.
+SHARED_HOST = "shared_host"
 _HALF_PCT = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * BETWEEN_RUNS_PCT
 
 

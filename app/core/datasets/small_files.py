@@ -32,7 +32,7 @@ def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambd
     Args:
         url: http or https.
         limit_bytes: Of what is sent, and of what it unpacks to.
-        is_wanted: Asked before each part; if not, what came so far is returned.
+        is_wanted: Asked before each part; if not, reading ends there, and nobody uses the result.
 
     Raises:
         UsageError: It isn't such an address.

@@ -88,9 +88,11 @@ def rows_hash(rows: Any) -> str:
 def check_row(plain: Mapping[str, Any]) -> None:
     """Raise UnfitError unless a table with this row, given as plain values, can be read."""
     try:
-        _check(msgspec.convert(plain, _Row), 1)
+        problem = _problem(msgspec.convert(plain, _Row))
     except msgspec.ValidationError as error:
         raise decode_problem(error) from error
+    if problem is not None:
+        raise problem
 
 
 def read_table(content: bytes) -> list[CommunityRow]:
@@ -233,14 +235,20 @@ def _not_written(path: Path, error: OSError) -> AppError:
 
 def _check(row: _Row, number: int) -> None:
     """Raise UnfitError if a row contradicts itself, or hides characters."""
+    if (problem := _problem(row)) is not None:
+        raise UnfitError("table.in_row", number=number, problem=problem.problem)
+
+
+def _problem(row: _Row) -> UnfitError | None:
+    """Return what is wrong with a row; None for nothing."""
     texts = (row.device, row.variant, row.settings)
     if not row.device.strip() or any(text != one_line(text, 300) for text in texts):
-        raise UnfitError("table.in_row", number=number, problem=message("table.hidden_characters"))
+        return UnfitError("table.hidden_characters")
     if not row.low <= row.median <= row.high:
-        problem = UnfitError("exchange.outside_range", low=row.low, high=row.high).problem
-        raise UnfitError("table.in_row", number=number, problem=problem)
+        return UnfitError("exchange.outside_range", low=row.low, high=row.high)
     if row.machines > row.results or row.cautions > row.results:
-        raise UnfitError("table.in_row", number=number, problem=message("table.more_than_results"))
+        return UnfitError("table.more_than_results")
+    return None
 
 
 def _is_of_today(row: _Row) -> bool:

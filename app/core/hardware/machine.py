@@ -48,7 +48,7 @@ _ARM_PARTS = {
 }
 
 # What firmware calls itself (vendor, then product, in lower case); the first match wins.
-_FIRMWARE_KINDS = (
+FIRMWARE_KINDS = (
     ("google compute engine", "Google Compute Engine"),
     ("amazon ec2", "Amazon EC2"),
     ("vmware", "VMware"),
@@ -184,7 +184,7 @@ def firmware_kind(vendor_and_product: str) -> str | None:
     names = " ".join(vendor_and_product.lower().split())
     if names.startswith("amazon ec2") and names.endswith("metal"):
         return None
-    return next((kind for needle, kind in _FIRMWARE_KINDS if re.search(rf"\b{needle}\b", names)), None)
+    return next((kind for needle, kind in FIRMWARE_KINDS if re.search(rf"\b{needle}\b", names)), None)
 
 
 def container_kind(cgroup: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from app.core.analysis.ab import ENOUGH_PAIRS, RepeatResult, between_runs, judge_pairs
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.groups import group_example, group_kind, group_remarks, paired_runs
+from app.core.analysis.groups import group_example, group_kind, group_remarks, level_among, paired_runs
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
@@ -217,11 +217,12 @@ def _engines(runs: Sequence[RunSummary]) -> str:
 
 def _badge(run: Run, runs: Sequence[RunSummary]) -> tuple[str, ...]:
     """Return the worst verdict with its cause, and how many of the runs have it."""
-    verdict, planned = judge(run), len(runs)
-    if verdict.level == "valid":
+    verdict, planned, level = judge(run), len(runs), level_among(run.summary)
+    if "valid" in (verdict.level, level):
         whole = sentence("share.all_runs", count=planned)
-        return f"{verdict.level.capitalize()} · {whole}", verdict.level.capitalize()
-    count = sum((each.verdict or "caution") == (run.summary.verdict or "caution") for each in runs)
+        short = "valid".capitalize()
+        return f"{short} · {whole}", short
+    count = sum(level_among(each) == level for each in runs)
     texts, of_runs = verdict_texts(verdict), sentence("share.of_runs", count=count, planned=planned)
     return (f"{texts[0]} · {of_runs}", *texts)
 

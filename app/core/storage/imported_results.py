@@ -96,10 +96,12 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             if mine is not None:
                 own.append(mine)
                 continue
-            earlier = connection.execute(_EARLIER, (*same, is_exact, digest)).fetchone()
-            earlier = earlier[0] if earlier is not None else None if is_exact else _whole(connection, result)
             # A code whose few digits are all of the headline is no more than a code.
-            if earlier is not None and not (is_exact and earlier in codes):
+            rows = connection.execute(_EARLIER, (*same, is_exact, digest))
+            earlier = next((row[0] for row in rows if not (is_exact and row[0] in codes)), None)
+            if earlier is None and not is_exact:
+                earlier = _whole(connection, result)
+            if earlier is not None:
                 present.append(earlier)
                 continue
             code = _code(codes, result) if is_exact else None

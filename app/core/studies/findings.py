@@ -42,6 +42,13 @@ class _Gain:
             return sentence("studies.times", times=self.times)
         return sentence("studies.times_between", times=self.times, low=self.low, high=self.high)
 
+    @property
+    def words(self) -> str:
+        """The same for a sentence of its own."""
+        if self.low is None:
+            return sentence("studies.so_many_times", times=self.times)
+        return sentence("studies.so_many_times_between", times=self.times, low=self.low, high=self.high)
+
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
     """Return the result in sentences, the most important first; one that says why, if there's none yet.
@@ -288,7 +295,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
     best, slowest = fastest(done), min(done, key=_rate_of)
     lines = [sentence("studies.fastest_rate", point=best.name, rate=rate_text(best.rate, unit_of(done)))]
     if slowest is not best:
-        times = _rate_of(best) / _rate_of(slowest)
+        times = _gain(best, slowest).words
         lines.append(sentence("studies.times_slowest", times=times, point=slowest.name))
     return lines
 

@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator
 
 from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST
-from app.core.analysis.headline import half_interval_pct, interruptions
-from app.core.analysis.shared_host import includes_host, is_on_shared_host
+from app.core.analysis.headline import half_interval_pct, interruptions, own_half_pct
+from app.core.analysis.shared_host import SHARED_HOST
 from app.core.analysis.stats import drift_pct
 from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
@@ -224,25 +224,22 @@ def _drift(evidence: Evidence) -> Message | None:
 
 
 def _interval_wide(evidence: Evidence) -> Message | None:
-    half_pct = _half_interval_pct(evidence)
-    if evidence.run.summary.basis != "estimate" or half_pct is None or _is_precise(half_pct):
+    half_pct, own_pct = _half_interval_pct(evidence), _own_half_pct(evidence)
+    if evidence.run.summary.basis != "estimate" or half_pct is None or own_pct is None or _is_precise(own_pct):
         return None
-    own_pct = _own_half_pct(evidence)
-    if own_pct is not None and _is_precise(own_pct):
-        return message("verdict.interval_wide_by_host", half_pct=half_pct)
     code = "verdict.interval_wide_by_warmup" if _is_by_warmup(evidence) else "verdict.interval_wide"
     return message(code, half_pct=half_pct)
 
 
+def _shared_host(evidence: Evidence) -> Message | None:
+    half_pct, own_pct = _half_interval_pct(evidence), _own_half_pct(evidence)
+    if half_pct is None or own_pct is None or _is_precise(half_pct) or not _is_precise(own_pct):
+        return None
+    return message("verdict.shared_host", half_pct=half_pct)
+
+
 def _own_half_pct(evidence: Evidence) -> float | None:
-    """Return the ± that the run's own steps tell, without what its host may change until the next run."""
-    run, half_pct = evidence.run, _half_interval_pct(evidence)
-    if half_pct is None or not is_on_shared_host(run.machine, run.summary.device):
-        return half_pct
-    own = evidence.timed_steps.estimation()
-    if own is None or own.half_pct is None or not includes_host(half_pct, own.half_pct):
-        return half_pct
-    return own.half_pct
+    return own_half_pct(evidence.run.summary, evidence.run.machine, evidence.timed_steps)
 
 
 def _is_by_warmup(evidence: Evidence) -> bool:
@@ -253,6 +250,9 @@ def _is_by_warmup(evidence: Evidence) -> bool:
     warmup_s = math.fsum(evidence.timed_steps.usual_s[: run.warmup_steps])
     below, above = run.value - run.value_low, run.value_high - run.value
     slower, faster = (below, above) if headline_kind(run.metric).is_rate else (above, below)
+    own = evidence.timed_steps.estimation()
+    if _own_half_pct(evidence) != _half_interval_pct(evidence) and own is not None and own.low_s and own.high_s:
+        slower, faster = own.high_s - own.step_s, own.step_s - own.low_s  # the host moves both ends
     return warmup_s > WARMUP_S_AT_MOST and slower > _ONE_SIDED * faster
 
 
@@ -329,11 +329,9 @@ RULES = (
         _interval_wide,
         "advice.quiet",
         at_end=True,
-        instead={  # nothing else has to be closed
-            "verdict.interval_wide_by_host": "advice.repeat",
-            "verdict.interval_wide_by_warmup": "advice.whole_run",
-        },
+        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # nothing else has to be closed
     ),
+    Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
     *CAUTION_RULES,

@@ -42,6 +42,7 @@ class ResultActions:
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
+        self._copies = 0  # so far: a picture that takes its time doesn't replace what was copied later
 
     def save_picture(self, run: Run, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
@@ -160,12 +161,16 @@ class ResultActions:
         from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
 
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
+        self._copies += 1
+        number = self._copies
 
         def paint() -> QImage:
             with Database(database_path) as database:
                 return paint_share_picture(_card(run, group, database), tokens)
 
         def done(picture: QImage) -> None:
+            if number != self._copies:
+                return
             QGuiApplication.clipboard().setImage(picture)
             self._services.tell(sentence("picture.copied"), "", "", None)
 

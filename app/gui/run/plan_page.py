@@ -177,12 +177,18 @@ class PlanPage(QWidget):
                 return self._load(database, group_id)
 
         def done(result: PlanResult) -> None:  # as it is now: a terminal may have gone on with it
+            self.resume_button.setEnabled(True)
             if result.left and not self._services.bridge.is_running:
                 self.begin(result.group.plan, machine, (result.group, list(result.left)))
             else:
                 self.refresh(choose=group_id)
 
-        self._services.tasks.start(look, done, self._services.complain)
+        def failed(error: AppError) -> None:
+            self.resume_button.setEnabled(True)
+            self._services.complain(error)
+
+        self.resume_button.setEnabled(False)
+        self._services.tasks.start(look, done, failed)
 
     def share(self) -> None:
         """Save a picture: what is on it is all that leaves."""
@@ -292,7 +298,7 @@ class PlanPage(QWidget):
             self._show_state()
 
     def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Update texts at most four times a second: more would slow down the measurement."""
+        """Update texts at most five times a second: more would slow down the measurement."""
         now_s = time.monotonic()
         if self.is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.analysis.groups import worst_verdict
 from app.core.analysis.series import estimates
 from app.core.analysis.shared_host import includes_host, is_on_shared_host, with_host
 from app.core.analysis.stats import DurationStatistics
+from app.core.hardware.machine import FIRMWARE_KINDS
+from app.core.hardware.part_texts import OWN_COMPUTER
 from app.core.paths import Paths
-from app.core.records import Run
+from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
@@ -98,45 +101,80 @@ def is_inside(inner: tuple[float | None, float | None], outer: tuple[float | Non
     return len(ends) == 4 and ends == sorted(set(ends))
 
 
-def test_whole_epochs_keep_their_interval(paths: Paths) -> None:
+@pytest.mark.parametrize("preset", ["standard", "sustained"])
+def test_longer_runs_keep_their_interval(paths: Paths, preset: Preset) -> None:
     with Database(paths.database) as database:
-        own, shared = (stored(database, "standard", **kind).summary for kind in (OWN, SHARED))
+        own, shared = (stored(database, preset, **kind).summary for kind in (OWN, SHARED))
     assert own.value_low is not None
     assert (own.value_low, own.value_high) == (shared.value_low, shared.value_high)
 
 
 @pytest.mark.parametrize(
-    ("kind", "noise", "half_pct", "said"),
+    ("kind", "noise", "half_pct", "code", "said"),
     [
-        (OWN, 0.001, 2.0, None),
-        (OWN, 0.001, 6.2, "The estimate is uncertain by ± 6.2 %."),
-        (SHARED, 0.001, 2.0, None),  # stored before intervals allowed for the host
-        (SHARED, 0.001, 6.2, "The estimate is uncertain by ± 6.2 %: in a virtual machine, the speed changes"),
-        (SHARED, 0.3, 9.0, "The estimate is uncertain by ± 9.0 %."),  # so are its own steps
+        (OWN, 0.001, 2.0, None, ""),
+        (OWN, 0.001, 6.2, "interval_wide", "The estimate is uncertain by ± 6.2 %."),
+        (SHARED, 0.001, 2.0, None, ""),  # stored before intervals allowed for the host
+        (
+            SHARED,
+            0.001,
+            6.2,
+            "shared_host",
+            "The estimate is uncertain by ± 6.2 %: in a virtual machine, the speed",
+        ),
+        (SHARED, 0.3, 12.0, "interval_wide", "The estimate is uncertain by ± 12.0 %."),  # so are its own steps
     ],
 )
 def test_the_verdict_says_whether_it_is_the_host(
-    stored_run: Run, kind: dict[str, Any], noise: float, half_pct: float, said: str | None
+    stored_run: Run, kind: dict[str, Any], noise: float, half_pct: float, code: str | None, said: str
 ) -> None:
-    ends = {"value_low": 100.0 - half_pct, "value_high": 100.0 + half_pct, "confidence_pct": 95.0, "device": "cpu"}
     chance = random.Random(0)
     speeds = [1 + noise * chance.random() for _ in range(10)]
     steps_s = (1.0, *(0.1 * speeds[number // 60] for number in range(600)))
-    changed = metrics(updates_done=601.0, updates_asked=601.0)(with_steps(quiet_run(stored_run, 0), steps_s))
-    run = summarised(**QUICK, **ends)(changed)
-    judged = judge(replace(run, machine=machine_of(run, **kind)))
-    assert judged.level == ("valid" if said is None else "caution")
-    wide = [reason for reason in judged.reasons if reason.code == "interval_wide"]
-    assert len(wide) == (said is not None)
-    assert all(said is not None and reason.text.startswith(said) for reason in wide)
-    assert all(("Repeat" in reason.advice) == ("virtual machine" in reason.text) for reason in wide)
+    judged = judge(measured(stored_run, kind, steps_s, (100 - half_pct, 100 + half_pct)))
+    assert judged.level == ("valid" if code is None else "caution")
+    wide = [reason for reason in judged.reasons if reason.code in ("interval_wide", "shared_host")]
+    assert [reason.code for reason in wide] == ([] if code is None else [code])
+    assert all(reason.text.startswith(said) for reason in wide)
+    assert all(("Repeat" in reason.advice) == (code == "shared_host") for reason in wide)
+
+
+def measured(
+    run: Run, kind: dict[str, Any], steps_s: tuple[float, ...], ends: tuple[float, float], **changes: Any
+) -> Run:
+    """Return a Quick run with these steps and this interval, on such a computer."""
+    count = float(len(steps_s))
+    counted = metrics(updates_done=count, updates_asked=count)(with_steps(quiet_run(run, 0), steps_s))
+    changes |= {"value_low": ends[0], "value_high": ends[1], "confidence_pct": 95.0, "device": "cpu"}
+    changed = summarised(**QUICK | changes)(counted)
+    return replace(changed, machine=machine_of(changed, **kind))
 
 
 def test_a_short_run_that_knows_its_own_speed_is_not_called_too_short(stored_run: Run) -> None:
-    ends = {"value_low": 93.9, "value_high": 106.1, "confidence_pct": 95.0, "device": "cpu"}
-    steps_s = (0.01,) * 400
-    changed = metrics(updates_done=400.0, updates_asked=400.0)(with_steps(quiet_run(stored_run, 0), steps_s))
-    run = summarised(**QUICK, **ends)(changed)
-    for kind, codes in ((SHARED, ["interval_wide"]), (OWN, ["short_run", "interval_wide"])):
-        judged = judge(replace(run, machine=machine_of(run, **kind)))
+    for kind, codes in ((SHARED, ["shared_host"]), (OWN, ["short_run", "interval_wide"])):
+        judged = judge(measured(stored_run, kind, (0.01,) * 400, (93.9, 106.1)))
         assert [each.code for each in judged.reasons if each.level == "caution"] == codes
+
+
+def test_a_slow_start_is_still_named(stored_run: Run) -> None:
+    steps_s = (1.0, *(0.6,) * 10, *(0.1, 0.101) * 300)
+    run = measured(stored_run, SHARED, steps_s, (94.0, 112.0), warmup_steps=10)
+    (wide,) = (reason for reason in judge(run).reasons if reason.code == "interval_wide")
+    assert "took seconds to settle" in wide.text
+
+
+def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None:
+    shared = replace(summary, value=9.0, verdict="caution", reasons="shared_host")
+
+    def worst(kind: str, *runs: RunSummary) -> tuple[str, int]:
+        plan, ids = Plan(kind=kind, times=len(runs)), tuple(range(len(runs)))
+        return worst_verdict(Group(id=1, created_at="", kind=kind, plan=plan, run_ids=ids, runs=runs))
+
+    assert worst("repeat", shared, shared) == ("valid", 2)
+    assert worst("repeat", shared, replace(shared, reasons="shared_host on_battery")) == ("caution", 1)
+    assert worst("repeat", shared) == ("caution", 1), "one run measures nothing"
+    assert worst("study", shared, shared) == ("caution", 2), "each is of other work"
+
+
+def test_the_computers_of_ones_own_are_called_so_by_the_detection() -> None:
+    assert set(OWN_COMPUTER) <= {"wsl", *(kind for _, kind in FIRMWARE_KINDS)}

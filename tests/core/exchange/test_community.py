@@ -83,8 +83,8 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
         ({"workload": "mine"}, "mine isn't a workload"),
         ({"workload_version": 99}, "it is of version 99 of its workload"),
         ({"cpu_name": None}, "it doesn't say which CPU or graphics card"),
-        ({"cpu_name": "\u3000"}, "no table can hold it (row 1: a text has characters that are hidden"),
-        ({"settings": "x" * 300, "threads": 1}, "no table can hold it (settings: "),
+        ({"cpu_name": "\u3000"}, "its row doesn't fit into a table: a text has characters that are hidden"),
+        ({"settings": "x" * 300, "threads": 1}, "its row doesn't fit into a table: settings: "),
         (
             {"epochs": (Epoch(duration_s=2.0, train_s=2.0, validation_s=1.0),)},
             "implausible: epoch 1 lasted 2 s, less than its own parts",
@@ -107,7 +107,7 @@ def test_an_unknown_kind_of_device_is_left_out_as_it_would_spoil_the_whole_table
     strange = replace(golden()[2].environment, device="npu:0")
     rows, refusals = looked_at(tmp_path, changed(environment=strange, device_name="NPU"), changed(memory_bytes=2))
     assert refusals[0] is not None
-    assert "no table can hold it (kind: " in refusals[0]
+    assert "its row doesn't fit into a table: kind: " in refusals[0]
     assert len(read_table(table_text(rows).encode())) == 1
 
 

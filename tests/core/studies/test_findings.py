@@ -129,6 +129,15 @@ def test_the_picture_counts_runs_not_points(runner: Runner, database: Database, 
     assert "6 of the 6 runs should be used with caution." in findings(result)
 
 
+def test_the_gain_on_an_axis_of_ones_own_has_its_interval(
+    runner: Runner, database: Database, eight_cores: Machine
+) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"onednn": (True, False)}, runner, rounds=3)
+    rounds = {True: iter((40.0, 41.0, 40.5)), False: iter((80.0, 81.0, 82.0))}
+    result = store_study(database, eight_cores, plan, lambda spec: next(rounds[bool(spec.onednn)]))
+    assert "That's 2.00 times (1.94 to 2.06) as fast as without oneDNN." in findings(result)
+
+
 def test_sizing_says_how_many_cpus_are_enough_and_what_limited_them(study: Make) -> None:
     times = {1: 90.0, 2: 47.0, 4: 40.0, 8: 39.0, 16: 39.5}
     result = study("sizing", lambda spec: times[int(spec.settings["cpus"])])

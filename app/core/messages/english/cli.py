@@ -152,7 +152,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.synthetic_data": "synthetic data of the same shapes and counts",
     "cli.time_left": "{remaining_s:time_left} left",
     "cli.time_left_of_run": "{time_left} left in this run",
-    "cli.timing_steps": "Timing steps until the estimate is within ± {half_pct:.0f} % or the time is up …",
+    "cli.timing_steps": "Timing steps until their mean is certain within ± {half_pct:.0f} % or the time is up …",
     "cli.unknown_device": "The device must be auto, cpu or gpu:N (gpu:0 is the first), not {device}.",
     "cli.unknown_key": "{option} can't set {name}. Choose one of: {known:, }.",
     "cli.unknown_log": "the log",

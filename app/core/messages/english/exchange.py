@@ -173,7 +173,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.name_address": "Name one, as in `{epochmark} table get https://…/table.json`, or enter one in Settings.",
     "table.no_device": "it doesn't say which CPU or graphics card it was measured with",
     "table.no_previous": "There is no previous table.",
-    "table.no_row": "no table can hold it ({problem})",
+    "table.no_row": "its row doesn't fit into a table: {problem}",
     "table.no_verdict": "it has no verdict",
     "table.no_workload": "{workload} isn't a workload that tables have",
     "table.not_taken": "{place}: not taken: {problem}",
