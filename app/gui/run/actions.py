@@ -104,11 +104,13 @@ class ResultActions:
         """Put a picture on the clipboard."""
         from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
 
+        self._begin_copy()
         QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
         self._services.tell(sentence("picture.copied"), "", "", None)
 
     def copy_plain(self, text: str) -> None:
         """Put a text on the clipboard."""
+        self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
@@ -161,8 +163,7 @@ class ResultActions:
         from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
 
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
-        self._copies += 1
-        number = self._copies
+        number = self._begin_copy()
 
         def paint() -> QImage:
             with Database(database_path) as database:
@@ -176,13 +177,19 @@ class ResultActions:
 
         self._services.tasks.start(paint, done, self._services.complain)
 
+    def _begin_copy(self) -> int:
+        self._copies += 1
+        return self._copies
+
     def copy_text(self, run: Run, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
+        self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text_of(run, group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def copy_group(self, group: Group) -> None:
         """Put a group and all of its runs on the clipboard as text."""
+        self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(group_text(group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from app.gui.charts.plots import Plot
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results import page as results_page
 from app.gui.pages.results.page import ResultsPage
+from app.gui.run import share_picture
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full
 from workloads.protocol import events
@@ -46,10 +48,14 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     clipboard, action = QGuiApplication.clipboard(), driver.window.action
     pictures: list[Callable[[], object]] = [detail.picture_button.click, action("menu.copy_picture").trigger]
     texts: list[Callable[[], object]] = [detail.copy_button.click, action("menu.copy_result").trigger]
-    for do in pictures + texts:
+    for do in pictures:
         clipboard.clear()
         do()
-        assert clipboard.image().width() == 1200 if do in pictures else "50.0" in clipboard.text()
+        driver.until(lambda: clipboard.image().width() == 1200)
+    for do in texts:
+        clipboard.clear()
+        do()
+        assert "50.0" in clipboard.text()
     detail.comment.setText("air cooled")
     detail.comment.editingFinished.emit()
     driver.until(lambda: page.run is not None and page.run.summary.comment == "air cooled")
@@ -158,3 +164,27 @@ def test_charts_of_an_opened_run_can_be_read_in_a_small_window(driver: Driver, p
     assert below.value() > 0  # over a chart too
     driver.window.resize(1440, 900)
     driver.until(lambda: below.maximum() == 0)
+
+
+def test_a_picture_that_takes_its_time_does_not_replace_what_was_copied_later(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    select(page, 2)
+    driver.press(page.open_button)
+    driver.until(lambda: page.run is not None)
+    assert page.detail is not None
+    asked: list[Any] = []
+    paint = share_picture.paint_share_picture
+
+    def noted(*arguments: Any) -> QImage:
+        asked.append(arguments)
+        return paint(*arguments)
+
+    monkeypatch.setattr(share_picture, "paint_share_picture", noted)
+    page.detail.picture_button.click()
+    page.detail.copy_button.click()
+    driver.until(lambda: bool(asked))
+    after: list[QImage] = []  # so long does the other one take
+    driver.services.tasks.start(lambda: paint(*asked[0]), after.append, driver.services.complain)
+    driver.until(lambda: bool(after))
+    assert "50.0" in QGuiApplication.clipboard().text()
