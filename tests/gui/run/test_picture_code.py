@@ -55,16 +55,16 @@ def smaller(picture: QImage, share: float) -> QImage:
     return picture.scaled(size, *modes)
 
 
+def as_forums_show(picture: QImage) -> tuple[QImage, ...]:
+    small = smaller(picture, 0.6)
+    return picture, recompressed(picture, 60), small, recompressed(small, 60)
+
+
 @pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
 def test_it_survives_what_forums_do(run: Run, application_theme: Theme, tokens: Tokens) -> None:
     card = share_card(run)
     picture = paint_share_picture(card, tokens)
-    for version in (
-        picture,
-        recompressed(picture, 60),
-        smaller(picture, 0.6),
-        recompressed(smaller(picture, 0.6), 60),
-    ):
+    for version in as_forums_show(picture):
         assert scanned(version) == [card.short_form]
     result = read_short_form(card.short_form)
     assert result.statistics.value == pytest.approx(run.summary.value, rel=1e-3)
@@ -103,12 +103,7 @@ def test_the_code_of_several_results_survives_the_same(
     longest = forms.ljust(LETTERS_LIMIT, "X")  # what no form is, but a picture has room for it
     for card in (replace(share_card(run), short_form=forms), replace(example(), short_form=longest)):
         picture = paint_share_picture(card, tokens)
-        for version in (
-            picture,
-            recompressed(picture, 60),
-            smaller(picture, 0.6),
-            recompressed(smaller(picture, 0.6), 60),
-        ):
+        for version in as_forums_show(picture):
             assert scanned(version) == [card.short_form]
 
 
