@@ -16,17 +16,11 @@ from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Group, Run
-from app.core.report.export import FORMATS, format_of, write_lines
-from app.core.report.formats.result_document import FORMAT as RESULT_FILE
-from app.core.report.formats.result_document import enclosed_file, results_of
-from app.core.report.group_text import group_text
-from app.core.report.share import card_of, text_of
-from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
-from app.core.storage.runs import all_ids
 from app.gui.services.bundle import Services
 
-if TYPE_CHECKING:  # what the pages of studies and of the suite pass is none of the other pages' business
+# What leaves is imported when something does: a page that opens has no use for it.
+if TYPE_CHECKING:
     from app.core.studies.costs import Costs
     from app.core.studies.details import Details
     from app.core.studies.points import StudyResult
@@ -46,6 +40,8 @@ class ResultActions:
 
     def save_picture(self, run: Run, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
+        from app.core.report.share import card_of
+
         try:
             card_of(run, group)  # what can't be drawn needs no file
         except AppError as error:
@@ -59,7 +55,8 @@ class ResultActions:
             self._save_card(partial(_card, run, group), path, _ids(run, group))
 
     def _save_card(self, load_card: "Callable[[Database], AnyCard]", target: Path, ids: Sequence[int]) -> None:
-        from app.gui.run.share_picture import save_share_picture  # imports what all cards show
+        from app.core.report.formats.result_document import enclosed_file
+        from app.gui.run.share_picture import save_share_picture
 
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
 
@@ -76,10 +73,9 @@ class ResultActions:
 
     def share(self, run: Run, group: Group | None = None) -> None:
         """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
+        from app.gui.run.share_dialog import ShareDialog
+
         documents = QStandardPaths.StandardLocation.DocumentsLocation
-
-        from app.gui.run.share_dialog import ShareDialog  # a window that opens has no use for it
-
         name = f"epochmark-{run.summary.workload}-{_number(run, group)}"
 
         def ask(title: str, ending: str, kinds: str) -> Path | None:
@@ -102,7 +98,7 @@ class ResultActions:
 
     def copy_card(self, card: "AnyCard") -> None:
         """Put a picture on the clipboard."""
-        from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
+        from app.gui.run.share_picture import paint_share_picture
 
         self._begin_copy()
         QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
@@ -143,6 +139,8 @@ class ResultActions:
             name: Of the file, without its ending.
             lines: Takes "csv" or "json".
         """
+        from app.core.report.export import write_lines
+
         kinds = f"{sentence('export.csv')} (*.csv);;{sentence('export.json')} (*.json)"
         documents = QStandardPaths.StandardLocation.DocumentsLocation
         target = self._ask(sentence(codes[0]), name, kinds, documents)
@@ -160,7 +158,7 @@ class ResultActions:
 
     def copy_picture(self, run: Run, group: Group | None = None) -> None:
         """Put the share picture on the clipboard."""
-        from app.gui.run.share_picture import paint_share_picture  # imports what all cards show
+        from app.gui.run.share_picture import paint_share_picture
 
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
         number = self._begin_copy()
@@ -183,18 +181,24 @@ class ResultActions:
 
     def copy_text(self, run: Run, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
+        from app.core.report.share import text_of
+
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text_of(run, group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def copy_group(self, group: Group) -> None:
         """Put a group and all of its runs on the clipboard as text."""
+        from app.core.report.group_text import group_text
+
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(group_text(group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
         """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
+        from app.core.report.export import FORMATS
+
         if path is None:
             what = sentence("export.chosen" if ids else "export.all")
             kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in FORMATS.values())
@@ -259,7 +263,7 @@ def _ids(run: Run, group: Group | None) -> list[int]:
 
 def _card(run: Run, group: Group | None, database: Database) -> "AnyCard":
     """Return what is on the picture, with the codes of all runs that it has the code of."""
-    from app.core.exchange.leaving import picture_card  # a window that opens has no use for it
+    from app.core.exchange.leaving import picture_card
 
     return picture_card(database, run, group)
 
@@ -281,6 +285,12 @@ def _endings(kinds: str) -> list[str]:
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
     """Write runs to a file in the format of its name; return how many are in it."""
+    from app.core.report.export import format_of, write_lines
+    from app.core.report.formats.result_document import FORMAT as RESULT_FILE
+    from app.core.report.formats.result_document import results_of
+    from app.core.result_file.canonical import file_bytes
+    from app.core.storage.runs import all_ids
+
     if format_of(target) is RESULT_FILE:
         results = results_of(database, ids)
         write_lines(target, [file_bytes(results).decode("utf-8")])

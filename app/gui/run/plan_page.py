@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -14,8 +14,6 @@ from app.core.messages import sentence
 from app.core.records import Group, Plan, PlannedRun
 from app.core.storage.database import Database
 from app.core.studies.figures import Figure
-from app.core.studies.share import StudyCard
-from app.core.suite.share import SuiteCard
 from app.gui.charts.figure import FigureView
 from app.gui.run.actions import ResultActions
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
@@ -27,6 +25,10 @@ from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_beside
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+
+if TYPE_CHECKING:  # a study needs nothing of the suite's, nor the other way round
+    from app.core.studies.share import StudyCard
+    from app.core.suite.share import SuiteCard
 
 TEXT_INTERVAL_S = 0.2
 
@@ -211,7 +213,7 @@ class PlanPage(QWidget):
         """Write what is shown to a file."""
         raise NotImplementedError
 
-    def card(self) -> StudyCard | SuiteCard | None:
+    def card(self) -> "StudyCard | SuiteCard | None":
         """Return the picture of what is shown; None without a result."""
         raise NotImplementedError
 

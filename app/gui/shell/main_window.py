@@ -202,7 +202,7 @@ class MainWindow(QMainWindow):
             self.compare.run_chosen.connect(self._on_run_chosen)
             self.imports.changed.connect(self.compare.refresh)
         if code == "hardware":
-            self.closed.connect(self.hardware.doctor.cancel)  # even while another page is shown
+            self.closed.connect(self.hardware.cancel)  # even while another page is shown
         if code == "settings":
             self.settings.folder_changed.connect(self.benchmark.setup.refresh)
             self.closed.connect(self.settings.engines_card.cancel)

@@ -1,16 +1,21 @@
 """The Hardware page: parts, live telemetry, and the doctor."""
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.messages import sentence
-from app.gui.pages.hardware.doctor_view import DoctorView
 from app.gui.pages.hardware.live_view import LiveView
 from app.gui.pages.hardware.parts_view import PartsView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, row, scrolled, title
 from app.gui.widgets.segments import Segments
+
+if TYPE_CHECKING:
+    from app.gui.pages.hardware.doctor_view import DoctorView
 
 VIEWS = ("parts", "live", "doctor")
 
@@ -21,14 +26,14 @@ class HardwarePage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self.parts, self.live, self.doctor = PartsView(services), LiveView(services), DoctorView(services)
+        self.parts, self.live = PartsView(services), LiveView(services)
         self.views = Segments(
             services.theme,
             sentence("hardware_page.view"),
             tuple((name, sentence(f"hardware_page.{name}")) for name in VIEWS),
         )
         self.pages = QStackedWidget()
-        for view in (self.parts, self.live, self.doctor):
+        for view in (self.parts, self.live):
             self.pages.addWidget(scrolled(view))
         self.views.chosen.connect(self._on_view)
         self.copy_button = Button(services.theme, sentence("button.copy"), "copy")
@@ -40,16 +45,29 @@ class HardwarePage(QWidget):
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.setSpacing(GAP_PX + 4)
         self._actions = QStackedWidget()
-        for actions in (row(None, self.copy_button, self.look_button), row(None), row(None, self.doctor.buttons)):
-            page = QWidget()
-            page.setLayout(actions)
-            self._actions.addWidget(page)
+        for actions in (row(None, self.copy_button, self.look_button), row(None)):
+            self._add_actions(actions)
         self._actions.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         layout.addLayout(row(title(sentence("page.hardware")), self.views, self._actions, spacing_px=2 * GAP_PX))
         layout.addWidget(self.pages, stretch=1)
         services.finder.found.connect(self._on_found)
         self._on_found()
         self.show_view("parts")
+
+    @cached_property
+    def doctor(self) -> "DoctorView":
+        """The doctor, made when it's first asked for: that takes as long as the rest of the page."""
+        from app.gui.pages.hardware.doctor_view import DoctorView
+
+        doctor = DoctorView(self._services)
+        self.pages.addWidget(scrolled(doctor))
+        self._add_actions(row(None, doctor.buttons))
+        return doctor
+
+    def cancel(self) -> None:
+        """End an examination that is running."""
+        if "doctor" in vars(self):
+            self.doctor.cancel()
 
     def show_view(self, name: str) -> None:
         """Show a view by its name in VIEWS."""
@@ -58,8 +76,15 @@ class HardwarePage(QWidget):
 
     def _on_view(self, name: str) -> None:
         number = VIEWS.index(name)
+        if name == "doctor":
+            _ = self.doctor
         self.pages.setCurrentIndex(number)
         self._actions.setCurrentIndex(number)
+
+    def _add_actions(self, actions: QLayout) -> None:
+        page = QWidget()
+        page.setLayout(actions)
+        self._actions.addWidget(page)
 
     def _on_look(self) -> None:
         self.look_button.setEnabled(False)
