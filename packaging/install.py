@@ -6,6 +6,7 @@ terminal, or else a line every quarter. Everything that pip says goes to start.l
 last line is one sentence that says what to do, and the exit code is 2.
 """
 
+import compileall
 import contextlib
 import os
 import re
@@ -238,8 +239,15 @@ def run_pip(arguments: list[str], log: Path) -> bool:
     return pip.returncode == 0
 
 
+def compile_own() -> None:
+    """Compile the app's own modules once: a start that does so takes twice as long."""
+    with contextlib.suppress(OSError):  # a folder that can't be written
+        for name in ("app", "workloads"):
+            compileall.compile_dir(Path(__file__).parents[1] / name, quiet=2)
+
+
 def main(locks: list[str]) -> int:
-    """Install the build tools, then everything else."""
+    """Install the build tools, then everything else, and compile the app."""
     drop_partial_packages(Path(sysconfig.get_path("purelib")))
     log = Path(sys.prefix) / LOG_NAME
     others = [part for lock in locks[1:] for part in ("-r", lock)]
@@ -247,6 +255,8 @@ def main(locks: list[str]) -> int:
     try:
         tools_done = run_pip([wheels_only, "-r", locks[0]], log)
         done = tools_done and run_pip([wheels_only, "--no-binary=gputil", "--no-build-isolation", *others], log)
+        if done:
+            compile_own()
     except OSError as error:
         say(explain(str(error)) or f"The packages could not be installed: {error}")
         return 2

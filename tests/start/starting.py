@@ -50,6 +50,7 @@ def make_project(folder: Path) -> Path:
     (folder / "app").mkdir()
     (folder / "app" / "__init__.py").write_text("", encoding="utf-8")
     (folder / "app" / "__main__.py").write_text(APP, encoding="utf-8")
+    (folder / "app" / "used_later.py").write_text("", encoding="utf-8")
     return folder
 
 
