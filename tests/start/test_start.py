@@ -32,7 +32,7 @@ def test_first_start_sets_up_and_passes_on_arguments_and_exit_code(
     assert stamp["dev"] is False
     assert stamp["python"] == f"{sys.version_info.major}.{sys.version_info.minor}"
     assert not (project / ".venv" / "tmp").exists()
-    assert list((project / "app" / "__pycache__").glob("used_later.*.pyc")), "each module's first import compiles it"
+    assert list((project / "app" / "__pycache__").glob("used_later.*.pyc")), "the app would compile it"
 
 
 def test_second_start_starts_nothing_but_the_app(project: Path, tmp_path: Path) -> None:
