@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QDialog
+from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
@@ -13,15 +13,17 @@ from app.core.storage.runs import load_run
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.compare.logs import LogPreview
+from app.gui.pages.studies.prices import PricesDialog
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
 from app.gui.shell.pages import PAGES
-from app.gui.widgets.basics import label, set_tip
+from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.accessible import charts, faults, nodes, spoken_name
+from tests.gui.clipped import clipped
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads import STANDARD
@@ -111,16 +113,21 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "verdict": verdict,
     "workloads": chooser,
     "share": share,
+    "prices": lambda driver: PricesDialog(driver.services, driver.window),
     "import": lambda driver: LogPreview(driver.window, (10.0, 20.1, 30.0, 40.2, 50.1, 60.0), "log", "CIFAR-10"),
 }
 
 
 @pytest.mark.parametrize("name", DIALOGS)
-def test_every_dialog_can_be_heard(driver: Driver, name: str) -> None:
+def test_every_dialog_can_be_heard_and_read(driver: Driver, name: str) -> None:
     dialog = DIALOGS[name](driver)
     dialog.show()
     assert len(list(nodes(dialog))) > 2
     assert faults(dialog) == []
+    assert clipped(dialog) == []
+    dialog.resize(dialog.minimumSizeHint())
+    QApplication.processEvents()
+    assert clipped(dialog, may_elide=dialog.findChildren(ClampedLabel)) == []
     dialog.reject()
 
 

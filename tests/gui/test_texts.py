@@ -13,14 +13,18 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results, load_result
 from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.engine_line import EngineLine
+from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.view import RunView
 from app.gui.style.theme import Choice
+from tests.core.result_file.results import golden
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
@@ -69,7 +73,7 @@ def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> lis
     """Return what can't be read in the window as it is, in every theme and size."""
     window, result = driver.window, []
     # Its line is higher than its figures, for which test_headline_row.py looks.
-    numbers = [view.headline.value for view in window.findChildren(RunView)]
+    numbers = [headline.value for headline in window.findChildren(HeadlineRow)]
     for theme in themes:
         driver.services.theme.choose(theme)
         for width, height in SIZES:
@@ -157,6 +161,50 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
     assert seen == []
 
 
+def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
+    services, window, seen = driver.services, driver.window, list[str]()
+    machine = services.finder.machine
+    assert machine is not None
+    for code in ("studies", "suite"):
+        window.show_page(code)
+        seen += faults(driver, f"no {code}", ("light",))
+    with Database(services.paths.database) as database:
+        stored = [("studies", group_id) for _, group_id in store_studies(database, services.paths, machine)]
+        stored += [("suite", store_suite(database, services.paths, machine, SUITE_FACTORS[0], parts=4))]
+        stored += [("suite", store_suite(database, services.paths, machine, each)) for each in SUITE_FACTORS]
+    for code, group_id in stored:
+        page = window.studies if code == "studies" else window.suite
+        window.show_page(code)
+        page.refresh(choose=group_id)
+        driver.until(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
+        seen += faults(driver, f"{code} {group_id}", ("light",))
+        driver.open_results()
+        window.results.open_group(group_id)
+        driver.until(lambda: window.results.group is not None)
+        seen += faults(driver, f"{code} {group_id} in Results", ("light",))
+    assert seen == []
+
+
+def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
+    window, seen = driver.window, list[str]()
+    with Database(driver.services.paths.database) as database:
+        store_recording(database, recorded_events())
+        add_results(database, golden(), "lab.epochmark.json")
+    results = driver.open_results()
+    results.filters.source.setCurrentIndex(results.filters.source.findData("all"))
+    driver.until(lambda: bool(results.imported.results))
+    seen += faults(driver, "imported")
+    for result in results.imported.results:
+        with Database(driver.services.paths.database) as database:
+            results.imported.opened.emit(result, load_result(database, result.id))
+        seen += faults(driver, f"imported {result.id}", ("light",))
+    for workload in ("mnist_mlp", "cifar10_keras_cnn"):
+        window.show_page("compare")
+        window.compare.show_workload(workload)
+        seen += faults(driver, f"compare {workload}", ("light",))
+    assert seen == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name: str) -> None:
     named, finder, seen = NAMES[name], driver.services.finder, list[str]()
@@ -173,7 +221,7 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
     seen += faults(driver, "result", ("light",))
     open_in_results(driver, run_id)
     seen += faults(driver, "opened run", ("light",))
-    for code in ("compare", "ab", "hardware", "settings"):
+    for code in ("compare", "ab", "studies", "suite", "hardware", "settings"):
         driver.window.show_page(code)
         seen += faults(driver, code, ("light",))
     assert seen == []

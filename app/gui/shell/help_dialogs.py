@@ -11,7 +11,7 @@ from app.core.report.private_texts import hide, private_texts
 from app.core.report.wording import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label
-from app.gui.widgets.dialogs import report_head
+from app.gui.widgets.dialogs import LEAST_PX, report_head
 from workloads.protocol.machine import Machine
 
 LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
@@ -61,6 +61,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(sentence("report.title"))
         self.resize(680, 480)
+        self.setMinimumSize(*LEAST_PX)
         self.report = QPlainTextEdit(report, tabChangesFocus=True)
         self.report.setAccessibleName(sentence("report.title"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -7,7 +7,7 @@ from types import TracebackType
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QMessageBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLayout, QMessageBox, QPlainTextEdit, QWidget
 
 import app
 from app.core.errors import AppError
@@ -16,6 +16,9 @@ from app.core.report.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, row
+
+# Of a dialog with a report: what is around it can be read.
+LEAST_PX = (460, 300)
 
 
 def about_dialog(parent: QWidget) -> QDialog:
@@ -34,6 +37,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     words = column(name, versions, text, buttons, spacing_px=GAP_PX + 4)
     whole = row(column(picture, None), words, spacing_px=2 * GAP_PX)
     whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+    whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # smaller, it would cut its words
     dialog.setLayout(whole)
     return dialog
 
@@ -53,6 +57,7 @@ class FaultDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(sentence("fault.title"))
         self.resize(680, 420)
+        self.setMinimumSize(*LEAST_PX)
         explanation = sentence("fault.explanation")
         self.report = QPlainTextEdit(report, readOnly=True)
         self.report.setAccessibleName(sentence("fault.report"))

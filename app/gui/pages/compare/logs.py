@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog, QLayout, QLineEdit, QWidget
 
 from app.core.analysis.stats import epoch_statistics
 from app.core.exchange.logs import workload_of_log
@@ -70,6 +70,7 @@ class LogPreview(QDialog):
         of_whom = (label(sentence("compare_page.ask_machine")), self.name)
         whole = column(*of_what, *of_whom, self.facts, self.first, self.caution, self.differences, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # smaller, it would cut its words
         self.setLayout(whole)
         for part in (self.caution, self.differences):  # without a parent each would be a window
             part.setVisible(self._of_totals_s is not None)

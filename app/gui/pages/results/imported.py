@@ -153,7 +153,7 @@ class ImportedCard(Card):
         self._results = results
         self.rows.show_texts([_texts(each) for each in results])
         count = len(results)
-        self.note.setText(sentence("imports_page.count", count=count) if count else "")
+        self.note.show_text(sentence("imports_page.count", count=count) if count else "")
         self.table.setVisible(bool(results))
         self.nothing.setVisible(not results)
         self._on_selected()
