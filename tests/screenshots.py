@@ -64,8 +64,8 @@ DISTURBED = events.Judged(
         events.Reason(
             code="other_load",
             level="caution",
-            text="Other programs used 34 % of the processor.",
-            advice="Close other programs, and let updates and backups come to their end.",
+            text="Other programs used 34 % of the CPU.",
+            advice="Close other programs, and wait for updates and backups to finish.",
         ),
     ),
     interrupted_t_s=(96.0, 140.0, 141.5, 250.0),
@@ -336,6 +336,8 @@ def take_sharing(camera: Photographer, run_id: int) -> None:
             page, f"--screenshot={picture}", "--window-size=1000,1100", "--hide-scrollbars", dark=theme == "dark"
         )
     results, compare = window.results, window.compare
+    assert results.detail is not None
+    results.detail.back_button.click()
     results.filters.source.setCurrentIndex(results.filters.source.findData("all"))
     compare.show_workload("mnist_mlp")
     camera.take("results-imported", "results")

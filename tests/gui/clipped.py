@@ -7,20 +7,26 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QLabel, QWid
 
 from app.gui.charts.plots import Plot
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
+from app.gui.widgets.choice_box import ChoiceBox
 
 # Fonts have fractions of pixels.
 ABOUT_PX = 1
 
 
 def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collection[QWidget] = ()) -> list[str]:
-    """Return a line for each visible text of labels and buttons that isn't shown whole.
+    """Return a line for each visible text of labels, buttons and boxes that isn't shown whole.
 
     Args:
         root: The window, or a part of it.
         may_elide: Labels that may be elided, with the whole text as tooltip.
         left_out: What isn't looked at.
     """
+    boxes = [box for box in root.findChildren(ChoiceBox) if box.isVisible() and box not in left_out]
     return [
+        f"{type(box).__name__} {box.currentText()!r}: elided"
+        for box in boxes
+        if box.shown_text() != box.currentText() and box not in may_elide
+    ] + [
         f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
         for widget in root.findChildren(QWidget)
         if isinstance(widget, QLabel | QAbstractButton) and widget.isVisible() and _text(widget)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QAccessible, QHelpEvent
+from PySide6.QtWidgets import QApplication, QDialog, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
@@ -142,6 +143,23 @@ def test_a_combo_box_is_called_as_its_label_and_not_as_its_value(qtbot: QtBot) -
     assert len(list(nodes(box))) == 1  # the label isn't read as well
     box.setAccessibleName("Another number")
     assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Another number"
+
+
+def test_a_value_without_room_ends_with_a_sign_and_is_whole_under_the_pointer(qtbot: QtBot) -> None:
+    box = ChoiceBox("Result")
+    qtbot.addWidget(box)
+    box.addItem("1: <b>1 thread</b> vs automatic · CIFAR-10 CNN · 2026-11-23")
+    box.show()
+    box.resize(box.sizeHint())
+    hint = QHelpEvent(QEvent.Type.ToolTip, box.rect().center(), box.mapToGlobal(box.rect().center()))
+    QApplication.sendEvent(box, hint)
+    assert box.shown_text() == box.currentText()
+    assert QToolTip.text() == ""
+    box.resize(140, box.height())
+    assert box.shown_text().endswith("…")
+    QApplication.sendEvent(box, hint)
+    assert "&lt;b&gt;1 thread" in QToolTip.text()
+    assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Result"
 
 
 def test_a_tooltip_is_said_without_its_tags(qtbot: QtBot) -> None:

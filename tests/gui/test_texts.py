@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
+from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, load_result
 from app.gui.pages.settings.data_card import DataCard
@@ -20,10 +21,13 @@ from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.view import RunView
 from app.gui.style.theme import Choice
+from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.device_list import DeviceList
 from tests.core.result_file.results import golden
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.screenshots import store_ab
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
@@ -32,6 +36,7 @@ from workloads.protocol.telemetry import Telemetry
 SIZES = ((1024, 600), (1440, 900), (3840, 2160))
 SETTLING = 8  # a label that becomes higher makes another layout necessary, and so on upwards
 THEMES: tuple[Choice, ...] = ("dark", "light")
+EARLIER = [sentence(code) for code in ("ab_page.earlier", "studies_page.earlier", "suite_page.earlier")]
 LONG = "NVIDIA GeForce RTX 5090 Founders Edition " * 8
 NAMES = {
     "long": LONG[:300],
@@ -66,6 +71,8 @@ def may_elide(driver: Driver) -> list[QWidget]:
         *(view.headline.facts for view in window.findChildren(RunView)),
         *(line.note for line in window.findChildren(EngineLine)),  # says which devices an engine would use
         *(card.folder for card in window.findChildren(DataCard)),  # a path
+        *window.findChildren(DeviceList),  # a card's name
+        *(box for box in window.findChildren(ChoiceBox) if box.accessibleName() in EARLIER),
     ]
 
 
@@ -155,6 +162,10 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
     for button in (detail.table_button, detail.trend_button):
         driver.press(button)
         seen += faults(driver, f"opened run, {button.text()}")
+    with Database(driver.services.paths.database) as database:
+        store_ab(database, recorded)
+    driver.window.show_page("ab")
+    driver.until(lambda: driver.window.ab.group is not None)
     for code in ("compare", "ab", "hardware", "settings"):
         driver.window.show_page(code)
         seen += faults(driver, code)

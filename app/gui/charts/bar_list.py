@@ -33,7 +33,6 @@ from app.gui.charts.bars import (
     scale_for,
     text_room,
     value_font,
-    value_text,
     value_texts,
 )
 from app.gui.style.theme import Theme, font
@@ -43,8 +42,17 @@ ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
 WIDE_ROW_PX = 64  # beyond, on large screens, bars and type are larger too
 ROWS_AT_LEAST = 5
 REMARKS_SHARE, REMARK_LINES = 0.3, 4  # of the width, and at most so many lines
+BARS_SHARE = 0.4  # of the room for bars and values, at least
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
+
+
+def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
+    """Return the first remarks, as many as fit whole; of a single one that doesn't, the beginning."""
+    parts = list(remarks)
+    while len(parts) > 1 and metrics.horizontalAdvance(" · ".join(parts)) > room_px:
+        parts.pop()
+    return metrics.elidedText(" · ".join(parts), Qt.TextElideMode.ElideRight, room_px)
 
 
 class BarList(QWidget):
@@ -193,7 +201,7 @@ class BarList(QWidget):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(QColor(ground))
                 painter.drawRoundedRect(rect, 6, 6)
-            share, texts = scale.share(bar.shown), value_texts(bar, self._baseline, ratios=self._detailed)
+            share, texts = scale.share(bar.shown), self._texts(bar)
             room = QRectF(0, rect.top(), width, height)
             end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
@@ -270,7 +278,7 @@ class BarList(QWidget):
         names = [QFontMetricsF(name_font(draft, bar)).horizontalAdvance(bar.name) for bar in self._bars]
         if self._slot:
             names.append(QFontMetricsF(name_font(draft, None)).horizontalAdvance(self._slot[0]))
-        texts = [QFontMetricsF(value_font(draft, bar)).horizontalAdvance(self._text(bar)) for bar in self._bars]
+        texts = self._text_widths(draft, 0)
         name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
         text_width = min(max(texts, default=0.0), self.width() * 0.34)
         if self._detailed:  # values don't change here, so bars can use all the room
@@ -278,10 +286,18 @@ class BarList(QWidget):
             scale = self._scale()
             shares = [scale.share(bar.shown) for bar in self._bars]
             text_width = text_room(room, shares, texts)
+            if text_width > room * (1 - BARS_SHARE):  # bars without length would say nothing
+                text_width = text_room(room, shares, self._text_widths(draft, -1))
         return RowLook(name_width, text_width, draft.bar_height, text_px)
 
-    def _text(self, bar: Bar) -> str:
-        return value_text(bar, self._baseline, ratios=self._detailed)
+    def _text_widths(self, look: RowLook, place: int) -> list[float]:
+        """Return the width of each bar's text, of the whole ones (0) or the shortest (-1)."""
+        return [
+            QFontMetricsF(value_font(look, bar)).horizontalAdvance(self._texts(bar)[place]) for bar in self._bars
+        ]
+
+    def _texts(self, bar: Bar) -> tuple[str, ...]:
+        return value_texts(bar, self._baseline, ratios=self._detailed)
 
     def _remarks_px(self) -> float:
         """Return the width of the remarks column, 0 if remarks follow the bars."""
@@ -314,8 +330,7 @@ class BarList(QWidget):
         if self._detailed:
             painter.drawText(box, flags | Qt.TextFlag.TextWordWrap, remarks)
         else:
-            text = QFontMetricsF(painter.font()).elidedText(remarks, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(box, flags, text)
+            painter.drawText(box, flags, fitting_remarks(doubts(bar), QFontMetricsF(painter.font()), room))
 
     def _remarks(self, bar: Bar) -> str:
         if not self._detailed:

@@ -114,14 +114,17 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
 
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the same text and shorter ones, for places without room: none has a factor without the year."""
+    """Return the same text and shorter ones, for places without room.
+
+    None has a factor without the year, but where all bars have `ratios`: there the heading says of what.
+    """
     whole = value_text(bar, baseline, ratios=ratios)
     year = baseline.row.year if baseline is not None and baseline.row is not None else None
-    if ratios or baseline is None or whole == bar.text:
+    if baseline is None or whole == bar.text or (ratios and bar.kind != "you"):
         return (whole,)
     ratio = ratio_text(bar.times_as_fast(baseline))
     short = sentence("chart.times_of_year", value=bar.text, ratio=ratio, year=year) if year else bar.text
-    return whole, short, bar.text
+    return whole, short, f"{bar.text} · {ratio}" if ratios else bar.text
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:

@@ -54,7 +54,7 @@ QSpinBox, QDoubleSpinBox {{ padding: 3px 8px 4px 8px; }}  /* their text is highe
 QSpinBox:focus, QDoubleSpinBox:focus {{ padding: 2px 7px 3px 7px; }}
 QComboBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {muted}; background: {window};
     border-color: {border}; }}
-QComboBox::drop-down {{ border: none; width: 24px; }}
+QComboBox::drop-down {{ border: none; width: 20px; }}
 QComboBox::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 16px; height: 16px; }}
 QComboBox QAbstractItemView {{ background: {raised}; border: 1px solid {border}; padding: 4px;
     selection-background-color: {selected}; selection-color: {text}; outline: none; }}

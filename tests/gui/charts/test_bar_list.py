@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
 from app.core.analysis.provenance import provenance
 from app.gui.charts import bars as bar_painting
-from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList
+from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList, fitting_remarks
 from app.gui.charts.bars import tick_text
 from app.gui.charts.plots import Plot, ValueAxis
 from app.gui.style.theme import Theme, figures
@@ -183,3 +183,37 @@ def test_a_name_cannot_turn_texts_around(
     assert "GTX" in painted
     assert any(text.startswith(r"\u2") for text in painted)
     assert not any("\u202e" in text for text in painted)
+
+
+def test_bars_keep_their_length_beside_a_long_baseline(qtbot: QtBot, application_theme: Theme) -> None:
+    widget = BarList(application_theme, detailed=True)
+    qtbot.addWidget(widget)
+    widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    widget.resize(560, 900)
+    all_bars = with_you(bars("mnist_mlp", None), 300.0)
+    widget.show_bars(all_bars, find_baseline(all_bars, None, "mnist_mlp"))
+    widget.show()
+    image = widget.grab().toImage()
+    own = [
+        x
+        for x in range(image.width())
+        if any(
+            image.pixelColor(x, y).name().upper() == application_theme.tokens.accent
+            for y in range(0, image.height(), 3)
+        )
+    ]
+    assert len(own) > 100
+
+
+@pytest.mark.parametrize(
+    ("of_whole", "text"),
+    [(1.01, "caution · synthetic data · running"), (0.95, "caution · synthetic data"), (0.3, "caution")],
+)
+def test_remarks_after_a_bar_are_left_out_whole(application_theme: Theme, of_whole: float, text: str) -> None:
+    metrics, remarks = QFontMetricsF(figures(LABEL_PX)), ("caution", "synthetic data", "running")
+    room_px = of_whole * metrics.horizontalAdvance(" · ".join(remarks))
+    assert fitting_remarks(remarks, metrics, room_px) == text
+
+
+def test_without_remarks_nothing_is_written(application_theme: Theme) -> None:
+    assert fitting_remarks((), QFontMetricsF(figures(LABEL_PX)), 100.0) == ""

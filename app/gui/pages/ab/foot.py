@@ -23,7 +23,8 @@ class Foot(QStackedWidget):
         self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop")
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.picture_button = Button(theme, sentence("menu.copy_picture"), "image")
-        self.copy_button = Button(theme, sentence("button.copy_result"), "copy")
+        self.copy_button = Button(theme, sentence("button.copy"), "copy")  # the setup beside needs the room
+        self.copy_button.setAccessibleName(sentence("button.copy_result"))
         asking = column(self.question, row(None, self.stop_button, self.go_button))
         done = row(None, self.copy_button, self.picture_button, self.save_button)
         self.addWidget(self.going)

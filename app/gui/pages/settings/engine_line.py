@@ -24,7 +24,7 @@ from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
-VARIANT_PX = 180
+VARIANT_PX = 196
 # A broken one is installed again, but one whose folder can't be read isn't touched.
 REPAIRED = frozenset({"damaged", "other_python"})
 
