@@ -18,7 +18,8 @@ from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import label
 
-AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 42, 20, 12
+AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 42, 24, 12
+_BELOW_PX = 6  # so that the first time doesn't touch the lowest value, which stands beside it
 # A chart is at least so high; or a little lower where nothing then has to scroll.
 LOW_PX, LOWEST_PX = 140, 112
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
@@ -184,6 +185,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         axis = self.getAxis(side)
         axis.setStyle(tickFont=figures(LABEL_PX), tickLength=0, maxTickLevel=0)
         axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, hideOverlappingLabels=False)
+        axis.setStyle(tickTextOffset=_BELOW_PX if side == "bottom" else 5)
         axis.enableAutoSIPrefix(False)
         axis.setZValue(-1)  # its grid is behind the curves
 

@@ -126,7 +126,8 @@ def _paint_result(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens
     unit = f"{card.unit} {between}{card.certainty}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     write_within(painter, QPointF(left, 210), card.value, type_of(124, bold), tokens.text, width=width)
-    write_within(painter, QPointF(left, 258), unit, type_of(28, medium), tokens.muted, width=width)
+    below_px = 264 if "," in card.value else 258  # a comma reaches far down
+    write_within(painter, QPointF(left, below_px), unit, type_of(28, medium), tokens.muted, width=width)
     write_within(painter, QPointF(left, 326), card.machine, type_of(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
     if len(lines) > _DETAILS_LIMIT:
