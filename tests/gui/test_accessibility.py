@@ -26,6 +26,7 @@ from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.accessible import charts, faults, nodes, spoken_name
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver, replay
+from tests.gui.full_pages import FULL
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads import STANDARD
 
@@ -83,6 +84,13 @@ def test_stored_runs_can_be_heard(driver: Driver) -> None:
     bars = driver.window.page.findChild(BarList)
     assert isinstance(bars, BarList)
     driver.until(lambda: any(bar.kind != "reference" for bar in bars.bars))
+    assert faults(driver.window) == []
+
+
+@pytest.mark.parametrize("state", FULL)
+def test_full_pages_can_be_heard(driver: Driver, state: str) -> None:
+    FULL[state](driver)
+    QApplication.processEvents()
     assert faults(driver.window) == []
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.choice_box import ChoiceBox
 from tests.gui.driving import Driver, replay
+from tests.gui.full_pages import FULL
 from tests.gui.keyboard import focus, is_control, jumps, round_trip, unreached, without_ring
 from tests.gui.test_accessibility import DIALOGS, VIEWS, is_shown, store
 from tests.recording import recorded_events, until_epoch
@@ -73,6 +74,7 @@ STATES: dict[str, Callable[[Driver], None]] = {
     "result": show_result,
     "stored": show_stored,
     "history": show_history,
+    **FULL,
 }
 
 

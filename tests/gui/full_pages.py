@@ -1,0 +1,86 @@
+"""Brings the window's pages into the states in which they hold most: finished plans, and others' results."""
+
+from collections.abc import Callable
+
+from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results, load_result
+from tests.core.result_file.results import golden
+from tests.gui.driving import Driver
+from tests.recording import recorded_events, store_recording
+from tests.screenshots import store_ab
+from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
+
+
+def show_ab(driver: Driver) -> None:
+    """Show a finished A/B."""
+    with Database(driver.services.paths.database) as database:
+        store_ab(database, recorded_events())
+    driver.window.show_page("ab")
+    driver.until(lambda: driver.window.ab.group is not None)
+
+
+def show_study(driver: Driver) -> None:
+    """Show a finished study, which others follow in the list."""
+    services, page = driver.services, driver.window.studies
+    assert services.finder.machine is not None
+    with Database(services.paths.database) as database:
+        stored = dict(store_studies(database, services.paths, services.finder.machine))
+    driver.window.show_page("studies")
+    page.refresh(choose=stored["batch"])
+    driver.until(lambda: page.result is not None and page.result.group.id == stored["batch"])
+
+
+def show_suite(driver: Driver) -> None:
+    """Show a suite that can be resumed."""
+    services, page = driver.services, driver.window.suite
+    assert services.finder.machine is not None
+    with Database(services.paths.database) as database:
+        store_suite(database, services.paths, services.finder.machine, SUITE_FACTORS[0], parts=4)
+    driver.window.show_page("suite")
+    driver.until(lambda: page.result is not None)
+
+
+def show_group(driver: Driver) -> None:
+    """Show a finished A/B in Results."""
+    with Database(driver.services.paths.database) as database:
+        group_id = store_ab(database, recorded_events())
+    results = driver.open_results()
+    results.open_group(group_id)
+    driver.until(lambda: results.group is not None)
+
+
+def show_imported(driver: Driver) -> None:
+    """Show others' results beside one of one's own."""
+    with Database(driver.services.paths.database) as database:
+        store_recording(database, recorded_events())
+        add_results(database, golden(), "lab.epochmark.json")
+    results = driver.open_results()
+    results.filters.source.setCurrentIndex(results.filters.source.findData("all"))
+    driver.until(lambda: bool(results.imported.results))
+
+
+def show_imported_result(driver: Driver) -> None:
+    """Show one of others' results."""
+    show_imported(driver)
+    imported = driver.window.results.imported
+    result = imported.results[0]
+    with Database(driver.services.paths.database) as database:
+        imported.opened.emit(result, load_result(database, result.id))
+
+
+def show_compare(driver: Driver) -> None:
+    """Show others' results in Compare."""
+    show_imported(driver)
+    driver.window.show_page("compare")
+    driver.window.compare.show_workload("mnist_mlp")
+
+
+FULL: dict[str, Callable[[Driver], None]] = {
+    "finished A/B": show_ab,
+    "finished study": show_study,
+    "half a suite": show_suite,
+    "group": show_group,
+    "imported": show_imported,
+    "imported result": show_imported_result,
+    "imported in compare": show_compare,
+}
