@@ -49,7 +49,8 @@ def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record
     held = sum(_holds(each, full.value, full.value) for each, _, _ in quick_runs)
     met = sum(_holds(each, low_s, high_s) for each, _, _ in quick_runs)
     print(f"the interval of Quick holds the full run's number in {held} of {len(quick_runs)}", end="")
-    print(f" and meets its interval in {met}")
+    agree = sum(_agrees(each, full) for each, _, _ in quick_runs)
+    print(f", meets its interval in {met}, and differs by no more than both tell in {agree}")
     print("Quick over full: " + ", ".join(f"{ratio:.3f}" for ratio in ratios))
     print(f"median {statistics.median(ratios):.3f}, farthest {max(abs(ratio - 1) for ratio in ratios):.3f}")
     print(f"sooner by a factor of {full_s / statistics.median(taken_s for _, taken_s, _ in quick_runs):.1f}")
@@ -67,6 +68,20 @@ def between_pct(values_s: Sequence[float], own_pct: Sequence[float]) -> float:
     spread = sum(weight * (value_s - mean_s) ** 2 for weight, value_s in zip(weights, values_s, strict=True))
     beyond = (spread - len(weights) + 1) / (total - sum(weight**2 for weight in weights) / total)
     return 100 * math.sqrt(max(0.0, beyond)) / mean_s
+
+
+def _agrees(quick: RunSummary, full: RunSummary) -> bool:
+    """Return whether two runs differ by no more than the 95 % interval of their difference, if both are right.
+
+    Intervals needn't be symmetric: of each the side counts that points to the other.
+    """
+    if quick.value is None or full.value is None:
+        return False
+    lower, upper = sorted((quick, full), key=lambda each: each.value or 0.0)
+    if lower.value_high is None or upper.value_low is None:
+        return False
+    sides_s = (lower.value_high - (lower.value or 0.0), (upper.value or 0.0) - upper.value_low)
+    return abs(quick.value - full.value) <= math.hypot(*sides_s)
 
 
 def _holds(quick: RunSummary, low_s: float, high_s: float) -> bool:

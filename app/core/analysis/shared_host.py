@@ -13,8 +13,8 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
 from workloads.protocol.machine import Machine
 
-# Standard deviation between Quick runs minutes apart, in percent, beyond what their own steps tell: 1.4 to 3.6 in
-# four series on two cores of a shared host (docs/measurement.md).
+# Standard deviation between Quick runs minutes apart, in percent, beyond what their own steps tell: 1.4 to 5.7, in
+# four of six series at most 3.6, on two cores of a shared host (docs/measurement.md).
 BETWEEN_RUNS_PCT = 3.0
 # Code of its caution in verdicts.
 SHARED_HOST = "shared_host"
