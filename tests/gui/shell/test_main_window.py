@@ -64,11 +64,12 @@ def test_pages_are_imported_when_they_are_opened() -> None:
 
 
 @pytest.mark.slow
-def test_results_and_ab_open_without_what_studies_the_suite_and_pictures_need() -> None:
+def test_pages_open_without_what_others_exports_pictures_and_the_doctor_need() -> None:
     code = (
-        "import sys, app.gui.pages.results.page, app.gui.pages.ab.page; "
-        "print(sorted(name for name in sys.modules if name.startswith(('app.core.studies.', 'app.core.suite.')) "
-        "or name == 'app.gui.run.share_picture'))"
+        "import sys, app.gui.pages.results.page, app.gui.pages.ab.page, app.gui.pages.hardware.page; "
+        "later = 'app.core.studies. app.core.suite. app.core.doctor. app.core.report.export app.core.report.html "
+        "app.gui.run.share_picture'; "
+        "print(sorted(name for name in sys.modules if name.startswith(tuple(later.split()))))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
