@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -23,6 +23,7 @@ from app.gui.widgets.basics import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
 TEXT_ROW_PX = 28
+LAST_PX = 96  # of a column that takes the remaining room, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,18 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     for number, column in enumerate(model.columns):
         if column.width_px is not None:
             header.resizeSection(number, column.width_px)
+
+
+class FittingTable(QTableView):
+    """Hides those of its last columns for which it has no room."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many columns as fit."""
+        super().resizeEvent(event)
+        model, used_px = self.model(), 0
+        for number, column in enumerate(model.columns if isinstance(model, TableModel) else ()):
+            used_px += column.width_px or LAST_PX
+            self.setColumnHidden(number, number > 0 and used_px > self.viewport().width())
 
 
 class TextTable(QTableWidget):

@@ -25,7 +25,7 @@ from app.gui.services.removal import remove_imported
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, scrolled
 from app.gui.widgets.pills import Pill
-from app.gui.widgets.tables import TEXT_ROW_PX, Column, Index, TableModel, TextTable, set_up_table
+from app.gui.widgets.tables import TEXT_ROW_PX, Column, FittingTable, Index, TableModel, TextTable, set_up_table
 
 # Nobody reads more rows than these: the newest ones.
 ROWS_LIMIT = 1_000
@@ -93,7 +93,7 @@ class ImportedCard(Card):
         self._services, self._filters = services, filters
         self._asked = 0
         self._results: list[ImportedResult] = []
-        self.table = QTableView()
+        self.table = FittingTable()
         self.rows = TextModel(_COLUMNS)
         set_up_table(self.table, self.rows, sentence("imports_page.table"), ROW_PX)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -43,6 +43,20 @@ def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, p
     assert page.table.isVisible()
 
 
+def test_columns_fit_at_any_width(driver: Driver, page: ResultsPage) -> None:
+    choose(driver, page, "imported")
+    table = page.imported.table
+    shown_at = []
+    for width_px in (1024, 1440, 1920, 1024):
+        driver.window.resize(width_px, 700)
+        driver.until(lambda: table.horizontalScrollBar().maximum() == 0)
+        driver.until(lambda: not table.isColumnHidden(3))
+        shown_at.append(
+            sum(not table.isColumnHidden(number) for number in range(page.imported.rows.columnCount()))
+        )
+    assert shown_at[0] == shown_at[3] < shown_at[1] <= shown_at[2] == page.imported.rows.columnCount()
+
+
 def test_without_any_there_is_nothing_to_choose(driver: Driver, page: ResultsPage) -> None:
     page.refresh()
     driver.until(page.filters.source.isVisible)
