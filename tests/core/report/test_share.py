@@ -73,7 +73,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
             "Valid · timed steps",
             "valid",
         ),
-        ({"basis": "estimate"}, "estimate, no 95 % interval", "Caution: no interval", "caution"),
+        ({"basis": "estimate"}, "estimate, no interval", "Caution: no interval", "caution"),
         ({"basis": "first_epoch", "epochs_done": 1}, "first epoch only", "Caution: first epoch only", "caution"),
         (
             {"status": "cancelled", "epochs_done": 7} | INTERVAL,

@@ -75,7 +75,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.data": "{source} data",
     "share.epochs": ("{count} epoch", "{count} epochs"),
     "share.estimate_within": "estimate ± {half_pct:.1f} % (95 %)",
-    "share.estimate_without_interval": "estimate, no 95 % interval",
+    "share.estimate_without_interval": "estimate, no interval",
     "share.first_epoch_only": "first epoch only",
     "share.gpu_run": "GPU run",
     "share.no_ab_result": "A/B test {group_id} has no pair with two results to put on a picture.",
