@@ -16,6 +16,7 @@ from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_st
 from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
 from tests import real_engines
+from tests.forks import Forks
 from workloads.engines.registry import ENGINES, Entry
 from workloads.protocol.machine import Machine
 
@@ -45,6 +46,7 @@ CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
 _LONGEST = ("engines", "engine", "slow")
+PATIENCE_S = 200  # with a command
 PYTHON = sys.executable  # some tests give it another name
 pythons_started: list[str] = []
 
@@ -150,18 +152,27 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "home")}
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks | None]:
+    """What runs command lines without starting Python for each; None where the system can't fork."""
+    if os.name != "posix":
+        yield None
+        return
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def epochmark(environment: dict[str, str]) -> CommandLine:
+def epochmark(environment: dict[str, str], forks: Forks | None) -> CommandLine:
     """Run a real command line to its end: epochmark("results", "list")."""
 
     def run(*arguments: str, **changes: str) -> "subprocess.CompletedProcess[str]":
+        words, variables = command(*arguments), environment | changes
+        if forks is not None and forks.fits(variables):
+            return subprocess.CompletedProcess(words, *forks.run(words, variables, PATIENCE_S))
         return subprocess.run(
-            command(*arguments),
-            env=environment | changes,
-            capture_output=True,
-            text=True,
-            timeout=200,
-            check=False,
+            words, env=variables, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
 
     return run
