@@ -4,7 +4,9 @@ import gzip
 import io
 import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,13 +39,14 @@ Shown = Callable[..., str]
 @pytest.fixture
 def shown(paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shown:
     """What a command shows on a terminal of this width, or in a pipe: shown(80, "results", "list")."""
+    parsed = cache(lambda *arguments: make_parser().parse_args([*arguments]))
 
     def show(columns: int | None, *arguments: str) -> str:
         if columns is None:
             monkeypatch.delenv("COLUMNS", raising=False)
         else:
             monkeypatch.setenv("COLUMNS", str(columns))
-        options = make_parser().parse_args([*arguments])
+        options = copy(parsed(*arguments))
         options.verb(options, paths)
         return capsys.readouterr().out
 

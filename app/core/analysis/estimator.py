@@ -170,7 +170,10 @@ def block_size(steps_s: Sequence[float]) -> int:
 
 def block_means(steps_s: Sequence[float], size: int) -> list[float]:
     """Return the mean step of each whole block, leaving out the rest at the end."""
-    return [statistics.fmean(steps_s[start : start + size]) for start in range(0, len(steps_s) - size + 1, size)]
+    if size == 1:
+        return list(steps_s)
+    starts = range(0, len(steps_s) - size + 1, size)
+    return [math.fsum(steps_s[start : start + size]) / size for start in starts]
 
 
 def warmup_end(blocks_s: Sequence[float]) -> int:
@@ -221,6 +224,8 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
             break
         kept = left
     flags = [block_s > limit_s for block_s in blocks_s]
+    if not any(flags):
+        return flags
     beside_s = (middle_s + limit_s) / 2
     for order in (range(1, len(flags)), range(len(flags) - 2, -1, -1)):
         for number in order:
@@ -263,7 +268,7 @@ def half_width(values: Sequence[float]) -> float | None:
 def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
     """Return the median of blocks, and the duration above which one is an interruption."""
     middle_s = statistics.median(blocks_s)
-    spread_s = statistics.median(abs(block_s - middle_s) for block_s in blocks_s)
+    spread_s = statistics.median([abs(block_s - middle_s) for block_s in blocks_s])
     return middle_s, max(middle_s + MODIFIED_Z * spread_s / 0.6745, INTERRUPTION_RATIO * middle_s)
 
 

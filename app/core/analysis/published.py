@@ -235,7 +235,7 @@ def disagreement(row: PublishedRow) -> str:
     table = [
         other
         for other in reference_rows()
-        if other.cores is not None and all(getattr(other, name) == getattr(row, name) for name in like)
+        if all(getattr(other, name) == getattr(row, name) for name in like) and other.cores is not None
     ]
     slow, fast = (choose(table, key=lambda other: other.value) for choose in (max, min))
     assert slow.cores is not None

@@ -112,7 +112,8 @@ def step_statistics(
         is_uneven: Whether some steps do more work than others: then all count, in a plain mean.
     """
     counted = steps.usual_s or steps.starts_s if is_estimate else steps.later_s or steps.durations_s[1:]
-    estimation = estimate_steps(counted, has_warmup=is_estimate and not is_uneven)
+    has_warmup = is_estimate and not is_uneven
+    estimation = steps.estimation() if has_warmup else estimate_steps(counted, has_warmup=False)
     if estimation is None:
         return None
     basis: Basis = "estimate" if is_estimate else "later_epochs" if steps.later_s else "first_epoch"

@@ -54,6 +54,8 @@ class Timed:
     first_epoch_steps: int = 0
     _starts_t_s: list[float] = field(default_factory=list)
     _ends: list[tuple[int, float]] = field(default_factory=list)  # usual steps so far, and when they were reported
+    # The last estimation, and of how many usual and first steps it is.
+    _estimated: tuple[tuple[int, int], Estimation | None] = field(default=((0, 0), None), compare=False)
 
     def add(self, block: Steps) -> None:
         """Add the next steps; an empty block is ignored."""
@@ -106,8 +108,11 @@ class Timed:
 
     def estimation(self) -> Estimation | None:
         """Estimate the typical step, without warm-up and interruptions; None without steps."""
-        # Epochs of one step have only first steps.
-        return estimate_steps(self.usual_s or self.starts_s)
+        counts = len(self.usual_s), len(self.starts_s)
+        if self._estimated[0] != counts:  # a headline asks several times
+            # Epochs of one step have only first steps.
+            self._estimated = counts, estimate_steps(self.usual_s or self.starts_s)
+        return self._estimated[1]
 
     def start_s(self, step_s: float) -> float:
         """Return the extra time of an epoch's first step in seconds; 0.0 if it was not seen."""
