@@ -24,6 +24,7 @@ from workloads.datasets import cifar10
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
+from workloads.workload import Workload
 
 pytestmark = pytest.mark.engine
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
@@ -112,8 +113,10 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert "× the" not in shown
 
 
-def run_to_end(paths: Paths, machine: Machine, command: Any = worker_command, **asked: Any) -> Run:
-    session = Runner(paths, machine, command=command).start(WORKLOAD.default_spec(**asked))
+def run_to_end(
+    paths: Paths, machine: Machine, command: Any = worker_command, workload: Workload = WORKLOAD, **asked: Any
+) -> Run:
+    session = Runner(paths, machine, command=command).start(workload.default_spec(**asked))
     assert session.wait(150)
     with Database(paths.database) as database:
         return load_run(database, session.run_id)
@@ -127,9 +130,10 @@ def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: 
         record = os.urandom(cifar10.RECORD_BYTES - 1)
         (folder / name).write_bytes(b"".join(bytes([number % 10]) + record for number in range(10_000)))
     cifar10.write_checksum(folder)
-    run = run_to_end(
-        paths, machine, epochs=1, steps=2, threads=1, jit=True, precision="mixed_bfloat16", device="cpu"
-    )
+    settings = {"threads": 1, "jit": True, "precision": "mixed_bfloat16"}
+    # A small network of the same data: on one thread, the standard one takes long to compile and to predict.
+    small = CATALOGUE["alexnet_r"]
+    run = run_to_end(paths, machine, workload=small, epochs=1, steps=2, batch_size=100, device="cpu", **settings)
     assert run.summary.status == "completed", run.summary.error_message
     assert run.summary.data_source == "real"
     assert run.environment is not None
