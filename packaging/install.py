@@ -241,9 +241,8 @@ def run_pip(arguments: list[str], log: Path) -> bool:
 
 def compile_own() -> None:
     """Compile the app's own modules once: a start that does so takes twice as long."""
-    with contextlib.suppress(OSError):  # a folder that can't be written
-        for name in ("app", "workloads"):
-            compileall.compile_dir(Path(__file__).parents[1] / name, quiet=2)
+    for name in ("app", "workloads"):  # no matter whether the folder can be written
+        compileall.compile_dir(Path(__file__).parents[1] / name, quiet=2)
 
 
 def main(locks: list[str]) -> int:

@@ -45,7 +45,7 @@ class Forks:
         return self._folder == Path.cwd() and all(name == OURS or name.startswith(_OF_TESTS) for name in changed)
 
     def run(self, command: list[str], environment: Mapping[str, str], timeout_s: float) -> tuple[int, str, str]:
-        """Run `python -m app ARGUMENTS` and return exit code, output and errors."""
+        """Run a command and return exit code, output and errors; raises TimeoutExpired after too long."""
         ours, theirs = socket.socketpair()
         read, write = zip(os.pipe(), os.pipe(), strict=True)
         with (
@@ -61,7 +61,8 @@ class Forks:
             ours.sendall(json.dumps({"command": command, "environment": dict(environment)}).encode() + b"\n")
             with ours.makefile("r", encoding="ascii") as answers:
                 pid = int(answers.readline())
-                texts = _read_all(output, errors, patience_s=timeout_s, pid=pid)
+                if (texts := _read_all(output, errors, patience_s=timeout_s, pid=pid)) is None:
+                    raise subprocess.TimeoutExpired(command, timeout_s)
                 return int(answers.readline()), *texts
 
     def close(self) -> None:
@@ -70,9 +71,15 @@ class Forks:
         self._process.communicate()
 
 
-def _read_all(output: IO[str], errors: IO[str], *, patience_s: float, pid: int) -> tuple[str, str]:
-    """Return both texts once both have ended; after too long, kill the command, which ends them."""
-    killer = threading.Timer(patience_s, os.kill, (pid, signal.SIGKILL))
+def _read_all(output: IO[str], errors: IO[str], *, patience_s: float, pid: int) -> tuple[str, str] | None:
+    """Return both texts once both have ended; None after too long, when the command is killed."""
+    late = threading.Event()
+
+    def kill() -> None:
+        late.set()
+        os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Timer(patience_s, kill)
     said: list[str] = []
     reader = threading.Thread(target=lambda: said.append(errors.read()))
     killer.start()
@@ -82,7 +89,7 @@ def _read_all(output: IO[str], errors: IO[str], *, patience_s: float, pid: int) 
         reader.join()
     finally:
         killer.cancel()
-    return text, said[0]
+    return None if late.is_set() else (text, said[0])
 
 
 def serve(control: socket.socket) -> None:

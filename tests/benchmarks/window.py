@@ -361,7 +361,7 @@ def _any_summary(bench: Bench) -> RunSummary:
 def main(names: list[str]) -> None:
     """Run what is named, each in a process of its own if there is more than one."""
     known = {"stream": stream, "results": results, "charts": charts, "theme": theme}
-    if unknown := {*names[:1]} - {"start", "idle", "pages", "page", *known}:
+    if names[:1] != ["page"] and (unknown := {*names} - {"start", "idle", "pages", *known}):
         sys.exit(f"There is no part {unknown.pop()!r} of this benchmark. {__doc__}")
     if names[:1] == ["page"]:
         open_page(Bench(os.environ["EPOCHMARK_HOME"]), names[1])

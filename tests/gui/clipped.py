@@ -1,9 +1,11 @@
 """Finds texts in the window that can't be read whole: elided, or larger than the room they have."""
 
+import html
 from collections.abc import Collection, Iterator
 
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QLabel, QWidget
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QToolTip, QWidget
 
 from app.gui.charts.plots import Plot
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
@@ -18,21 +20,29 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
 
     Args:
         root: The window, or a part of it.
-        may_elide: Labels that may be elided, with the whole text as tooltip.
+        may_elide: Labels and boxes that may be elided, with the whole text as tooltip.
         left_out: What isn't looked at.
     """
     boxes = [box for box in root.findChildren(ChoiceBox) if box.isVisible() and box not in left_out]
     return [
         f"{type(box).__name__} {box.currentText()!r}: elided"
         for box in boxes
-        if box.shown_text() != box.currentText() and box not in may_elide
+        if box.shown_text() != box.currentText() and (box not in may_elide or not _has_whole_value(box))
     ] + [
         f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
         for widget in root.findChildren(QWidget)
         if isinstance(widget, QLabel | QAbstractButton) and widget.isVisible() and _text(widget)
+        if not widget.isWindow()  # a tooltip
         if widget not in left_out
         for why in _faults(widget, is_allowed=widget in may_elide)
     ]
+
+
+def _has_whole_value(box: ChoiceBox) -> bool:
+    """Return whether the whole value is seen under the pointer."""
+    place = box.rect().center()
+    QApplication.sendEvent(box, QHelpEvent(QEvent.Type.ToolTip, place, box.mapToGlobal(place)))
+    return html.escape(box.currentText()) in QToolTip.text()
 
 
 def _faults(widget: QLabel | QAbstractButton, *, is_allowed: bool) -> Iterator[str]:

@@ -157,17 +157,29 @@ def test_a_value_without_room_ends_with_a_sign_and_is_whole_under_the_pointer(qt
     box = ChoiceBox("Result")
     qtbot.addWidget(box)
     box.addItem("1: <b>1 thread</b> vs automatic · CIFAR-10 CNN · 2026-11-23")
+    set_tip(box, "Earlier A/B tests")
     box.show()
     box.resize(box.sizeHint())
     hint = QHelpEvent(QEvent.Type.ToolTip, box.rect().center(), box.mapToGlobal(box.rect().center()))
     QApplication.sendEvent(box, hint)
     assert box.shown_text() == box.currentText()
-    assert QToolTip.text() == ""
+    assert "Earlier" in QToolTip.text()
     box.resize(140, box.height())
     assert box.shown_text().endswith("…")
     QApplication.sendEvent(box, hint)
     assert "&lt;b&gt;1 thread" in QToolTip.text()
     assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Result"
+
+
+def test_a_box_without_a_value_shows_its_placeholder(qtbot: QtBot) -> None:
+    box, empty = ChoiceBox("Baseline"), ChoiceBox("Baseline")
+    for each in (box, empty):
+        qtbot.addWidget(each)
+        each.resize(160, 34)
+    box.setPlaceholderText("None")
+    for each in (box, empty):
+        each.show()
+    assert box.grab().toImage() != empty.grab().toImage()
 
 
 def test_a_tooltip_is_said_without_its_tags(qtbot: QtBot) -> None:

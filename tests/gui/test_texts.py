@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.core.messages import sentence
 from app.core.storage.database import Database
-from app.core.storage.imported_results import add_results, load_result
+from app.core.storage.imported_results import load_result
 from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.run.headline_row import HeadlineRow
@@ -23,11 +23,10 @@ from app.gui.run.view import RunView
 from app.gui.style.theme import Choice
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList
-from tests.core.result_file.results import golden
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver, replay
+from tests.gui.full_pages import show_ab, show_imported
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
-from tests.screenshots import store_ab
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
@@ -36,7 +35,9 @@ from workloads.protocol.telemetry import Telemetry
 SIZES = ((1024, 600), (1440, 900), (3840, 2160))
 SETTLING = 8  # a label that becomes higher makes another layout necessary, and so on upwards
 THEMES: tuple[Choice, ...] = ("dark", "light")
-EARLIER = [sentence(code) for code in ("ab_page.earlier", "studies_page.earlier", "suite_page.earlier")]
+# What users, devices and workloads may be called.
+PLANS = ("ab", "studies", "suite")
+LISTS = ("label.workload", "compare_page.baseline", *(f"{plan}_page.earlier" for plan in PLANS))
 LONG = "NVIDIA GeForce RTX 5090 Founders Edition " * 8
 NAMES = {
     "long": LONG[:300],
@@ -72,7 +73,7 @@ def may_elide(driver: Driver) -> list[QWidget]:
         *(line.note for line in window.findChildren(EngineLine)),  # says which devices an engine would use
         *(card.folder for card in window.findChildren(DataCard)),  # a path
         *window.findChildren(DeviceList),  # a card's name
-        *(box for box in window.findChildren(ChoiceBox) if box.accessibleName() in EARLIER),
+        *(box for box in window.findChildren(ChoiceBox) if box.accessibleName() in map(sentence, LISTS)),
     ]
 
 
@@ -164,10 +165,7 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
     for button in (detail.table_button, detail.trend_button):
         driver.press(button)
         seen += faults(driver, f"opened run, {button.text()}")
-    with Database(driver.services.paths.database) as database:
-        store_ab(database, recorded)
-    driver.window.show_page("ab")
-    driver.until(lambda: driver.window.ab.group is not None)
+    show_ab(driver)
     for code in ("compare", "ab", "hardware", "settings"):
         driver.window.show_page(code)
         seen += faults(driver, code)
@@ -199,19 +197,14 @@ def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> N
 
 
 def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
-    window, seen = driver.window, list[str]()
-    with Database(driver.services.paths.database) as database:
-        store_recording(database, recorded_events())
-        add_results(database, golden(), "lab.epochmark.json")
-    results = driver.open_results()
-    results.filters.source.setCurrentIndex(results.filters.source.findData("all"))
-    driver.until(lambda: bool(results.imported.results))
+    window, results, seen = driver.window, driver.window.results, list[str]()
+    show_imported(driver)
     seen += faults(driver, "imported")
     for result in results.imported.results:
         with Database(driver.services.paths.database) as database:
             results.imported.opened.emit(result, load_result(database, result.id))
         seen += faults(driver, f"imported {result.id}", ("light",))
-    for workload in ("mnist_mlp", "cifar10_keras_cnn"):
+    for workload in ("mnist_mlp", "cifar10_keras_cnn", "storage", "resnet_50_inference"):
         window.show_page("compare")
         window.compare.show_workload(workload)
         seen += faults(driver, f"compare {workload}", ("light",))

@@ -42,17 +42,19 @@ ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
 WIDE_ROW_PX = 64  # beyond, on large screens, bars and type are larger too
 ROWS_AT_LEAST = 5
 REMARKS_SHARE, REMARK_LINES = 0.3, 4  # of the width, and at most so many lines
-BARS_SHARE = 0.4  # of the room for bars and values, at least
+BARS_SHARE = 0.4  # of the room for bars and values: with less, values are shown in their shortest form
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
-    """Return the first remarks, as many as fit whole; of a single one that doesn't, the beginning."""
-    parts = list(remarks)
-    while len(parts) > 1 and metrics.horizontalAdvance(" · ".join(parts)) > room_px:
-        parts.pop()
-    return metrics.elidedText(" · ".join(parts), Qt.TextElideMode.ElideRight, room_px)
+    """Return as many remarks as fit whole, and "…" for the others; at least the start of the first one."""
+    text = " · ".join(remarks)
+    for count in range(len(remarks) - 1, 0, -1):
+        if metrics.horizontalAdvance(text) <= room_px:
+            break
+        text = f"{' · '.join(remarks[:count])} …"
+    return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room_px)
 
 
 class BarList(QWidget):

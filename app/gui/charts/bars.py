@@ -120,11 +120,13 @@ def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tupl
     """
     whole = value_text(bar, baseline, ratios=ratios)
     year = baseline.row.year if baseline is not None and baseline.row is not None else None
-    if baseline is None or whole == bar.text or (ratios and bar.kind != "you"):
+    is_baseline = baseline is not None and bar_key(bar) == bar_key(baseline)
+    if baseline is None or whole == bar.text or (ratios and (bar.kind != "you" or is_baseline)):
         return (whole,)
     ratio = ratio_text(bar.times_as_fast(baseline))
-    short = sentence("chart.times_of_year", value=bar.text, ratio=ratio, year=year) if year else bar.text
-    return whole, short, f"{bar.text} · {ratio}" if ratios else bar.text
+    shortest = f"{bar.text} · {ratio}" if ratios else bar.text
+    short = sentence("chart.times_of_year", value=bar.text, ratio=ratio, year=year) if year else shortest
+    return whole, short, shortest
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:

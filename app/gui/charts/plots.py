@@ -185,7 +185,8 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         axis = self.getAxis(side)
         axis.setStyle(tickFont=figures(LABEL_PX), tickLength=0, maxTickLevel=0)
         axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, hideOverlappingLabels=False)
-        axis.setStyle(tickTextOffset=_BELOW_PX if side == "bottom" else 5)
+        if side == "bottom":
+            axis.setStyle(tickTextOffset=_BELOW_PX)
         axis.enableAutoSIPrefix(False)
         axis.setZValue(-1)  # its grid is behind the curves
 

@@ -19,7 +19,7 @@ from app.core.records import Group, Run
 from app.core.storage.database import Database
 from app.gui.services.bundle import Services
 
-# What leaves is imported when something does: a page that opens has no use for it.
+# Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
     from app.core.studies.costs import Costs
     from app.core.studies.details import Details

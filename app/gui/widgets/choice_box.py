@@ -1,7 +1,7 @@
 """A box to choose from, with a name for screen readers on every system."""
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QHelpEvent, QPaintEvent
+from PySide6.QtGui import QHelpEvent, QPaintEvent, QPalette
 from PySide6.QtWidgets import QComboBox, QLabel, QStyle, QStyleOptionComboBox, QStylePainter, QToolTip
 
 from app.gui.widgets.basics import plain_tip
@@ -42,15 +42,18 @@ class ChoiceBox(QComboBox):
         """Paint the box with the end of a long value as "…"."""
         painter, option = QStylePainter(self), QStyleOptionComboBox()
         self.initStyleOption(option)
-        option.currentText = self.shown_text()
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        option.currentText = self.shown_text()
+        if self.currentIndex() < 0:
+            option.palette.setBrush(QPalette.ColorRole.ButtonText, option.palette.placeholderText())
+            option.currentText = self.placeholderText()
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
         painter.end()
 
     def event(self, event: QEvent) -> bool:
-        """Show an elided value whole under the pointer, unless the box has a hint of its own."""
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and not self.toolTip():
-            is_whole = self.shown_text() == self.currentText()
-            QToolTip.showText(event.globalPos(), "" if is_whole else plain_tip(self.currentText()), self)
+        """Show an elided value whole under the pointer, rather than the box's own hint."""
+        is_hint = event.type() == QEvent.Type.ToolTip
+        if is_hint and isinstance(event, QHelpEvent) and self.shown_text() != self.currentText():
+            QToolTip.showText(event.globalPos(), plain_tip(self.currentText()), self)
             return True
         return super().event(event)

@@ -17,7 +17,7 @@ from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, row
 
-# Of a dialog with a report: what is around it can be read.
+# The smallest size of a dialog with a report: below it, its texts would be cut.
 LEAST_PX = (460, 300)
 
 

@@ -123,7 +123,7 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
 
 
 class FittingTable(QTableView):
-    """Hides those of its last columns for which it has no room."""
+    """Hides the last columns that don't fit; their widths can't be changed."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many columns as fit."""

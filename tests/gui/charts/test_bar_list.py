@@ -13,7 +13,7 @@ from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseli
 from app.core.analysis.provenance import provenance
 from app.gui.charts import bars as bar_painting
 from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList, fitting_remarks
-from app.gui.charts.bars import tick_text
+from app.gui.charts.bars import tick_text, value_texts
 from app.gui.charts.plots import Plot, ValueAxis
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
@@ -205,9 +205,20 @@ def test_bars_keep_their_length_beside_a_long_baseline(qtbot: QtBot, application
     assert len(own) > 100
 
 
+def test_shorter_texts_of_the_list_keep_the_factor_and_what_the_baseline_is() -> None:
+    own, other = Bar("You", "you", 300.0), Bar("EPYC (run 12)", "own", 250.0)
+    whole, *shorter = value_texts(own, other, ratios=True)
+    assert whole == "300 · 0.83× the EPYC (run 12)"
+    assert set(shorter) == {"300 · 0.83×"}
+    assert value_texts(own, own, ratios=True) == ("300 · baseline",)
+    published = next(bar for bar in bars("cifar10_keras_cnn", None) if bar.name == "i5-8250U")
+    assert value_texts(own, published, ratios=True)[1:] == ("300 · 1.1× (2019 software)", "300 · 1.1×")
+    assert value_texts(own, published)[-1] == "300"
+
+
 @pytest.mark.parametrize(
     ("of_whole", "text"),
-    [(1.01, "caution · synthetic data · running"), (0.95, "caution · synthetic data"), (0.3, "caution")],
+    [(1.01, "caution · synthetic data · running"), (0.95, "caution · synthetic data …"), (0.35, "caution …")],
 )
 def test_remarks_after_a_bar_are_left_out_whole(application_theme: Theme, of_whole: float, text: str) -> None:
     metrics, remarks = QFontMetricsF(figures(LABEL_PX)), ("caution", "synthetic data", "running")

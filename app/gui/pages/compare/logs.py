@@ -28,6 +28,8 @@ from app.gui.widgets.basics import column, label, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE
 
+NAME_PX = 428
+
 
 class LogPreview(QDialog):
     """Shows what a log says before it is imported, and asks for the computer's name.
@@ -41,11 +43,11 @@ class LogPreview(QDialog):
     def __init__(self, parent: QWidget, durations_s: tuple[float, ...], name: str, workload: str) -> None:
         super().__init__(parent)
         self.setWindowTitle(sentence("compare_page.import_epoch_log"))
-        self.setMinimumWidth(460)
         self._durations_s = durations_s
         self._of_totals_s = epochs_of_totals(durations_s)
         self.name = QLineEdit(name, maxLength=NAME_LIMIT)
         self.name.setAccessibleName(sentence("compare_page.ask_machine"))
+        self.name.setMinimumWidth(NAME_PX)
         self.workload = ChoiceBox(sentence("label.workload"))
         for each in CATALOGUE.values():
             if is_workload_of_logs(each):

@@ -1,6 +1,5 @@
 """The Hardware page: parts, live telemetry, and the doctor."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
@@ -17,6 +16,7 @@ from app.gui.widgets.segments import Segments
 if TYPE_CHECKING:
     from app.gui.pages.hardware.doctor_view import DoctorView
 
+ACTIONS_PX = 36  # also before the doctor's larger button is there
 VIEWS = ("parts", "live", "doctor")
 
 
@@ -26,6 +26,7 @@ class HardwarePage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
+        self._doctor: DoctorView | None = None
         self.parts, self.live = PartsView(services), LiveView(services)
         self.views = Segments(
             services.theme,
@@ -48,26 +49,22 @@ class HardwarePage(QWidget):
         for actions in (row(None, self.copy_button, self.look_button), row(None)):
             self._add_actions(actions)
         self._actions.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._actions.setFixedHeight(ACTIONS_PX)
         layout.addLayout(row(title(sentence("page.hardware")), self.views, self._actions, spacing_px=2 * GAP_PX))
         layout.addWidget(self.pages, stretch=1)
         services.finder.found.connect(self._on_found)
         self._on_found()
         self.show_view("parts")
 
-    @cached_property
+    @property
     def doctor(self) -> "DoctorView":
         """The doctor, made when it's first asked for: that takes as long as the rest of the page."""
-        from app.gui.pages.hardware.doctor_view import DoctorView
-
-        doctor = DoctorView(self._services)
-        self.pages.addWidget(scrolled(doctor))
-        self._add_actions(row(None, doctor.buttons))
-        return doctor
+        return self._doctor or self._make_doctor()
 
     def cancel(self) -> None:
         """End an examination that is running."""
-        if "doctor" in vars(self):
-            self.doctor.cancel()
+        if self._doctor is not None:
+            self._doctor.cancel()
 
     def show_view(self, name: str) -> None:
         """Show a view by its name in VIEWS."""
@@ -76,10 +73,18 @@ class HardwarePage(QWidget):
 
     def _on_view(self, name: str) -> None:
         number = VIEWS.index(name)
-        if name == "doctor":
-            _ = self.doctor
+        if name == "doctor" and self._doctor is None:
+            self._make_doctor()
         self.pages.setCurrentIndex(number)
         self._actions.setCurrentIndex(number)
+
+    def _make_doctor(self) -> "DoctorView":
+        from app.gui.pages.hardware.doctor_view import DoctorView
+
+        self._doctor = DoctorView(self._services)
+        self.pages.addWidget(scrolled(self._doctor))
+        self._add_actions(row(None, self._doctor.buttons))
+        return self._doctor
 
     def _add_actions(self, actions: QLayout) -> None:
         page = QWidget()

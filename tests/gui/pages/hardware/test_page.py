@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.core.errors import AppError
@@ -273,6 +273,18 @@ def test_the_menu_leads_to_the_doctor_who_begins(driver: Driver, monkeypatch: py
     assert page.doctor.isVisible()
     assert not page.live.is_sampling
     driver.until(lambda: len(begun) == 1 and not page.doctor.is_examining)
+
+
+def test_nothing_jumps_when_the_doctor_comes(page: HardwarePage) -> None:
+    page.show()
+    QApplication.processEvents()
+    before = page.pages.geometry()
+    for view in ("doctor", "parts"):
+        page.show_view(view)
+        QApplication.processEvents()
+        assert page.pages.geometry() == before
+    page.show_view("doctor")
+    assert page.doctor.examine_button.height() >= page.doctor.examine_button.sizeHint().height()
 
 
 def test_buttons_have_names_and_can_be_reached_by_keys(page: HardwarePage) -> None:
