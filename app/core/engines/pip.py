@@ -119,9 +119,6 @@ def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:
         if process.poll() is None:
             end_child(process, force=True)
             process.wait()
-        # Whatever else holds the pipe has been ended, too: it was in the same group.
-        if process.stdout is not None and reading.done():
-            process.stdout.close()
 
 
 def command_for(arguments: Sequence[str], environment: Mapping[str, str]) -> _Command:
@@ -130,13 +127,13 @@ def command_for(arguments: Sequence[str], environment: Mapping[str, str]) -> _Co
 
 
 def _read(process: "subprocess.Popen[bytes]") -> str:
-    """Return the end of what a process prints."""
+    """Return the end of what a process prints, and close its pipe, which ends with the process's group."""
     assert process.stdout is not None
-    descriptor = process.stdout.fileno()
     kept = bytearray()
-    while chunk := os.read(descriptor, 1 << 16):
-        kept += chunk
-        del kept[:-_TEXT_LIMIT_BYTES]
+    with process.stdout as pipe:
+        while chunk := os.read(pipe.fileno(), 1 << 16):
+            kept += chunk
+            del kept[:-_TEXT_LIMIT_BYTES]
     return kept.decode("utf-8", "replace")
 
 
