@@ -3,9 +3,9 @@
 import html
 from collections.abc import Collection, Iterator
 
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt
-from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QToolTip, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QWidget
 
 from app.gui.charts.plots import Plot
 from app.gui.widgets.basics import ClampedLabel, ElidedLabel
@@ -32,7 +32,6 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
         f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
         for widget in root.findChildren(QWidget)
         if isinstance(widget, QLabel | QAbstractButton) and widget.isVisible() and _text(widget)
-        if not widget.isWindow()  # a tooltip
         if widget not in left_out
         for why in _faults(widget, is_allowed=widget in may_elide)
     ]
@@ -40,9 +39,16 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
 
 def _has_whole_value(box: ChoiceBox) -> bool:
     """Return whether the whole value is seen under the pointer."""
-    place = box.rect().center()
-    QApplication.sendEvent(box, QHelpEvent(QEvent.Type.ToolTip, place, box.mapToGlobal(place)))
-    return html.escape(box.currentText()) in QToolTip.text()
+    enter(box)
+    tip = box.toolTip()
+    QApplication.sendEvent(box, QEvent(QEvent.Type.Leave))
+    return html.escape(box.currentText()) in tip
+
+
+def enter(widget: QWidget) -> None:
+    """Let the pointer come to a widget."""
+    place = QPointF(widget.rect().center())
+    QApplication.sendEvent(widget, QEnterEvent(place, place, place))
 
 
 def _faults(widget: QLabel | QAbstractButton, *, is_allowed: bool) -> Iterator[str]:

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import QAccessible, QHelpEvent
-from PySide6.QtWidgets import QApplication, QDialog, QToolTip
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
@@ -24,7 +24,7 @@ from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.accessible import charts, faults, nodes, spoken_name
-from tests.gui.clipped import clipped
+from tests.gui.clipped import clipped, enter
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
@@ -160,14 +160,16 @@ def test_a_value_without_room_ends_with_a_sign_and_is_whole_under_the_pointer(qt
     set_tip(box, "Earlier A/B tests")
     box.show()
     box.resize(box.sizeHint())
-    hint = QHelpEvent(QEvent.Type.ToolTip, box.rect().center(), box.mapToGlobal(box.rect().center()))
-    QApplication.sendEvent(box, hint)
+    enter(box)
     assert box.shown_text() == box.currentText()
-    assert "Earlier" in QToolTip.text()
+    assert "Earlier" in box.toolTip()
     box.resize(140, box.height())
     assert box.shown_text().endswith("…")
-    QApplication.sendEvent(box, hint)
-    assert "&lt;b&gt;1 thread" in QToolTip.text()
+    for _ in range(2):
+        enter(box)
+        assert "&lt;b&gt;1 thread" in box.toolTip()
+        QApplication.sendEvent(box, QEvent(QEvent.Type.Leave))
+        assert "Earlier" in box.toolTip()
     assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Result"
 
 

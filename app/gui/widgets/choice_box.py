@@ -1,8 +1,8 @@
 """A box to choose from, with a name for screen readers on every system."""
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QHelpEvent, QPaintEvent, QPalette
-from PySide6.QtWidgets import QComboBox, QLabel, QStyle, QStyleOptionComboBox, QStylePainter, QToolTip
+from PySide6.QtGui import QEnterEvent, QPaintEvent, QPalette
+from PySide6.QtWidgets import QComboBox, QLabel, QStyle, QStyleOptionComboBox, QStylePainter
 
 from app.gui.widgets.basics import plain_tip
 
@@ -22,6 +22,7 @@ class ChoiceBox(QComboBox):
         self._label = QLabel(self)
         self._label.hide()
         self._label.setBuddy(self)
+        self._own_tip: str | None = None  # while the whole value is in its place
         self.setAccessibleName(name)
 
     def setAccessibleName(self, name: str) -> None:
@@ -50,10 +51,16 @@ class ChoiceBox(QComboBox):
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
         painter.end()
 
-    def event(self, event: QEvent) -> bool:
+    def enterEvent(self, event: QEnterEvent) -> None:
         """Show an elided value whole under the pointer, rather than the box's own hint."""
-        is_hint = event.type() == QEvent.Type.ToolTip
-        if is_hint and isinstance(event, QHelpEvent) and self.shown_text() != self.currentText():
-            QToolTip.showText(event.globalPos(), plain_tip(self.currentText()), self)
-            return True
-        return super().event(event)
+        super().enterEvent(event)
+        if self._own_tip is None and self.shown_text() != self.currentText():
+            self._own_tip = self.toolTip()
+            self.setToolTip(plain_tip(self.currentText()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Bring the box's own hint back."""
+        super().leaveEvent(event)
+        if self._own_tip is not None:
+            self.setToolTip(self._own_tip)
+            self._own_tip = None
