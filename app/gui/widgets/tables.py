@@ -123,7 +123,11 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
 
 
 class FittingTable(QTableView):
-    """Hides the last columns that don't fit; their widths can't be changed."""
+    """Hides the last columns that don't fit; users can't change their widths, or it would count wrong ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many columns as fit."""

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.exchange.preview import leaves, preview
@@ -96,7 +96,6 @@ class ImportedCard(Card):
         self.table = FittingTable()
         self.rows = TextModel(_COLUMNS)
         set_up_table(self.table, self.rows, sentence("imports_page.table"), ROW_PX)
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.nothing = label(sentence("imports_page.nothing"), muted=True, wrap=True)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QHeaderView
 
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, list_results
@@ -46,6 +47,7 @@ def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, p
 def test_columns_fit_at_any_width(driver: Driver, page: ResultsPage) -> None:
     choose(driver, page, "imported")
     table = page.imported.table
+    assert table.horizontalHeader().sectionResizeMode(1) == QHeaderView.ResizeMode.Fixed
     shown_at = []
     for width_px in (1024, 1440, 1920, 1024):
         driver.window.resize(width_px, 700)
