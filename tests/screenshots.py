@@ -336,8 +336,9 @@ def take_sharing(camera: Photographer, run_id: int) -> None:
             page, f"--screenshot={picture}", "--window-size=1000,1100", "--hide-scrollbars", dark=theme == "dark"
         )
     results, compare = window.results, window.compare
-    assert results.detail is not None
-    results.detail.back_button.click()
+    for detail in (results.detail, results.group_detail):  # the A/B was open before the run
+        if detail is not None and detail.isVisible():
+            detail.back_button.click()
     results.filters.source.setCurrentIndex(results.filters.source.findData("all"))
     compare.show_workload("mnist_mlp")
     camera.take("results-imported", "results")
