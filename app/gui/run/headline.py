@@ -25,7 +25,7 @@ from app.core.report.wording import (
 )
 from app.core.runs.progress import Progress
 from app.core.verdict.rules import judge
-from app.gui.run.headline_row import HeadlineRow
+from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
@@ -77,6 +77,7 @@ class HeadlineCard(Card):
         self.remaining = label(muted=True)
         self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
         self.remaining.setFont(figures(TEXT_PX))
+        self._where = ProgressLine(self.progress_text, self.remaining)
         self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
         self.progress_bar.setAccessibleName(sentence("run.progress"))
         self.rank = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
@@ -107,6 +108,7 @@ class HeadlineCard(Card):
         self.progress_text.show_text(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
+        self._where.place()
         busy = progress.fraction is None or progress.phase in ("import", "data", "build", "finish")
         self.progress_bar.setMaximum(0 if busy else PROGRESS_STEPS)
         if not busy:
@@ -164,7 +166,7 @@ class HeadlineCard(Card):
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
-        self._row.show_number(value, unit, muted=muted)
+        self._row.show_number(value, unit, muted=muted or value == "–")
         self.note.show_text(note)
 
     def _show_pill(self, texts: Sequence[str], tone: Tone, run: Run | None = None) -> None:
@@ -185,9 +187,7 @@ class HeadlineCard(Card):
             dialog.open()
 
     def _lay_out(self) -> None:
-        where = row(self.progress_text, self.remaining)
-        where.setStretch(0, 1)
-        self._state.addWidget(_page(where, self.progress_bar))
+        self._state.addWidget(_page(self._where, self.progress_bar))
         self._state.addWidget(_page(self.rank))
         self._state.setFixedHeight(STATE_PX)
         left = column(self._row, self._state, spacing_px=0)

@@ -1,4 +1,4 @@
-"""The first line of the headline: the number in large type, its unit, and the verdict as a pill."""
+"""Lines of the headline: the number in large type with its unit and verdict, and the progress."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from app.gui.style.icons import LEVELS, renderer
 from app.gui.style.theme import Theme, figures, font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Tone, label, set_tip
+from app.gui.widgets.basics import Button, ElidedLabel, Tone, label, set_tip
 
 SMALLEST_PX, HEIGHT_PX, PILL_PX, ICON_PX = 20, 72, 30, 16
 _PADDING_PX, _ICON_GAP_PX = 10, 5
@@ -140,6 +140,39 @@ class HeadlineRow(QWidget):
             x += width
         height = self.beside.sizeHint().height()
         self.beside.setGeometry(x, middle - height // 2, beside_px, height)
+
+
+class ProgressLine(QWidget):
+    """What a run is doing, and at the right how long it still takes.
+
+    Without a layout: with one, Qt would lay out the whole window again for each step that is shown.
+    """
+
+    def __init__(self, left: ElidedLabel, right: QLabel) -> None:
+        super().__init__()
+        self._left, self._right = left, right
+        for widget in (left, right):
+            widget.setParent(self)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use the new width."""
+        super().resizeEvent(event)
+        self.place()
+
+    def sizeHint(self) -> QSize:
+        """Ask for the height of the texts."""
+        return QSize(0, max(self._left.sizeHint().height(), self._right.sizeHint().height()))
+
+    def minimumSizeHint(self) -> QSize:
+        """Allow any width."""
+        return self.sizeHint()
+
+    def place(self) -> None:
+        """Give both texts their places; needed after one of them has changed."""
+        right_px = min(self.width(), self._right.sizeHint().width())
+        self._right.setGeometry(self.width() - right_px, 0, right_px, self.height())
+        self._left.setGeometry(0, 0, max(0, self.width() - right_px - GAP_PX), self.height())
 
 
 def _number_font(size_px: int) -> QFont:

@@ -101,6 +101,8 @@ class ElidedLabel(QLabel):
 
     def _elide(self) -> None:
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        if shown != self._whole and shown[-2:-1] in (" ", "·"):  # cut between two parts
+            shown = f"{shown[:-1].rstrip(' ·')} …"
         if shown != self.text():
             self.setText(shown)
         set_tip(self, self._whole if shown != self._whole else "")

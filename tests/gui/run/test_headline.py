@@ -13,7 +13,9 @@ from app.core.runs.progress import Progress
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.run.headline import HeadlineCard
+from app.gui.run.headline_row import ProgressLine
 from app.gui.style.theme import Theme
+from app.gui.widgets.basics import ElidedLabel
 from tests.core.verdict.records import quiet_run
 from tests.recording import recorded_events, store_recording
 from workloads.protocol import events
@@ -32,6 +34,14 @@ def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
     card = HeadlineCard(application_theme)
     qtbot.addWidget(card)
     return card
+
+
+def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
+    without = replace(run.summary, value=None, steps=None)
+    card.show_live(without, Progress(run.spec), cancelled=False)
+    assert (card.value.text(), card.value.property("muted")) == ("–", True)
+    card.show_live(run.summary, Progress(run.spec), cancelled=False)
+    assert card.value.property("muted") is False
 
 
 @pytest.mark.parametrize(
@@ -108,3 +118,30 @@ def test_a_verdict_on_the_way_has_its_tone(card: HeadlineCard, run: Run, level: 
     verdict = events.Judged(level=level, reasons=(reason,))
     card.show_live(run.summary, Progress(run.spec), cancelled=False, verdict=verdict)
     assert (card.message.whole_text, card.pill.tone) == ("It slept. Keep it awake.", level)
+
+
+def test_a_text_is_not_cut_between_two_parts(application_theme: Theme, qtbot: QtBot) -> None:
+    label = ElidedLabel("CPU · TensorFlow 2.21.0 · float32 · synthetic data")
+    qtbot.addWidget(label)
+    label.show()
+    for width_px in range(60, 260):
+        label.resize(width_px, 20)
+        shown = label.text()
+        assert shown.endswith("…")
+        assert "·" not in shown[-3:]
+        assert label.fontMetrics().horizontalAdvance(shown) <= width_px
+        assert label.toolTip()
+
+
+def test_progress_stays_beside_the_time_left(card: HeadlineCard, run: Run) -> None:
+    card.resize(900, 200)
+    card.show()
+    card.show_live(run.summary, Progress(run.spec), cancelled=False)
+    line = card.remaining.parentWidget()
+    assert isinstance(line, ProgressLine)
+    for left in ("1 s left", "about 12 min 30 s left"):
+        card.remaining.setText(left)
+        line.place()
+        assert card.remaining.width() >= card.remaining.sizeHint().width()
+        assert card.remaining.geometry().right() == line.width() - 1
+        assert card.progress_text.geometry().right() < card.remaining.x()
