@@ -9,8 +9,9 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from app.cli.terminal import Ink, can_print
-from app.core.analysis.compare import Bar, ratio_text
+from app.core.analysis.compare import Bar
 from app.core.messages import sentence
+from app.core.metrics import format_ratio
 from app.core.plain_text import one_line
 
 BAR_WIDTH, LEAST_BAR = 36, 10
@@ -203,8 +204,9 @@ def live_text(share: float | None, parts: Sequence[str], room: int) -> str:
 
 
 def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
-    ratio = [ratio_text(bar.times_as_fast(baseline))] if baseline is not None and baseline is not bar else []
-    return [one_line(remark, CELL_WIDTH) for remark in (*ratio, *bar.remarks)]
+    ratio = bar.times_as_fast(baseline) if baseline is not bar else None
+    shown = () if ratio is None else (format_ratio(ratio),)
+    return [one_line(remark, CELL_WIDTH) for remark in (*shown, *bar.remarks)]
 
 
 def _apart(bar: Bar, remarks: Sequence[str]) -> str:

@@ -174,7 +174,7 @@ def _comparison(
                 "kind": bar.kind,
                 "metric": bar.metric,
                 "value": bar.value,
-                "times_baseline": bar.times_as_fast(baseline) if baseline else None,
+                "times_baseline": bar.times_as_fast(baseline),
                 "remarks": list(bar.remarks),
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,

@@ -175,6 +175,16 @@ def format_seconds(duration_s: float | None) -> str:
     return f"{duration_s:.4f}"
 
 
+def format_ratio(ratio: float | None) -> str:
+    """Format a ratio with two significant digits: "4.8×", "53×", "0.27×"; "n/a" for None."""
+    if ratio is None:
+        return "n/a"
+    for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
+        if ratio >= limit:
+            return f"{ratio:.{digits}f}×"
+    return f"{ratio:.4f}×"
+
+
 def format_time_left(duration_s: float | None) -> str:
     """Format an expected duration, as precisely as it is known: "about 4 min 50 s"."""
     if duration_s is None:

@@ -1,6 +1,7 @@
 """“4.8× the i5-8250U on 2019 software”: every place that says a factor names the year of the software."""
 
 import argparse
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.cli.machine import compare
 from app.cli.run import print_result
 from app.core.analysis.compare import Bar, bars, baseline_name, find_baseline, position
+from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.share import share_card
@@ -68,6 +70,29 @@ def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> N
     assert value_texts(you, unknown)[1:] == ("66.3", "66.3")
     assert value_texts(you, None) == ("66.3",)
     assert value_texts(baseline, baseline, ratios=True) == ("320 · baseline",)
+
+
+def test_an_invalid_result_has_no_factor(
+    stored_run: Run, paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    invalid = replace(stored_run, summary=replace(stored_run.summary, verdict="invalid"))
+    you, baseline = chart(invalid)
+    assert value_texts(you, baseline) == value_texts(you, baseline, ratios=True) == ("66.3",)
+    drawn = bars(STANDARD, invalid.summary)
+    with pytest.raises(UsageError, match="no baseline"):
+        find_baseline(drawn, you.name, STANDARD)
+    other = next(bar for bar in drawn if bar.name == "GTX 1060")
+    assert value_texts(other, you, ratios=True) == ("9.00",), "nor is it what others are compared with"
+    with Database(paths.database) as database:
+        database.connection.execute("UPDATE runs SET verdict = 'invalid'")
+    options = argparse.Namespace(workload=None, baseline=None, json=False, several_gpus=False)
+    assert compare(options, paths) == 0
+    assert "4.8×" not in capsys.readouterr().out
+    options.json = True
+    assert compare(options, paths) == 0
+    times = {bar["name"]: bar["times_baseline"] for bar in json.loads(capsys.readouterr().out)["bars"]}
+    assert times[you.name] is None
+    assert times["GTX 1060"] == pytest.approx(320 / 9)
 
 
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:

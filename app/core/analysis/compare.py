@@ -22,7 +22,7 @@ from app.core.analysis.published import (
 )
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import format_ratio, format_value, headline_kind
 from app.core.others import CommunityRow, ImportedLog, ImportedResult
 from app.core.records import RunSummary
 from workloads import CATALOGUE
@@ -72,8 +72,16 @@ class Bar:
         """The value without its unit."""
         return format_value(self.metric, self.value)
 
-    def times_as_fast(self, other: "Bar") -> float:
-        """Return how many times as fast this is as another."""
+    @property
+    def verdict(self) -> str | None:
+        """The verdict of the user's own or an imported result; None for others."""
+        run = self.imported.summary if self.imported is not None else self.run
+        return run.verdict if run is not None else None
+
+    def times_as_fast(self, other: "Bar | None") -> float | None:
+        """Return how many times as fast this is as another; None without one, or if either is invalid or 0."""
+        if other is None or "invalid" in (self.verdict, other.verdict) or min(self.value, other.value) <= 0:
+            return None
         return headline_kind(self.metric).times_as_fast(self.value, other.value)
 
 
@@ -220,7 +228,7 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 
 
 def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
-    """Return the baseline of the others; None if there are no bars.
+    """Return the baseline of the others, which isn't an invalid result; None if there are no bars.
 
     Raises:
         UsageError: The name matches no bar, or several.
@@ -231,7 +239,7 @@ def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar 
         default = [bar for bar in published if bar.row and bar.row.device == wanted]
         single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
         return next(iter(default or single[-1:] or published[-1:]), None)
-    key = name.casefold()
+    key, bars_ = name.casefold(), [bar for bar in bars_ if bar.verdict != "invalid"]
     exact = [bar for bar in bars_ if bar.name.casefold() == key]
     matches = exact or [bar for bar in bars_ if key in (bar.row.hardware if bar.row else bar.name).casefold()]
     if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
@@ -270,7 +278,7 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     slower = [bar.name for bar in published[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
     count = len({bar.name for bar in others})  # a machine may have several bars
-    arguments = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": _with_year(base)}
+    arguments = {"ratio": format_ratio(you.times_as_fast(base)), "baseline": _with_year(base)}
     if faster and slower:
         said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
     elif level:
@@ -328,17 +336,9 @@ def rank_text(bars_: Sequence[Bar]) -> str:
     """
     names = list(dict.fromkeys(bar.name for bar in bars_ if bar.kind not in ("imported", "community")))
     mine = next((bar for bar in bars_ if bar.kind == "you"), None)
-    if mine is None or len(names) == 1 or (mine.run is not None and mine.run.verdict == "invalid"):
+    if mine is None or len(names) == 1 or mine.verdict == "invalid":
         return ""
     return sentence("compare.rank", rank=names.index(mine.name) + 1, count=len(names))
-
-
-def ratio_text(ratio: float) -> str:
-    """Format a ratio with two significant digits: "4.8×", "53×", "0.27×"."""
-    for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
-        if ratio >= limit:
-            return f"{ratio:.{digits}f}×"
-    return f"{ratio:.4f}×"
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:

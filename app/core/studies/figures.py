@@ -139,8 +139,9 @@ def _is_numeric(result: StudyResult) -> bool:
 def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequence[Series]) -> Figure:
     """Return a chart of lines over a study's first axis."""
     axis = result.study.axes[0]
-    others = {spot.x for each in series for spot in each.spots if spot is not None}
-    xs = sorted({float(axis_value(axis, point.spec)) for point in result.points} | others)
+    planned = {float(axis_value(axis, point.spec)) for point in result.points}
+    drawn = {spot.x for each in series for spot in each.spots if spot is not None}
+    xs = sorted(drawn or planned)
     shown = xs if len(xs) <= TICKS_LIMIT else xs[:: -(-len(xs) // TICKS_LIMIT)]
     return Figure(
         name=name,

@@ -48,12 +48,12 @@ MOVE_MS = 300
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
-    """Return as many remarks as fit whole, and "…" for the others; at least the start of the first one."""
+    """Return as many remarks as fit whole, and "…" for the others; at least the first words of the first one."""
+    words = remarks[0].split() if remarks else []
+    shorter = [f"{' · '.join(remarks[:count])} …" for count in range(len(remarks) - 1, 0, -1)]
+    shorter += [f"{' '.join(words[:count]).rstrip(',;:')} …" for count in range(len(words) - 1, 0, -1)]
     text = " · ".join(remarks)
-    for count in range(len(remarks) - 1, 0, -1):
-        if metrics.horizontalAdvance(text) <= room_px:
-            break
-        text = f"{' · '.join(remarks[:count])} …"
+    text = next((each for each in (text, *shorter) if metrics.horizontalAdvance(each) <= room_px), text)
     return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room_px)
 
 

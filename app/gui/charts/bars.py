@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.core.analysis.compare import Bar, baseline_name, ratio_text
+from app.core.analysis.compare import Bar, baseline_name
 from app.core.messages import sentence
+from app.core.metrics import format_ratio
 from app.core.plain_text import safe_text
 from app.gui.style.theme import figures, font
 from app.gui.style.tokens import Tokens
@@ -97,15 +98,15 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
     Args:
         bar: Any.
-        baseline: The bar to compare with; None for none.
+        baseline: The bar to compare with; None for none. An invalid result isn't compared.
         ratios: Whether published bars have a ratio too, and the baseline is labelled.
     """
-    value = bar.text
-    if baseline is None or bar.value <= 0 or (bar.kind in ("reference", "community") and not ratios):
+    value, times = bar.text, bar.times_as_fast(baseline)
+    if baseline is None or times is None or (bar.kind in ("reference", "community") and not ratios):
         return value
     if bar_key(bar) == bar_key(baseline):
         return sentence("chart.is_baseline", value=value) if ratios else value
-    ratio = ratio_text(bar.times_as_fast(baseline))
+    ratio = format_ratio(times)
     return (
         f"{value} · {ratio}"
         if ratios and bar.kind != "you"
@@ -123,7 +124,7 @@ def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tupl
     is_baseline = baseline is not None and bar_key(bar) == bar_key(baseline)
     if baseline is None or whole == bar.text or (ratios and (bar.kind != "you" or is_baseline)):
         return (whole,)
-    ratio = ratio_text(bar.times_as_fast(baseline))
+    ratio = format_ratio(bar.times_as_fast(baseline))
     shortest = f"{bar.text} · {ratio}" if ratios else bar.text
     short = sentence("chart.times_of_year", value=bar.text, ratio=ratio, year=year) if year else shortest
     return whole, short, shortest
@@ -208,7 +209,7 @@ def paint_bar(
     box = QRectF(left, rect.center().y() - look.bar_height / 2, length, look.bar_height)
     painter.setPen(Qt.PenStyle.NoPen)
     fill = QColor(getattr(tokens, _FILLS[bar.kind]))
-    if bar.kind == "own" or (mine and bar.run is not None and bar.run.verdict == "invalid"):
+    if bar.kind == "own" or (mine and bar.verdict == "invalid"):
         fill.setAlphaF(0.4)
     painter.setBrush(fill)
     painter.drawRoundedRect(box, look.radius, look.radius)

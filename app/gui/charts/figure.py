@@ -28,13 +28,14 @@ class Look:
     """How to draw a figure.
 
     Attributes:
-        text_px, label_px: Sizes of names and values, and of axes and legend.
+        text_px, label_px, row_max_px: Sizes of names and values, of axes and legend, and of rows at most.
         outlined: Whether text is painted as outlines, the same on every system.
     """
 
     tokens: Tokens
     text_px: int = TEXT_PX
     label_px: int = LABEL_PX
+    row_max_px: float = ROW_MAX_PX
     outlined: bool = False
 
     def font(self, size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
@@ -85,7 +86,7 @@ def figure_height(figure: Figure, width: float, look: Look) -> float:
     legend = len(_legend_lines(_entries(figure, look), width, look)) * line
     if figure.kind == "lines":
         return SMALLEST_PX + legend
-    return max(SMALLEST_PX, len(figure.rows) * 1.7 * look.text_px + 5 * line) + legend
+    return len(figure.rows) * 1.7 * look.text_px + 5 * line + legend
 
 
 def largest_height(figure: Figure, width: float, look: Look) -> float | None:
@@ -95,7 +96,7 @@ def largest_height(figure: Figure, width: float, look: Look) -> float | None:
     line = look.label_px * 1.5
     legend = len(_legend_lines(_entries(figure, look), width, look)) * look.label_px * 1.6
     around = (3 if figure.baseline is not None else 2) * line + 8
-    return max(figure_height(figure, width, look), len(figure.rows) * ROW_MAX_PX + around + legend)
+    return max(figure_height(figure, width, look), len(figure.rows) * look.row_max_px + around + legend)
 
 
 def _colour(figure: Figure, series: Series, tokens: Tokens) -> str:
@@ -276,7 +277,7 @@ def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> 
     room = max((look.width(text, look.text_px) for text in texts), default=0.0) + (_GAP if texts else 12)
     head = line + 4 + (line if figure.baseline is not None else 0)
     plot = QRectF(rect.left() + names + _GAP, rect.top() + head, rect.width() - names - _GAP - room, 0)
-    height = min(ROW_MAX_PX, (rect.height() - line - 4 - head) / max(1, len(figure.rows)))
+    height = min(look.row_max_px, (rect.height() - line - 4 - head) / max(1, len(figure.rows)))
     plot.setHeight(height * len(figure.rows))
     title = QRectF(rect.left(), rect.top(), rect.width(), line)
     look.write(painter, title, figure.value_title, look.label_px, tokens.muted)

@@ -27,6 +27,7 @@ from workloads import CATALOGUE
 
 # What all cards need with charts of the least and of the usual least height.
 TIGHT_PX, ROOMY_PX = 500, 590
+BARS_ROW_MAX_PX = 84  # where they have the right half to themselves, as in a Quick run, they fill it
 
 
 class RunCharts(QWidget):
@@ -44,7 +45,7 @@ class RunCharts(QWidget):
         self.loss = LossChart(theme)
         self.throughput = ThroughputChart(theme)
         self.machine = TelemetryChart(theme)
-        self.bars = BarList(theme, row_max_px=48)
+        self.bars = BarList(theme, row_max_px=BARS_ROW_MAX_PX)
         self._machine_legend = Legend(theme)
         self.speed_legend = Legend(theme)
         self.epochs_card = _card(sentence("chart.seconds_per_epoch"), self._speed)

@@ -36,7 +36,7 @@ def paint_study(painter: QPainter, card: StudyCard, tokens: Tokens) -> None:
         write_within(painter, place, note, light, tokens.muted, width=_WIDTH)
     chart = _CHART.adjusted(0, -(_NOTE_LINES - len(notes)) * _LINE_PX, 0, 0)
     paint_card(painter, chart, tokens)
-    look = Look(tokens, text_px=17, label_px=SMALLEST_PX, outlined=True)
+    look = Look(tokens, text_px=17, label_px=SMALLEST_PX, row_max_px=96.0, outlined=True)
     paint_figure(painter, chart.adjusted(24, 14, -24, -12), card.figure, look)
     _paint_foot(painter, card, tokens)
 

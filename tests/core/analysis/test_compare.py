@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, find_baseline, left_out, position, ratio_text, refusal
+from app.core.analysis.compare import Bar, bars, find_baseline, left_out, position, refusal
 from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, run_name
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
+from app.core.metrics import format_ratio
 from app.core.records import RunSummary
 
 STANDARD = "cifar10_keras_cnn"
@@ -231,7 +232,7 @@ def test_a_baseline_among_nothing_is_refused() -> None:
     ],
 )
 def test_ratios_have_two_telling_digits(ratio: float, text: str) -> None:
-    assert ratio_text(ratio) == text
+    assert format_ratio(ratio) == text
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,17 @@ def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(thread
     assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"
 
 
+def test_what_is_not_measured_has_no_place_on_the_axis(
+    runner: Runner, database: Database, eight_cores: Machine
+) -> None:
+    plan = plan_preset("batch", runner)
+    done = store_study(database, eight_cores, plan, lambda spec: 100.0 if spec.batch_size in (16, 256) else None)
+    speed = figures(done)[0]
+    assert speed.ticks == ((16.0, "16"), (256.0, "256"))
+    axis = x_axis(speed)
+    assert all(axis.low < x < axis.high for x, _ in speed.ticks)
+
+
 def test_published_measurements_along_an_axis_stand_beside_it() -> None:
     lines = published_lines(["mnist_cnn"], "threads", Unit("images per second"))
     assert lines

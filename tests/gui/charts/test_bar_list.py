@@ -226,5 +226,11 @@ def test_remarks_after_a_bar_are_left_out_whole(application_theme: Theme, of_who
     assert fitting_remarks(remarks, metrics, room_px) == text
 
 
+def test_a_remark_that_is_too_long_ends_after_a_word(application_theme: Theme) -> None:
+    metrics, remarks = QFontMetricsF(figures(LABEL_PX)), ("an anomaly, see notes", "2019")
+    room_px = metrics.horizontalAdvance("an anomaly, see n")
+    assert fitting_remarks(remarks, metrics, room_px) == "an anomaly …"
+
+
 def test_without_remarks_nothing_is_written(application_theme: Theme) -> None:
     assert fitting_remarks((), QFontMetricsF(figures(LABEL_PX)), 100.0) == ""

@@ -1,11 +1,14 @@
-"""Which labels a study's chart has: as many as have room, at equal steps."""
+"""A study's chart: which labels it has, as many as have room at equal steps, and how high it is."""
 
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as some
 
+from app.core.studies.figures import Figure, Series, Spot
+from app.gui.charts.figure import SMALLEST_PX, Look, figure_height, largest_height
 from app.gui.charts.figure_scale import LABELS_APART_PX, label_step
+from app.gui.style.theme import Theme
 
 
 def test_labels_are_left_out_at_equal_steps() -> None:
@@ -25,3 +28,17 @@ def test_no_label_touches_the_next(gaps: list[tuple[float, float]]) -> None:
     kept = places[:: label_step(places)]
     assert kept[:1] == places[:1]
     assert all(after[0] - before[1] > LABELS_APART_PX for before, after in pairwise(kept))
+
+
+def test_a_chart_of_few_rows_leaves_no_empty_room(application_theme: Theme) -> None:
+    look = Look(application_theme.tokens)
+    heights_px = []
+    for rows in (1, 3, 8):
+        series = Series("", tuple(Spot(0, 10.0 * number, text="10") for number in range(1, rows + 1)))
+        figure = Figure(name="Speed", kind="rows", value_title="", series=(series,), rows=("TensorFlow",) * rows)
+        most_px = largest_height(figure, 600, look)
+        assert most_px is not None
+        assert 0 < figure_height(figure, 600, look) <= most_px
+        heights_px.append(most_px)
+    assert heights_px[0] < SMALLEST_PX / 1.5
+    assert heights_px == sorted(heights_px)

@@ -14,10 +14,11 @@ from app.core.report.share import share_card
 from app.core.report.wording import bottleneck_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
 from app.gui.run.view import RunView
 from tests.gui.driving import Driver, replay
-from tests.recording import recorded_events, store_recording, until_epoch
+from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
@@ -122,6 +123,17 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert len(charts.bars.bars) == 8
     notes = [child.text() for child in charts.findChildren(QLabel)]
     assert f"first epoch excluded · median {median_s:.1f}" in notes
+
+
+def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None:
+    driver.window.resize(1920, 1080)
+    replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
+    bars = shown(driver).charts.bars
+    picture = bars.grab().toImage()
+    colour = driver.services.theme.tokens.neutral_bar.lower()
+    column = [y for y in range(picture.height()) if picture.pixelColor(bars.width() // 3, y).name() == colour]
+    assert bars.height() > 600
+    assert max(column) > 0.85 * (bars.height() - AXIS_PX)
 
 
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:

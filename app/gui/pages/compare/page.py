@@ -311,14 +311,14 @@ class ComparePage(QWidget):
         self.draw()
 
     def _fill_baselines(self) -> None:
-        _fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self.all_bars])
+        _fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self.all_bars if bar.verdict != "invalid"])
         default = find_baseline(self.all_bars, None, self.workload.currentData())
         wanted = self._chosen_baseline or (bar_key(default) if default else "")
         at = self.baseline.findData(wanted)
         if at < 0 and default is not None:
             at = self.baseline.findData(bar_key(default))
         self.baseline.setCurrentIndex(at)
-        self.baseline.setEnabled(bool(self.all_bars))
+        self.baseline.setEnabled(self.baseline.count() > 0)
 
     def draw(self) -> None:
         """Show what matches the filters, and always the user's newest run."""

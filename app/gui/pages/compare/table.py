@@ -9,10 +9,10 @@ from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QTableView
 
 from app.core.analysis.comparability import engine_name
-from app.core.analysis.compare import Bar, ratio_text
+from app.core.analysis.compare import Bar
 from app.core.analysis.published import disagreement
 from app.core.messages import sentence
-from app.core.metrics import headline_kind
+from app.core.metrics import format_ratio, headline_kind
 from app.core.records import RunSummary
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font
@@ -131,13 +131,13 @@ def bar_year(bar: Bar) -> int | None:
 
 def _row(bar: Bar, baseline: Bar | None) -> Row:
     year, run = bar_year(bar), _run_of(bar)
-    ratio = bar.times_as_fast(baseline) if baseline is not None and bar.value > 0 else None
+    ratio = bar.times_as_fast(baseline)
     same = baseline is not None and bar_key(bar) == bar_key(baseline)
     batch = bar.row.batch_size if bar.row else run.batch_size if run else None
     texts = (
         bar.name,
         bar.text,
-        "baseline" if same else "n/a" if ratio is None else ratio_text(ratio),
+        "baseline" if same else format_ratio(ratio),
         device_kind(bar).upper() or "n/a",
         str(year or "n/a"),
         _software(bar),

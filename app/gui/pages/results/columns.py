@@ -45,7 +45,7 @@ _LONGEST = {
     "value": ("≈ 8,888 images/s", "1st: 8,888 s/epoch"),
     "verdict": ("invalid", "caution"),
     "spread_pct": ("88.8 %",),
-    "epochs_done": ("10 of 10", "standard"),
+    "epochs_done": ("10 of 10", "sustained"),
     "batch_size": ("8888",),
     "data_source": ("synthetic",),
     "status": ("interrupted", "completed"),

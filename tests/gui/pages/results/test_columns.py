@@ -25,7 +25,14 @@ def open_with(driver: Driver, machine: Machine, *workloads: str) -> ResultsPage:
     """Open the history with a run of each workload, whose names are long."""
     with Database(driver.services.paths.database) as database:
         for workload in workloads:
-            run_id = store(database, machine, 61.0, 60.0, workload=workload, columns={"verdict": "caution"})
+            run_id = store(
+                database,
+                machine,
+                61.0,
+                60.0,
+                workload=workload,
+                columns={"verdict": "caution", "preset": "sustained"},
+            )
             database.connection.execute("UPDATE runs SET value = 8888.8, basis = 'estimate'")
             set_comment(database, run_id, "a name that is much too long for any column " * 4)
     return driver.open_results()

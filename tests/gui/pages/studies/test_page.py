@@ -285,7 +285,7 @@ def test_the_table_follows_the_bars(driver: Driver, machine: Machine) -> None:
     driver.window.resize(1440, 900)
     driver.until(lambda: page.table.rowCount() > 0)
     QApplication.processEvents()
-    assert page.view.height() == SMALLEST_PX
+    assert page.view.height() < SMALLEST_PX, "three bars need less than a chart of lines"
     assert page.table.y() - (page.view.y() + page.view.height()) == GAP_PX
 
 
