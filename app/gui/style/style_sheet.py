@@ -4,7 +4,6 @@ from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
 _RULES = """
 QMainWindow, QDialog, QMessageBox {{ background: {window}; }}
-QWidget {{ color: {text}; }}
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {border}; padding: 6px 8px; }}
 QLabel[muted="true"] {{ color: {muted}; }}
 QLabel[tone="valid"] {{ color: {valid}; }}

@@ -34,6 +34,7 @@ _ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
 _OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
 _BEFORE_NAME = ("device", "status")  # while the name has little room; the rest come once it has more
 NAME_PX, NAME_MIN_PX = 160, 40
+DEVICE_MORE_PX = 90  # for "RTX 4090 Laptop GPU", once the name has its room
 # The paddings of the style sheet, and Qt's own around a text.
 CELL_PX, HEADING_PX = 27, 28
 TRIANGLE_PX = 22  # with its margin, before the number of a group's runs
@@ -99,7 +100,11 @@ class ColumnFitter:
         header = self._table.horizontalHeader()
         metrics = self._table.fontMetrics()
         wanted_px = wanted_widths(self._workloads, metrics, has_groups=self._has_groups) | self._chosen_px
-        shown = fitting_columns(self._table.viewport().width(), wanted_px)
+        room_px = self._table.viewport().width()
+        shown = fitting_columns(room_px, wanted_px)
+        spare_px = room_px - sum(wanted_px[key] for key in shown) - max(0, NAME_PX - wanted_px["comment"])
+        if "device" not in self._chosen_px:
+            wanted_px["device"] += min(DEVICE_MORE_PX, max(0, spare_px))
         self._is_fitting = True
         # Off in between, or each column would take the rest while it is the last one.
         header.setStretchLastSection(False)

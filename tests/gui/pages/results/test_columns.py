@@ -9,7 +9,7 @@ from app.core.records import Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
-from app.gui.pages.results.columns import COLUMNS, KEYS, fitting_columns
+from app.gui.pages.results.columns import COLUMNS, KEYS, NAME_PX, fitting_columns
 from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
@@ -67,6 +67,18 @@ def test_what_matters_is_never_cut(driver: Driver, machine: Machine, workloads: 
         for key in ("id", "started_at", "workload", "value", "verdict", "comment"):
             assert not page.table.isColumnHidden(KEYS.index(key))
         assert page.table.horizontalScrollBar().maximum() == 0
+
+
+def test_devices_have_more_room_on_large_screens(driver: Driver, machine: Machine) -> None:
+    page = open_with(driver, machine, "cifar10_keras_cnn")
+    widths_px = {}
+    for width in (1024, 1920):
+        driver.window.resize(width, 1080)
+        driver.until(lambda width=width: driver.window.width() == width)  # type: ignore[misc]
+        widths_px[width] = page.table.columnWidth(KEYS.index("device"))
+        assert page.table.horizontalScrollBar().maximum() == 0
+    assert widths_px[1920] > 1.5 * widths_px[1024]
+    assert page.table.columnWidth(KEYS.index("comment")) > NAME_PX
 
 
 def test_a_longer_workload_gets_its_room_when_it_comes(driver: Driver, machine: Machine) -> None:
