@@ -20,6 +20,7 @@ from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
+from tests.conftest import ROOT
 from tests.core.verdict.changes import QUICK, metrics, summarised
 from tests.core.verdict.records import quiet_run, with_steps
 from tests.recording import as_preset, recorded_events, store_recording
@@ -64,6 +65,14 @@ def test_independent_errors_add_as_squares() -> None:
     without = replace(ESTIMATE, low_s=None, high_s=None)
     assert with_host(without) == without
     assert with_host(None) is None
+
+
+@pytest.mark.parametrize("page", ["docs/using.md", "docs/measurement.md", "CHANGELOG.md"])
+def test_the_docs_say_how_much_it_is(page: str) -> None:
+    sure = with_host(replace(ESTIMATE, low_s=100.0, high_s=100.0))
+    assert sure is not None
+    assert sure.high_s is not None
+    assert f" {sure.high_s - 100:.1f} %" in (ROOT / page).read_text(encoding="utf-8")
 
 
 @given(st.floats(0, 100), st.floats(0.001, 1e6))

@@ -195,10 +195,10 @@ class Figures(QWidget):
             name_text = _label(code, section.memory)
             name.show_text(name_text)
             set_tip(name, sentence("live.steal_tip") if code == "live.steal" else "")
-            value.show_text(value_text if telemetry is not None else "…")
-            is_unknown = value_text == "n/a" and telemetry is not None
-            why = _why(code, machine, power_forbidden=power_forbidden) if is_unknown else ""
-            value.setAccessibleName(f"{name_text}: {value_text}" + (f" ({why})" if why else ""))
+            shown = value_text if telemetry is not None else "…"
+            value.show_text(shown)
+            why = _why(code, machine, power_forbidden=power_forbidden) if shown == "n/a" else ""
+            value.setAccessibleName(f"{name_text}: {shown}" + (f" ({why})" if why else ""))
             set_tip(value, why)
 
     def _make(self) -> None:

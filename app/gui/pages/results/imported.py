@@ -190,7 +190,7 @@ class ImportedCard(Card):
 
 
 class ImportedDetail(QWidget):
-    """Shows all that is kept of an imported result.
+    """Shows all that is kept of an imported result; made when the first one is shown.
 
     Signals:
         left: The user goes back to the table.
@@ -200,15 +200,18 @@ class ImportedDetail(QWidget):
 
     def __init__(self, services: Services, card: ImportedCard) -> None:
         super().__init__()
+        self._theme, self._card = services.theme, card
         card.opened.connect(self.show_result)
         card.changed.connect(self.left)
         self._result: ImportedResult | None = None
-        theme = services.theme
+
+    def _make(self) -> None:
+        theme = self._theme
         self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
         self.back_button.clicked.connect(self.left)
         self.place = label(weight=QFont.Weight.DemiBold)
         self.remove_button = Button(theme, sentence("button.delete"), "trash-2")
-        self.remove_button.clicked.connect(lambda: card.remove(self._result))
+        self.remove_button.clicked.connect(lambda: self._card.remove(self._result))
         self.words = TextTable(sentence("imports_page.in_words"))
         self.leaves = QTableView()
         self.leaf_rows = TextModel(_LEAF_COLUMNS)
@@ -229,6 +232,8 @@ class ImportedDetail(QWidget):
 
     def show_result(self, result: ImportedResult, whole: Result) -> None:
         """Show a result, of which `whole` is all that is kept."""
+        if self.layout() is None:
+            self._make()
         self._result = result
         self.place.setText(sentence("imports_page.imported_as", number=result.id, name=result.label))
         origin = sentence("imports_page.origin", file=result.source, at=local_time(result.imported_at))
