@@ -1,6 +1,7 @@
 """What all tests share: folders of their own, a machine that is always the same, and the command line."""
 
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -28,6 +29,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # What a developer's terminal says of itself would change what commands print.
 for _name in ("COLUMNS", "NO_COLOR", "EPOCHMARK_STARTED_AS"):
     os.environ.pop(_name, None)
+# A shell that started the tests in the background has Ctrl+C ignored, which all processes here would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # With it, each of the many processes would compile the app again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
