@@ -95,6 +95,10 @@ def test_an_invalid_result_has_no_factor(
     assert times["GTX 1060"] == pytest.approx(320 / 9)
 
 
+def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
+    assert position(replace(stored_run.summary, value=0.0)) is None
+
+
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
     card = HeadlineCard(services.theme)
     qtbot.addWidget(card)

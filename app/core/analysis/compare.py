@@ -259,7 +259,7 @@ def _baseline_error(name: str, matches: Sequence[Bar], bars_: Sequence[Bar]) -> 
 
 
 def position(run: RunSummary, baseline: str | None = None) -> str | None:
-    """Return a run's rank as a sentence; None without a headline or anything to compare with.
+    """Return a run's rank as a sentence; None without a real headline or anything to compare with.
 
     An invalid result has no rank, which the sentence says.
     """
@@ -274,11 +274,13 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     at, you = next((at, bar) for at, bar in enumerate(published) if bar.kind == "you")
     base = find_baseline(others, baseline, run.workload)
     assert base is not None
+    if (times := you.times_as_fast(base)) is None:  # a damaged record may say 0 s
+        return None
     faster = [bar.name for bar in published[:at] if bar.value != you.value]
     slower = [bar.name for bar in published[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
     count = len({bar.name for bar in others})  # a machine may have several bars
-    arguments = {"ratio": format_ratio(you.times_as_fast(base)), "baseline": _with_year(base)}
+    arguments = {"ratio": format_ratio(times), "baseline": _with_year(base)}
     if faster and slower:
         said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
     elif level:
