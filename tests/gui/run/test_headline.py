@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
@@ -19,6 +21,17 @@ from app.gui.widgets.basics import ElidedLabel
 from tests.core.verdict.records import quiet_run
 from tests.recording import recorded_events, store_recording
 from workloads.protocol import events
+
+
+class Requests(QObject):
+    """Counts how often a widget is asked to lay itself out."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Count, and let everything through."""
+        self.count += event.type() == QEvent.Type.LayoutRequest
+        return False
 
 
 @pytest.fixture
@@ -145,3 +158,18 @@ def test_progress_stays_beside_the_time_left(card: HeadlineCard, run: Run) -> No
         assert card.remaining.width() >= card.remaining.sizeHint().width()
         assert card.remaining.geometry().right() == line.width() - 1
         assert card.progress_text.geometry().right() < card.remaining.x()
+
+
+def test_another_step_lays_out_nothing_else(card: HeadlineCard, run: Run) -> None:
+    card.show()
+    card.show_live(run.summary, Progress(run.spec), cancelled=False)
+    QApplication.processEvents()
+    requests = Requests()
+    card.installEventFilter(requests)
+    card.progress_text.show_text("Epoch 2 of 3 · step 7 of 500")
+    card.remaining.setText("about 4 min left")
+    QApplication.processEvents()
+    assert requests.count == 0
+    card.note.show_text("another note")
+    QApplication.processEvents()
+    assert requests.count > 0, "other texts do, so that this test can fail"
