@@ -39,9 +39,13 @@ def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record
         quick_runs = [run(paths, quick) for _ in range(quicks // 2)]
         full, full_s, _ = run(paths, standard, record)
         quick_runs += [run(paths, quick) for _ in range(quicks - quicks // 2)]
+    if quick_runs:
+        report(quick_runs, full, full_s)
+
+
+def report(quick_runs: Sequence[tuple[RunSummary, float, float]], full: RunSummary, full_s: float) -> None:
+    """Print what Quick runs come to beside a full run that took full_s."""
     assert full.value is not None
-    if not quick_runs:
-        return
     ratios = [each.value / full.value for each, _, _ in quick_runs if each.value is not None]
     low_s, high_s = full.value_low or full.value, full.value_high or full.value
     spread = f"epochs spread {full.spread_pct or 0:.1f} %"
