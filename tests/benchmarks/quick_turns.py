@@ -1,6 +1,6 @@
 """How well Quick agrees with a full run of the same minutes: a Quick run before each epoch of one Standard run.
 
-    python -m tests.benchmarks.quick_turns [EPOCHS] [WORKLOAD]
+    python -m tests.benchmarks.quick_turns [EPOCHS]
 
 While a Quick run is at work, the full run stands still; how long is known, and taken off the epoch in which it
 falls. So a shared host whose speed changes for minutes changes both alike, and what is left is Quick's own. Not on
@@ -31,9 +31,9 @@ PATIENCE_S = 600.0  # with an epoch; and with a process that stands still, which
 INSIDE_S = 0.5  # so long after an epoch's end, the next one has begun
 
 
-def main(epochs: int = 10, workload_id: str = STANDARD) -> None:
+def main(epochs: int = 10) -> None:
     """Print each run and each epoch, then what they come to."""
-    workload = CATALOGUE[workload_id]
+    workload = CATALOGUE[STANDARD]
     quick = workload.default_spec("quick", device="cpu", data="synthetic")
     standard = workload.default_spec(epochs=epochs, device="cpu", data="synthetic")
     epoch_ends: queue.Queue[float] = queue.Queue()
@@ -89,5 +89,4 @@ def _signal(number: signal.Signals) -> None:
 
 
 if __name__ == "__main__":
-    asked = dict(enumerate(sys.argv))
-    main(int(asked.get(1, 10)), asked.get(2, STANDARD))
+    main(*map(int, sys.argv[1:]))
