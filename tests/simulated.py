@@ -144,6 +144,14 @@ def slow_start(chance: random.Random) -> Simulated:
     return steps_s.tolist(), usual_s
 
 
+def settling(chance: random.Random) -> Simulated:
+    """The first steps take 1.1 to 3 times as long, and become faster with a time constant of 0.5 to 8 s."""
+    usual_s, slower, settles_s = _usual_s(chance), chance.uniform(0.1, 2), chance.uniform(0.5, 8)
+    at_s = usual_s * np.arange(int(1.5 * BUDGET_S / usual_s))
+    steps_s = usual_s * (1 + slower * np.exp(-at_s / settles_s) + _noise(chance, len(at_s)))
+    return steps_s.tolist(), usual_s
+
+
 def few_steps(chance: random.Random) -> Simulated:
     """A network whose steps take 3 to 15 s."""
     usual_s = chance.uniform(3, 15)
@@ -155,7 +163,7 @@ FAMILIES: dict[str, Callable[[random.Random], Simulated]] = {
     each.__name__: each
     for each in (
         quiet, dependent, random_walk, sine, square, bursts, drift, boost, warming, doubled, every_nth, two_speeds,
-        skewed, slow_start, few_steps,
+        skewed, slow_start, settling, few_steps,
     )
 }  # fmt: skip
 

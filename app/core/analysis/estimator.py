@@ -34,7 +34,9 @@ INTERVAL_BLOCKS = 2
 # So few are left out; more of them, or more of the time, are how this machine runs.
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
-# What takes longer may be a speed that changes, not the warm-up of a program.
+# What takes longer may be a speed that changes, not the warm-up of a program. A quick first stretch always counts, so
+# a slow one counts as well, or a computer with two speeds would look faster than it is: only what is as slow as an
+# interruption is left out.
 WARMUP_S_AT_MOST = 5.0
 # Batch means, from short to long: the longest show changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
@@ -116,7 +118,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
         return None
     size = block_size(steps_s)
     blocks_s = block_means(steps_s, size)
-    warmup = warmup_end(blocks_s) if has_warmup else 0
+    warmup = warmup_end(blocks_s, WARMUP_S_AT_MOST / size) if has_warmup else 0
     counted_s = blocks_s[warmup:]
     flags = interrupted(counted_s)
     usual_s = statistics.fmean(block_s for block_s, flag in zip(counted_s, flags, strict=True) if not flag)
@@ -176,11 +178,15 @@ def block_means(steps_s: Sequence[float], size: int) -> list[float]:
     return [math.fsum(steps_s[start : start + size]) / size for start in starts]
 
 
-def warmup_end(blocks_s: Sequence[float]) -> int:
+def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
     """Return the number of warm-up blocks by MSER: the cut after which the mean is most certain.
 
     Interruptions are first reduced to the threshold, as they don't belong to the warm-up. At most a third is cut,
     and only if it is at least a twentieth slower than the rest.
+
+    Args:
+        blocks_s: Mean steps of blocks in order, in seconds.
+        at_most_s: Of a warm-up whose blocks add up to more, only what is as slow as an interruption is cut.
     """
     count = len(blocks_s)
     if count < _WARMUP_BLOCKS:
@@ -206,7 +212,19 @@ def warmup_end(blocks_s: Sequence[float]) -> int:
         return 0
     warmup_s = middle_s + (sums[0] - sums[cut]) / cut
     rest_s = middle_s + sums[cut] / (count - cut)
-    return cut if warmup_s > _WARMUP_RATIO * rest_s else 0
+    if warmup_s <= _WARMUP_RATIO * rest_s:
+        return 0
+    return cut if math.fsum(blocks_s[:cut]) <= at_most_s else _slow_beginning(blocks_s, cut)
+
+
+def _slow_beginning(blocks_s: Sequence[float], at_most: int) -> int:
+    """Return the length of the longest beginning that is as slow as an interruption beside the rest."""
+    count, before_s, rest_s, longest = len(blocks_s), 0.0, math.fsum(blocks_s), 0
+    for number, block_s in enumerate(blocks_s[:at_most], 1):
+        before_s, rest_s = before_s + block_s, rest_s - block_s
+        if before_s * (count - number) > INTERRUPTION_RATIO * rest_s * number:
+            longest = number
+    return longest
 
 
 def interrupted(blocks_s: Sequence[float]) -> list[bool]:

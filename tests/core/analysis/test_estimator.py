@@ -189,6 +189,25 @@ def test_a_warm_up_is_slower_than_what_follows() -> None:
     assert warmup_end([9.0, 0.1, 0.1]) == 1
 
 
+def test_a_long_slow_beginning_is_a_warm_up_only_if_it_is_as_slow_as_an_interruption() -> None:
+    assert warmup_end([1.4] * 4 + [1.0] * 56, at_most_s=6) == 4
+    assert warmup_end([1.4] * 10 + [1.0] * 50, at_most_s=6) == 0
+    assert warmup_end([1.6] * 10 + [1.0] * 50, at_most_s=6) == 10
+    settling = [1 + 2 * math.exp(-number / 8) for number in range(60)]
+    assert 10 < warmup_end(settling, at_most_s=6) <= warmup_end(settling)
+
+
+@given(st.floats(1.06, 1.45), st.integers(80, 180), st.integers(0, 99))
+def test_a_slow_stretch_counts_alike_at_the_beginning_and_at_the_end(
+    slower: float, length: int, seed: int
+) -> None:
+    noise = random.Random(seed)
+    steps_s = [0.1 * (slower if number < length else 1) * noise.gauss(1, 0.01) for number in range(500)]
+    first, last = estimated(steps_s), estimated(steps_s[::-1])
+    assert first.step_s == pytest.approx(last.step_s, rel=1e-9)
+    assert (first.warmup_steps, last.warmup_steps) == (0, 0)
+
+
 @pytest.mark.parametrize("name", ["quiet", "busy", "frozen", "warm_up_heavy"])
 def test_a_quick_estimate_of_a_recorded_trace_agrees_with_all_of_it(name: str) -> None:
     for epoch_s in trace(name):
