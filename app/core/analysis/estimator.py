@@ -34,9 +34,9 @@ INTERVAL_BLOCKS = 2
 # So few are left out; more of them, or more of the time, are how this machine runs.
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
-# What takes longer may be a speed that changes, not the warm-up of a program. A quick first stretch always counts, so
-# a slow one counts as well, or a computer with two speeds would look faster than it is: only what is as slow as an
-# interruption is left out.
+# What takes longer may be a speed that changes, not the warm-up of a program. A quick first stretch always counts,
+# so a slow one counts as well, or a computer with two speeds would look faster than it is: only what is as slow as
+# an interruption is left out.
 WARMUP_S_AT_MOST = 5.0
 # Batch means, from short to long: the longest show changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
