@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
+from app.core.analysis.shared_host import is_on_shared_host
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
@@ -148,7 +149,12 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
     kind, _ = _virtual_by(evidence)
     if evidence.run.machine.virtual_machine is not True or kind == _WSL:
         return None
-    return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
+    # An estimate allows for what the host changes, and says so itself.
+    is_changed = evidence.run.summary.basis != "estimate" and is_on_shared_host(
+        evidence.run.machine, evidence.run.summary.device
+    )
+    code = "note.shared_host" if is_changed else "note.virtual_machine"
+    return message(f"{code}_by", kind=kind) if kind else message(code)
 
 
 DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)

@@ -142,7 +142,29 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
         "The host took 7 % of the CPU time for other work.",
         "TensorFlow cannot use the GPU.",
     ]
-    assert notes[-1].text == "Measured in a virtual machine (kvm)."
+    assert notes[-1].text.startswith("Measured in a virtual machine (kvm): another run can be faster or slower")
+
+
+@pytest.mark.parametrize(
+    ("changes", "virtualization", "is_said"),
+    [
+        ({"device": "cpu"}, "kvm", True),
+        ({"device": "cpu"}, None, True),
+        ({"device": "gpu:0"}, "kvm", False),
+        ({"device": "cpu"}, "VirtualBox", False),
+        ({"device": "cpu", "basis": "estimate"}, "kvm", False),  # its own caution says so
+    ],
+)
+def test_what_a_host_changes_is_said_of_runs_on_its_cpus(
+    stored_run: Run, changes: dict[str, Any], virtualization: str | None, is_said: bool
+) -> None:
+    virtual = machine_of(stored_run, virtual_machine=True, virtualization=virtualization)
+    (said,) = (
+        note.text
+        for note in result_notes(replace(changed(stored_run, changes), machine=virtual))
+        if "Measured in a virtual machine" in note.text
+    )
+    assert ("what else its host does" in said) is is_said
 
 
 @pytest.mark.parametrize("steal_pct", [[], [None], [5.0, 5.0], [0.0, 9.0]])
