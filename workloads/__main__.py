@@ -11,9 +11,10 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from typing import BinaryIO, NoReturn
+from typing import NoReturn
 
 from workloads import CATALOGUE
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.cpu_allowance import limit_cpus
 from workloads.engines.registry import engine_named, engine_title
 from workloads.engines.setup import is_gone
@@ -22,6 +23,7 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter
 from workloads.protocol.spec import Job, RunSpec, read_job
+from workloads.protocol.streams import read_lines, take_stdin, take_stdout
 
 CANCEL, ENOUGH = b"cancel", b"enough"
 EXIT_ORPHANED = 3
@@ -30,9 +32,10 @@ EXIT_ORPHANED = 3
 def main() -> int:
     """Run one job; return 0 if it completed, 1 otherwise."""
     faulthandler.enable()
-    emitter = Emitter(_take_stdout())
+    find_cpp_runtime()
+    emitter = Emitter(take_stdout())
     reporter = Reporter(emitter)
-    requests = _lines(0)
+    requests = read_lines(take_stdin())
     emitter.send(
         events.Hello(
             protocol=events.PROTOCOL,
@@ -107,21 +110,6 @@ def _is_gone(engine: str) -> bool:
         return is_gone(engine_named(engine))
     except Exception:  # noqa: BLE001 - as above
         return False
-
-
-def _take_stdout() -> BinaryIO:
-    """Keep fd 1 for events only: anything that a library prints from now on goes to stderr."""
-    stream = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return stream
-
-
-def _lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines straight from the descriptor, without a buffer object whose lock a dying thread could hold."""
-    rest = b""
-    while chunk := os.read(descriptor, 65_536):
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
 
 
 def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:

@@ -30,6 +30,9 @@ def main() -> None:
     assert spec.loader is not None
     sys.modules[folder.name] = package = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
+    from workloads.engines.cpp_runtime import find_cpp_runtime
+
+    find_cpp_runtime(packages)
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

@@ -14,10 +14,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.registry import ENGINES, engine_named
+from workloads.protocol.streams import read_lines, take_stdin, take_stdout
 
 EXIT_FAILED, EXIT_USAGE, EXIT_ORPHANED = 1, 2, 3
 # TensorFloat-32 keeps ten bits of the fraction; a wrong kernel is off by far more.
@@ -53,8 +55,9 @@ def try_device(engine: str, device: str, tell: Tell) -> bool:
 def start(arguments: list[str]) -> NoReturn:
     """Run as the trial's process."""
     faulthandler.enable()
-    stream = _take_stdout()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    find_cpp_runtime()
+    stream = take_stdout()
+    threading.Thread(target=_end_with_parent, args=(take_stdin(),), daemon=True).start()
 
     def tell(kind: str, **values: object) -> None:
         stream.write(json.dumps({"type": kind, **values}).encode() + b"\n")
@@ -102,15 +105,8 @@ def _imported(engine: str, tell: Tell) -> DeviceTrial:
     return trial
 
 
-def _take_stdout() -> BinaryIO:
-    """Keep fd 1 for answers only: anything that a library prints from now on goes to stderr."""
-    stream = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return stream
-
-
-def _end_with_parent() -> None:
-    while os.read(0, 4_096):
+def _end_with_parent(requests: int) -> None:
+    for _ in read_lines(requests):
         pass
     os._exit(EXIT_ORPHANED)
 

@@ -137,3 +137,31 @@ def test_the_catalogue_and_the_worker_load_no_engine() -> None:
         [sys.executable, "-c", code], cwd=ROOT, env={**os.environ}, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("arguments", [("workloads",), ("workloads.trial", "tensorflow", "list")])
+def test_an_import_that_asks_about_standard_input_does_not_wait_for_the_parent(arguments: tuple[str, ...]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.workloads.pending_reads", *arguments],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        send(process, job())
+        try:
+            assert process.wait(60) == 0  # a parent that neither says more nor goes
+        finally:
+            process.kill()
+        assert [event for event in read(process) if event["type"] == "end"]
+
+
+def test_what_the_work_starts_cannot_take_the_parents_requests() -> None:
+    """A child of the worker inherits descriptor 0: with the pipe, it could read "cancel", or keep it open."""
+    program = (
+        "import os, sys; from workloads.protocol import streams; kept = streams.take_stdin();"
+        "print(os.read(0, 10), os.get_inheritable(kept), os.get_inheritable(0), os.read(kept, 10))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, input=b"cancel\n", capture_output=True, check=True
+    )
+    assert done.stdout.split() == [b"b''", b"False", b"True", b"b'cancel\\n'"]

@@ -12,7 +12,12 @@ from app.core.paths import Paths
 from app.core.plain_text import one_line
 from workloads.engines.registry import engine_named
 
-_CODE = "import sys; sys.path.append(sys.argv[1]); import keras, {module}; print({module}.__version__)"
+_CODE = (
+    "import os, sys; sys.path.append(sys.argv[1]);"
+    # As workloads.engines.cpp_runtime does, which the process can't import.
+    "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
+    "import keras, {module}; print({module}.__version__)"
+)
 _MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
 
 
