@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from app.core.report.share import Card
@@ -55,6 +56,7 @@ def _open_standard_files() -> None:
     Writing to a closed output still fails, as it is replaced by a read-only device.
     """
     if os.name != "posix":
+        use_windows_streams()
         return
     files = ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY))
     for number, name, flags in files:
@@ -70,6 +72,20 @@ def _open_standard_files() -> None:
             mode = "r" if name == "stdin" else "w"
             stream = open(number, mode, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - for good
             setattr(sys, name, stream)
+
+
+def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
+    """Give Python the streams that it has elsewhere; called on Windows.
+
+    Without a console (pythonw.exe) it has none. In files and pipes it writes the system's code page, which other
+    programs take for UTF-8; consoles get Unicode anyway.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
+        elif not stream.isatty() and not environment.get("PYTHONIOENCODING"):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _run_without_window() -> int:

@@ -11,7 +11,10 @@ from typing import Any, Protocol
 
 import psutil
 
+from app.core.windows_job import Job
+
 EXIT_ORPHANED = 3
+_CREATE_SUSPENDED = 0x4  # from winbase.h
 
 
 class Command(Protocol):
@@ -26,34 +29,49 @@ class Command(Protocol):
         """All of its variables."""
 
 
-def start_child(command: Command, *, errors_in_output: bool = False) -> "subprocess.Popen[bytes]":
-    """Start a process whose input, output and errors are pipes, or one pipe for both; raises OSError."""
-    return subprocess.Popen(
-        command.arguments,
-        env=command.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if errors_in_output else subprocess.PIPE,
-        **_own_group(),
-        **_mortal(),
-    )
+class Child(subprocess.Popen[bytes]):
+    """A process of its own group that ends with this one, and with all its descendants.
 
+    Its input, output and errors are pipes, or one pipe for both.
 
-def end_child(process: "subprocess.Popen[bytes]", *, force: bool) -> None:
-    """End a process and all its children: terminate them, or kill them when forced. Doesn't wait."""
-    children: list[psutil.Process] = []
-    if process.poll() is None:  # otherwise another process may have its ID by now
-        with contextlib.suppress(psutil.Error):
-            children = psutil.Process(process.pid).children(recursive=True)
-    if hasattr(os, "killpg"):
-        # It leads its own session, so the group keeps its ID even after it has ended.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL if force else signal.SIGTERM)
-    else:
-        process.kill()
-    for child in children:
-        with contextlib.suppress(psutil.Error):
-            child.kill() if force else child.terminate()
+    Raises:
+        OSError: It can't be started.
+    """
+
+    def __init__(self, command: Command, *, errors_in_output: bool = False) -> None:
+        self._job: Job | None = None
+        super().__init__(
+            command.arguments,
+            env=command.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors_in_output else subprocess.PIPE,
+            **_own_group(),
+            **_mortal(),
+        )
+        if sys.platform == "win32":
+            with contextlib.suppress(OSError):  # without one, its closed input ends it
+                self._job = Job(int(self._handle))  # type: ignore[attr-defined,unused-ignore]
+            psutil.Process(self.pid).resume()
+
+    def end(self, *, force: bool) -> None:
+        """End it and all its children: terminate them, or kill them when forced. Doesn't wait."""
+        if self._job is not None:
+            self._job.end()
+            return
+        children: list[psutil.Process] = []
+        if self.poll() is None:  # otherwise another process may have its ID by now
+            with contextlib.suppress(psutil.Error):
+                children = psutil.Process(self.pid).children(recursive=True)
+        if hasattr(os, "killpg"):
+            # It leads its own session, so the group keeps its ID even after it has ended.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL if force else signal.SIGTERM)
+        else:
+            self.kill()
+        for child in children:
+            with contextlib.suppress(psutil.Error):
+                child.kill() if force else child.terminate()
 
 
 def _mortal() -> dict[str, Any]:
@@ -76,5 +94,7 @@ def _mortal() -> dict[str, Any]:
 
 def _own_group() -> dict[str, Any]:
     if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+        # Suspended, so that all that it starts is in its job, too.
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | _CREATE_SUSPENDED
+        return {"creationflags": flags}
     return {"start_new_session": True}

@@ -1,11 +1,13 @@
 """Standard output, error and input that are closed, full, or not read."""
 
+import io
 import os
 import subprocess
 import sys
 
 import pytest
 
+from app.__main__ import use_windows_streams
 from tests.cli.commands import runs
 from tests.conftest import ROOT, CommandLine, command
 
@@ -92,3 +94,36 @@ def test_closed_files_are_filled_before_anything_is_opened(environment: dict[str
         check=False,
     )
     assert done.stdout == repr(["/dev/null"] * 3)
+
+
+@pytest.mark.parametrize(
+    ("variables", "printed"), [({}, "ü · 漢".encode()), ({"PYTHONIOENCODING": "cp1252"}, b"\xfc \xb7 ?")]
+)
+def test_windows_writes_utf_8_into_pipes_unless_told_otherwise(
+    variables: dict[str, str], printed: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = io.BytesIO()
+    for name in ("stdin", "stdout", "stderr"):
+        stream = io.TextIOWrapper(pipe if name == "stdout" else io.BytesIO(), encoding="cp1252", errors="replace")
+        monkeypatch.setattr(sys, name, stream)
+    use_windows_streams(variables)
+    print("ü · 漢", end="", flush=True)  # noqa: T201 - this is what is tested
+    assert pipe.getvalue() == printed
+
+
+def test_a_windows_program_without_a_console_has_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    use_windows_streams({})
+    with sys.stdin, sys.stdout, sys.stderr:
+        print("漢", flush=True)  # noqa: T201 - this is what is tested
+        print("漢", file=sys.stderr, flush=True)  # noqa: T201 - this is what is tested
+        assert sys.stdin.read() == ""
+
+
+@pytest.mark.slow
+def test_pipes_get_utf_8_on_every_system(environment: dict[str, str]) -> None:
+    variables = {name: value for name, value in environment.items() if name != "PYTHONIOENCODING"}
+    run = command("run", "demo", "--epochs", "1")
+    done = subprocess.run(run, env=variables, capture_output=True, check=True, timeout=60)
+    assert "·" in done.stdout.decode("utf-8")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_a_damaged_one_is_listed_with_its_sentence(paths: Paths, capsys: pytest.
         (("check", "tensorflow"), "TensorFlow comes with Epochmark"),
         (("install", "theano"), "There's no engine theano"),
         (("install", "torch", "--variant", "best"), "There's no PyTorch “best” for this computer"),
-        (("install", "torch", "--from", "/no/such/folder"), "There's no folder /no/such/folder"),
+        (("install", "torch", "--from", "/no/such/folder"), f"There's no folder {Path('/no/such/folder')}"),
         (("check", "jax"), "JAX isn't installed. Install it in Settings, or with `epochmark engine install jax`."),
     ],
 )

@@ -23,3 +23,8 @@ class Message(msgspec.Struct, frozen=True):
 def message(code: str, /, **arguments: Any) -> Message:
     """Return the message with this code; an argument that is None is empty in its sentence."""
     return Message(code, arguments)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, with codes for what can't be seen; backslashes stay as they were typed."""
+    return repr(text).replace("\\\\", "\\")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import Message, message
+from workloads.protocol.messages import Message, message, quoted
 from workloads.protocol.spec import ParameterValue
 
 FOLDERS_LIMIT = 8
@@ -80,7 +80,7 @@ class Parameter:
         )
 
     def _refusal(self, value: object) -> WorkloadError:
-        given = repr(str(value)[:60])
+        given = quoted(str(value)[:60])
         said = message(f"parameter.not_{self.kind}", name=self.name, value=given, **self._allowed())
         return WorkloadError("bad_parameters", said)
 
@@ -126,7 +126,7 @@ def _check_folders(folders: list[Path]) -> None:
 
 def _folder_problem(folder: Path) -> Message | None:
     """Explain why a folder can't be used; None if it can."""
-    name = repr(str(folder)[:1_000])
+    name = quoted(str(folder)[:1_000])
     if not folder.is_absolute():
         return message("folder.not_absolute", folder=name)
     try:

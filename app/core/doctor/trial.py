@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 import msgspec
 
-from app.core.children import end_child, start_child
+from app.core.children import Child
 from app.core.errors import AppError
 from app.core.messages import message
 from app.core.paths import Paths
@@ -122,7 +122,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     """Run any command as a trial; see `run_trial`."""
     start_s = time.monotonic()
     try:
-        process = start_child(command)
+        process = Child(command)
     except OSError as error:
         raise AppError(message("doctor.trial_not_started", reason=error.strerror)) from error
     answers, log = _Told(), _Log()
@@ -131,7 +131,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     try:
         status = _wait(process, start_s + limit_s, cancel)
     finally:
-        end_child(process, force=True)
+        process.end(force=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_CLOSE_LIMIT_S)
         for reader in readers:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.children import end_child, start_child
+from app.core.children import Child
 from app.core.engines.watching import Pulse, wait_for
 from app.core.errors import AppError
 from app.core.hardware.waiting import in_background
@@ -105,7 +105,7 @@ def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:
         PipError: It can't be started.
     """
     try:
-        process = start_child(command, errors_in_output=True)
+        process = Child(command, errors_in_output=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise PipError(message("engines.not_started", program=command.arguments[0], reason=reason)) from error
@@ -117,7 +117,7 @@ def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:
         return process.wait(), text
     finally:
         if process.poll() is None:
-            end_child(process, force=True)
+            process.end(force=True)
             process.wait()
 
 

@@ -38,7 +38,7 @@ def private_texts() -> dict[str, str]:
     texts: dict[str, str] = {}
     for folder, stand_in in folders.items():
         if folder.name:  # HOME=/ in some containers
-            texts |= dict.fromkeys((str(folder), str(folder.resolve()), repr(str(folder))[1:-1]), stand_in)
+            texts |= dict.fromkeys((*_spellings(folder), *_spellings(folder.resolve())), stand_in)
     # Longest first: a folder may be inside another.
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
 
@@ -54,8 +54,13 @@ def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
     for spec in specs:
         for number, folder in enumerate(chosen_folders(spec), 1):
             if Path(folder).name:
-                texts |= dict.fromkeys((folder, repr(folder)[1:-1]), f"<folder {number}>")
+                texts |= dict.fromkeys(_spellings(Path(folder)), f"<folder {number}>")
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)}
+
+
+def _spellings(folder: Path) -> tuple[str, ...]:
+    """Return how messages may write a folder: Windows takes both separators, and a repr doubles one of them."""
+    return str(folder), folder.as_posix(), repr(str(folder))[1:-1]
 
 
 def table_private_texts(database: Database) -> dict[str, str]:
@@ -95,5 +100,7 @@ def hide(text: str | None, private: Mapping[str, str]) -> str | None:
     if text is not None:
         for secret, stand_in in private.items():
             expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"
-            text = re.sub(expression, stand_in.replace("\\", r"\\"), text)
+            # Windows' names have no case.
+            flags = re.IGNORECASE if os.name == "nt" else re.NOFLAG
+            text = re.sub(expression, stand_in.replace("\\", r"\\"), text, flags=flags)
     return text

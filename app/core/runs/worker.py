@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from app.core.children import end_child, start_child
+from app.core.children import Child
 from app.core.errors import AppError
 from app.core.logs import LogCopier
 from app.core.messages import Message, message, sentence
@@ -59,7 +59,7 @@ class Worker:
         self._messages = messages
         self._second_clock = SecondClock()
         try:
-            self._process = start_child(command)
+            self._process = Child(command)
         except OSError as error:
             raise AppError(message("run.worker_not_started", reason=error.strerror or str(error))) from error
         assert self._process.stdout is not None
@@ -85,7 +85,7 @@ class Worker:
 
     def end(self, *, force: bool) -> None:
         """End the worker and all its children: terminate them, or kill them when forced."""
-        end_child(self._process, force=force)
+        self._process.end(force=force)
 
     def wait(self, timeout_s: float) -> int | None:
         """Return the exit code, negative for a signal, or None if it is still running after the timeout."""

@@ -192,6 +192,8 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
+            # Or else what was deleted stays readable in the file. Only some builds of SQLite do so by themselves.
+            connection.execute("PRAGMA secure_delete = ON")
             if version < len(MIGRATIONS):
                 _migrate(connection, self.path, version)
             _look_through(connection, self.path)

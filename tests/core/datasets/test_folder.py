@@ -31,7 +31,7 @@ def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:
             content = path.read_bytes() if stat.S_ISREG(mode) else b""
             if stat.S_ISLNK(mode):
                 content = os.fsencode(path.readlink())
-            found[str(path.relative_to(folder))] = (stat.filemode(mode)[0], content)
+            found[path.relative_to(folder).as_posix()] = (stat.filemode(mode)[0], content)
     return found
 
 

@@ -1,6 +1,7 @@
 """Data sets on disk, from real archives with small files: installed whole or not at all, hostile ones refused."""
 
 import os
+import re
 import shutil
 import sys
 import tarfile
@@ -133,7 +134,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(paths: Paths, tmp_path: Path, d
 
 
 def test_an_archive_is_found_in_its_folder_by_its_name(paths: Paths, official: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"^{FILE} of CIFAR-10 is missing in {tmp_path}"):
+    with pytest.raises(UsageError, match=f"^{FILE} of CIFAR-10 is missing in {re.escape(str(tmp_path))}"):
         import_dataset(paths, "cifar10", tmp_path)
     official.rename(tmp_path / FILE)
     assert cifar10.is_installed(import_dataset(paths, "cifar10", tmp_path))
@@ -230,7 +231,8 @@ def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(
         (fresh / "data_batch_1.bin").write_bytes(b"half")
 
     monkeypatch.setattr(cifar10, "install", unplug)
-    with pytest.raises(AppError, match=r"can't be installed in .*drive.*No such file"):
+    # Windows says that the folder is in use.
+    with pytest.raises(AppError, match=r"can't be installed in .*drive"):
         import_dataset(with_datasets_folder(paths, str(drive)), "cifar10", official)
 
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -128,14 +129,15 @@ def test_a_file_that_is_missing_is_named(paths: Paths, digits: dict[str, bytes],
     with pytest.raises(UsageError, match=r"^t10k-images-idx3-ubyte\.gz of MNIST is missing in .*train-images"):
         import_dataset(paths, "mnist", *files[:2], files[3])
     with pytest.raises(
-        UsageError, match=rf"^train-images.*, t10k-labels-idx1-ubyte\.gz of MNIST are missing in {paths.data}"
+        UsageError,
+        match=rf"^train-images.*, t10k-labels-idx1-ubyte\.gz of MNIST are missing in {re.escape(str(paths.data))}",
     ):
         import_dataset(paths, "mnist", paths.data)
     (tmp_path / "here" / "other.gz").write_bytes(b"x")
     with pytest.raises(UsageError, match=r"other\.gz isn't one of the files of MNIST"):
         import_dataset(paths, "mnist", *files, tmp_path / "here" / "other.gz")
     files[1].write_bytes(b"x" * len(digits[files[1].name]))
-    with pytest.raises(UsageError, match=rf"^{files[1]} isn't the expected file: its SHA-256"):
+    with pytest.raises(UsageError, match=rf"^{re.escape(str(files[1]))} isn't the expected file: its SHA-256"):
         import_dataset(paths, "mnist", tmp_path / "here")
     assert not paths.datasets.exists()
 

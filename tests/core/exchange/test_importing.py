@@ -59,7 +59,7 @@ def test_a_folder_without_results_or_with_too_many_is_refused(
 
 
 def test_a_file_that_is_named_is_read_whatever_its_name(paths: Paths, tmp_path: Path) -> None:
-    path = tmp_path / "Result of Bob's <b>computer.txt"
+    path = tmp_path / ("Result of Bob's <b>computer.txt" if os.name == "posix" else "Result of Bob's computer.txt")
     path.write_bytes(file_bytes(golden()))
     with Database(paths.database) as database:
         (outcome,) = import_files(database, [path])

@@ -18,7 +18,10 @@ from app.core.hardware.parts import bios
         ("x" * 500, "x" * 57 + "..."),
     ],
 )
-def test_linux_tells_it_in_a_file(tmp_path: Path, text: str, version: str | None) -> None:
+def test_linux_tells_it_in_a_file(
+    tmp_path: Path, text: str, version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
     folder = tmp_path / "sys/class/dmi/id"
     folder.mkdir(parents=True)
     (folder / "bios_version").write_text(text)

@@ -15,7 +15,7 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="how a POSIX shell qu
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with the script that pip installs; nothing typed yet."""
-    script = tmp_path / "bin" / "epochmark"
+    script = tmp_path / "bin" / ("epochmark.exe" if os.name == "nt" else "epochmark")
     script.parent.mkdir()
     script.write_text("", encoding="utf-8")
     script.chmod(0o755)

@@ -39,7 +39,7 @@ def stored(database: Database, machine: Machine, *folders: str) -> Run:
 def test_they_are_hidden_in_json(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run = stored(database, machine, *PLACES)
-    assert chosen_folders(run.spec) == list(PLACES)
+    assert chosen_folders(run.spec) == [str(Path(place)) for place in PLACES]
     plain = run_as_dict(run, {})
     assert plain["spec"]["parameters"] == {
         "folders": os.pathsep.join(("<folder 1>", "<folder 2>", "<folder 3>")),

@@ -1,5 +1,6 @@
 """The trash: what is in it is nowhere to be seen, comes back as it was, or goes for good."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -101,3 +102,22 @@ def test_many_thousands_of_runs_go_and_come_back_in_one_go(database: Database, m
     trash_runs(database, ids)
     assert purge_trash(database, ids[1:]) == 39_999
     assert restore_runs(database, ids) == 1
+
+
+def test_what_is_deleted_is_gone_from_the_file_with_every_sqlite(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's SQLite overwrites what is deleted unless told otherwise, python.org's leaves it in the file."""
+    really_connect = sqlite3.connect
+
+    def connect(*arguments: object, **options: object) -> sqlite3.Connection:
+        connection = really_connect(*arguments, **options)  # type: ignore[call-overload]
+        connection.execute("PRAGMA secure_delete = OFF")
+        return connection  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with Database(paths.database) as database:
+        run_id = store(database, machine, 90, 60, columns={"comment": "my secret project"})
+        delete_runs(database, [run_id])
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"my secret project" not in paths.database.read_bytes()

@@ -110,7 +110,7 @@ def test_a_data_set_is_installed_only_with_all_its_files(installed: Path, tmp_pa
     assert cifar10.is_installed(installed)
     assert not cifar10.is_installed(tmp_path)
     for name in cifar10.FILES:
-        (tmp_path / name).symlink_to(installed / name)
+        (tmp_path / name).hardlink_to(installed / name)
     assert not cifar10.is_installed(tmp_path), "the checksum is missing"
     cifar10.write_checksum(tmp_path)
     assert cifar10.is_installed(tmp_path)
@@ -189,7 +189,7 @@ def test_pixels_are_divided_by_what_is_asked_for(installed: Path) -> None:
 @pytest.mark.slow
 def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: Path) -> None:
     for name in (*cifar10.FILES, "contents.sha256"):
-        (tmp_path / name).symlink_to(installed / name)
+        (tmp_path / name).hardlink_to(installed / name)
     assert cifar10.load(tmp_path).source == "real"
     changed = bytearray((installed / "data_batch_3.bin").read_bytes())
     changed[5_000_000] ^= 1

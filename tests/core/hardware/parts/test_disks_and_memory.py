@@ -23,6 +23,7 @@ from app.core.hardware.parts.disks import (
 )
 from app.core.hardware.parts.memory_speed import read_memory_speed, speed_from_table, speed_from_udev
 from tests.core.hardware.telemetry.test_slowdowns import write
+from tests.systems import linux_names
 from workloads.protocol.machine import Disk
 
 # Of a desktop with two slots of four in use (systemd 252); empty slots come with a speed.
@@ -82,6 +83,7 @@ def test_the_table_of_the_firmware() -> None:
     assert speed_from_table(b"") is None
 
 
+@linux_names
 def test_the_table_where_it_may_be_read(tmp_path: Path) -> None:
     folder = tmp_path / "sys/firmware/dmi/entries/17-0"
     folder.mkdir(parents=True)
@@ -157,6 +159,7 @@ NVME = Disk("NVMe SSD", "Samsung SSD 980 PRO 1TB", 1_953_525_168 * 512)
 SPINNING = Disk("hard disk", "WDC WD40EFRX-68N", 7_814_037_168 * 512)
 
 
+@linux_names
 @pytest.mark.parametrize(
     ("place", "expected"),
     [
@@ -172,6 +175,7 @@ def test_the_disks_behind_a_folder(tmp_path: Path, place: str, expected: Storage
     assert linux_storage(Path(place), disks_of_a_computer(tmp_path)) == expected
 
 
+@linux_names
 def test_a_device_that_is_its_own_part_causes_no_loop(tmp_path: Path) -> None:
     root = disks_of_a_computer(tmp_path)
     loop = root / "sys/devices/virtual/block/dm-0/slaves/self"
@@ -184,6 +188,7 @@ def test_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
         assert read_storage(tmp_path / name) == read_storage(tmp_path)
 
 
+@linux_names
 @pytest.mark.parametrize(
     ("device", "model", "kind"),
     [
@@ -354,7 +359,10 @@ def test_any_descriptor_is_accepted(told: bytes, penalty: bytes) -> None:
 SECRET = "0fd32f6d1a9b4f7e8c5d2b1a0f9e8d7c"
 
 
-def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(tmp_path: Path) -> None:
+def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
     write(tmp_path, {"etc/machine-id": SECRET})
     number = identity.read_machine_id(tmp_path)
     assert number == identity.read_machine_id(tmp_path)
@@ -370,11 +378,13 @@ def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(tmp_path: Pa
 @pytest.mark.parametrize(
     "secret", ["", "uninitialized\n", "0" * 32, "abc", "not a number at all, but long enough"]
 )
-def test_systems_without_a_number(tmp_path: Path, secret: str) -> None:
+def test_systems_without_a_number(tmp_path: Path, secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
     write(tmp_path, {"etc/machine-id": secret})
     assert identity.read_machine_id(tmp_path) is None
 
 
-def test_the_second_place_of_the_number(tmp_path: Path) -> None:
+def test_the_second_place_of_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
     write(tmp_path, {"var/lib/dbus/machine-id": SECRET})
     assert identity.read_machine_id(tmp_path) == identity.machine_id(SECRET)

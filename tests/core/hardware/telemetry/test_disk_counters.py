@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from app.core.hardware.telemetry import monitor
+from tests.systems import linux_names
 
 
 def block(root: Path, name: str, device: str, *, hardware: bool = True) -> None:
@@ -20,6 +21,7 @@ def block(root: Path, name: str, device: str, *, hardware: bool = True) -> None:
     (root / "sys/block" / name).symlink_to(folder)
 
 
+@linux_names
 def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     counts = {
@@ -44,6 +46,7 @@ def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, 
     assert disks.read_bytes() == (None, None)
 
 
+@linux_names
 def test_disks_are_read_only_if_there_are_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     counts = {"sda": SimpleNamespace(read_bytes=1, write_bytes=2)}
@@ -62,6 +65,7 @@ def test_elsewhere_all_disks_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert monitor.DiskCounters(tmp_path).read_bytes() == (2, 4)
 
 
+@linux_names
 def test_telemetry_has_what_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     block(tmp_path, "sda", "pci0000:00/ata1/block")

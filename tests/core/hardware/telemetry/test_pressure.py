@@ -17,7 +17,7 @@ def write(root: Path, **texts: str) -> None:
     for name, text in texts.items():
         path = root / {"cpu": "proc/pressure/cpu", "memory": "proc/pressure/memory"}.get(name, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, newline="\n")
 
 
 def test_shares_count_from_the_previous_read(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The processor's temperature, from its own chips only: reading another chip may wake a graphics card."""
 
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def test_no_other_chip_is_read(tmp_path: Path) -> None:
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
         if watching and event == "open":
-            opened.append(str(arguments[0]))
+            opened.append(str(arguments[0]).replace(os.sep, "/"))
 
     sys.addaudithook(watch)  # it cannot be taken away, only silenced
     CpuTemperature(tmp_path).read_c()

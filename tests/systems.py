@@ -1,0 +1,22 @@
+"""What only some systems or users can: marks for the tests that need it."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+def _can_link() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        target, link = Path(folder, "target"), Path(folder, "link")
+        target.write_text("there", encoding="utf-8")
+        try:
+            link.symlink_to(target)
+            return link.is_symlink() and link.read_text(encoding="utf-8") == "there"
+        except OSError:
+            return False
+
+
+needs_links = pytest.mark.skipif(not _can_link(), reason="this user can't make links here")
+linux_names = pytest.mark.skipif(os.name == "nt", reason="Linux's folders, with links, and colons in their names")
