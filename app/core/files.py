@@ -5,13 +5,15 @@ import errno
 import os
 import re
 import stat
+import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 Row = TypeVar("Row")
+Result = TypeVar("Result")
 
 _WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_CREAT | os.O_EXCL
@@ -22,6 +24,9 @@ _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/sel
 # In a folder owned by others, or for a single file mounted into a container.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
+PATIENCE_S = 10.0
+# For a file of the user's: another program may keep it open for longer, and then it is written in place.
+_FILE_PATIENCE_S = 0.5
 _NAMES_AT_MOST = 10_000
 _BLOCK_BYTES = 1 << 16
 
@@ -85,6 +90,25 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder / name))
 
 
+def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, system: str = sys.platform) -> Result:
+    """Rename or delete; on Windows, wait for a virus scanner that has a file open, as they do with every new one.
+
+    Args:
+        act: What to do.
+        patience_s: How long to try.
+        system: As `sys.platform`; for tests.
+
+    Raises:
+        PermissionError: It is still refused.
+    """
+    for _ in range(round(patience_s / _LOOK_EVERY_S) if system == "win32" else 0):
+        try:
+            return act()
+        except PermissionError:
+            time.sleep(_LOOK_EVERY_S)
+    return act()
+
+
 @contextlib.contextmanager
 def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
     """Close a generator at the end of a `with`, before its source is closed."""
@@ -138,7 +162,7 @@ def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | Non
             return
         _fill(descriptor, chunks)
         try:
-            part.replace(target)
+            patiently(lambda: part.replace(target), _FILE_PATIENCE_S)
         except OSError as error:
             if status is None or error.errno not in _NOT_REPLACEABLE:
                 raise

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.files import write_new, write_whole
+from app.core.files import patiently, write_new, write_whole
 from tests.cli.devices import device
 from tests.conftest import ROOT
 
@@ -252,3 +252,30 @@ def test_a_new_file_that_cannot_be_finished_is_not_left_behind(target: Path) -> 
         with pytest.raises(ValueError, match="no name of a file"):
             write_new(target.parent, name, [NEW])
     assert names(target.parent) == ["report.csv"]
+
+
+def test_windows_waits_for_a_virus_scanner_and_others_do_not() -> None:
+    refusals = [PermissionError(13, "in use")] * 2
+
+    def act() -> str:
+        if refusals:
+            raise refusals.pop()
+        return "renamed"
+
+    with pytest.raises(PermissionError):
+        patiently(act, 1.0, system="linux")
+    assert patiently(act, 1.0, system="win32") == "renamed"
+    refusals[:] = [PermissionError(13, "in use")] * 10
+    with pytest.raises(PermissionError):
+        patiently(act, 0.1, system="win32")
+    assert refusals
+
+
+def test_a_file_that_another_program_has_open_is_written(tmp_path: Path) -> None:
+    """Windows refuses to replace it."""
+    path = tmp_path / "results.csv"
+    path.write_bytes(b"an older and longer content")
+    with path.open("rb"):
+        write_whole(path, [b"new"])
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]

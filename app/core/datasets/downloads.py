@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from app.core.datasets.addresses import shown, split_login
 from app.core.errors import AppError, UsageError
+from app.core.files import patiently
 from app.core.messages import message
 from app.core.plain_text import one_line
 
@@ -82,7 +83,7 @@ def download(
         if size_bytes is None or done_bytes < size_bytes:
             _fetch(url, part, done_bytes, size_bytes, _Chunks(progress, check))
         check_file(part, size_bytes, sha256, shown(url))
-        part.replace(target)
+        patiently(lambda: part.replace(target))
     except (WrongFileError, _NoSuchPartError):
         part.unlink(missing_ok=True)
         raise

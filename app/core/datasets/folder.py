@@ -22,6 +22,7 @@ from app.core import locks
 from app.core.clock import now_text
 from app.core.datasets.own_files import LOCK, MARK, NOTE, Found, delete, find, is_marked, mark_of, named
 from app.core.errors import AppError, UsageError
+from app.core.files import patiently
 from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 from workloads.datasets.source import Dataset
@@ -158,7 +159,7 @@ class DataFolder:
             if find(self.path, self._module).own is not None:
                 name = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}{_OLD}")
                 _write_json(self.path / MARK, mark_of(name, self._module))
-                aside = self.path.rename(name)
+                aside = patiently(lambda: self.path.rename(name))
             self._rename(fresh)
         except OSError:
             if aside is not None:
@@ -173,7 +174,7 @@ class DataFolder:
         """Rename a folder to the final name, replacing at most an empty folder."""
         with contextlib.suppress(FileNotFoundError):
             self.path.rmdir()
-        folder.rename(self.path)
+        patiently(lambda: folder.rename(self.path))
         (self.path / MARK).unlink(missing_ok=True)
 
 

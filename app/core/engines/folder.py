@@ -14,21 +14,21 @@ import shutil
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from app.core.engines.stamp import NAME, Stamp, read_stamp, sync_folder
 from app.core.errors import UsageError
+from app.core.files import patiently
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
 
 State = Literal["absent", "ready", "damaged", "other_python", "unreachable"]
 PACKAGES = "packages"
 _NEW, _OLD = ".epochmark-new", ".epochmark-old"
-_PATIENCE_S, _LOOK_EVERY_S = 10.0, 0.1
 _JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
 _log = logging.getLogger(__name__)
 
@@ -98,12 +98,12 @@ class EngineFolder:
         aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_OLD}")
         had_one = _kind(self.path) is not None
         if had_one:
-            _rename(self.path, aside)
+            patiently(lambda: self.path.rename(aside))
         try:
-            _rename(fresh, self.path)
+            patiently(lambda: fresh.rename(self.path))
         except BaseException:
             if had_one:
-                _rename(aside, self.path)
+                patiently(lambda: aside.rename(self.path))
             raise
         sync_folder(self._engines)
         if had_one:
@@ -115,7 +115,7 @@ class EngineFolder:
         if _kind(self.path) is None:
             return False
         aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_NEW}")
-        _rename(self.path, aside)  # from here on, it is a leftover
+        patiently(lambda: self.path.rename(aside))  # from here on, it is a leftover
         sync_folder(self._engines)
         _delete(aside)
         return True
@@ -133,7 +133,7 @@ class EngineFolder:
         for path in left:
             with contextlib.suppress(OSError):
                 if path.suffix == _OLD and not os.path.lexists(self.path) and read_stamp(path) is not None:
-                    _rename(path, self.path)
+                    patiently(partial(path.rename, self.path))
                 else:
                     self.discard(path)
         return bool(left)
@@ -168,18 +168,6 @@ def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
     if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION_TAG:
         return "link"
     return "folder" if stat.S_ISDIR(status.st_mode) else "other"
-
-
-def _rename(source: Path, target: Path) -> None:
-    """Rename a folder; on Windows, wait for a virus scanner that has a file in it open."""
-    for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S) if sys.platform == "win32" else 0):
-        try:
-            source.rename(target)
-        except PermissionError:
-            time.sleep(_LOOK_EVERY_S)
-        else:
-            return
-    source.rename(target)
 
 
 def _delete(folder: Path) -> None:

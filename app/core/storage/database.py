@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.errors import AppError
+from app.core.files import patiently
 from app.core.locks import take
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
@@ -160,7 +161,7 @@ class Database:
                 count = 0
             aside = self._set_aside()
             if fresh.exists():
-                fresh.rename(self.path)
+                patiently(lambda: fresh.rename(self.path))
             _suspicion(self.path).unlink(missing_ok=True)
         except OSError as refusal:
             with contextlib.suppress(OSError):
