@@ -176,7 +176,7 @@ def epochmark(environment: dict[str, str], forks: Forks | None) -> CommandLine:
         if forks is not None and forks.fits(variables):
             return subprocess.CompletedProcess(words, *forks.run(words, variables, PATIENCE_S))
         return subprocess.run(
-            words, env=variables, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+            words, env=variables, capture_output=True, encoding="utf-8", timeout=PATIENCE_S, check=False
         )
 
     return run

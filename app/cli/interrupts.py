@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do: they end a command, or cancel a run."""
+"""What Ctrl-C, SIGTERM and Windows' Ctrl-Break do: they end a command, or cancel a run."""
 
 import contextlib
 import os
@@ -17,7 +17,9 @@ STUCK_S = 3.0
 EXIT_INTERRUPTED = 130
 _LOST_S = 0.01
 
-_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+# SIGBREAK is Windows' Ctrl-Break; it also comes as the console's window closes or the user logs off, but then the
+# process ends at once, and the next start marks the run as interrupted.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
 _Handlers = dict[int, Any]
 
 
@@ -134,7 +136,7 @@ class Interrupts:
         with self._reading:
             while numbers := self._reading.recv(64):
                 for number in numbers:
-                    if number in _NUMBERS:
+                    if number in SIGNALS:
                         self._count()
 
     def _count(self) -> None:
@@ -179,7 +181,7 @@ def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
     """Install the handler for signals that aren't ignored; return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    kept: _Handlers = {number: signal.getsignal(number) for number in _NUMBERS}
+    kept: _Handlers = {number: signal.getsignal(number) for number in SIGNALS}
     # nohup, and shells for background processes, want them ignored.
     mine = {number: old for number, old in kept.items() if old is not signal.SIG_IGN}
     for number in mine:

@@ -2,6 +2,8 @@
 
 import logging
 import logging.handlers
+import os
+import shutil
 import sys
 import threading
 from collections import deque
@@ -54,6 +56,14 @@ class _QuietTerminal(logging.StreamHandler[TextIO]):
 
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
+    def rotate(self, source: str, dest: str) -> None:
+        """Set the file aside; if another Epochmark has it open, which Windows minds, only its content."""
+        try:
+            super().rotate(source, dest)
+        except PermissionError:
+            shutil.copyfile(source, dest)
+            os.truncate(source, 0)
+
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
         pass  # a log that can't be written must not stop the app
 

@@ -13,8 +13,14 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and fi
 
 
 def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    # On Windows, only a group of its own can be sent Ctrl+Break.
     return subprocess.Popen(
-        command(*arguments), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*arguments),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
 
 

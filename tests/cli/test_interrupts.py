@@ -15,24 +15,6 @@ fcntl = pytest.importorskip("fcntl", reason="POSIX pipes and signals")
 termios = pytest.importorskip("termios", reason="POSIX pipes and signals")
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_cancels_cleanly_and_keeps_the_epochs(
-    epochmark: CommandLine, environment: dict[str, str], signal_number: int
-) -> None:
-    process = start(environment, "run", "demo", "--json", "--epochs", "500")
-    worker = read_until(process, "hello")["pid"]
-    read_until(process, "epoch")
-    process.send_signal(signal_number)
-    end = read_until(process, "end")
-    assert end["status"] == "cancelled"
-    assert process.wait(10) == 130
-    process.communicate()
-    assert not psutil.pid_exists(worker)
-    (run,) = runs(epochmark)
-    assert run["status"] == "cancelled"
-    assert run["epochs_done"] >= 1
-
-
 @pytest.mark.slow
 def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--set", "outcome=hang")
@@ -46,23 +28,6 @@ def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str])
     assert process.wait(10) == 130
     process.communicate()
     assert not psutil.pid_exists(worker)
-
-
-@pytest.mark.parametrize("outcome", ["ok", "hang"])
-def test_a_killed_parent_leaves_no_worker_and_no_lost_epoch(
-    epochmark: CommandLine, environment: dict[str, str], outcome: str
-) -> None:
-    process = start(environment, "run", "demo", "--json", "--epochs", "500", "--set", f"outcome={outcome}")
-    worker = psutil.Process(read_until(process, "hello")["pid"])
-    read_until(process, "epoch")
-    process.kill()
-    process.communicate()
-    psutil.wait_procs([worker], timeout=5)
-    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
-    (run,) = runs(epochmark)
-    assert run["status"] == "interrupted"
-    assert run["epochs_done"] >= 1
-    assert run["first_epoch_s"] > 0
 
 
 def test_a_reader_that_closes_the_stream_cancels_the_run(

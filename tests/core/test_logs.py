@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,3 +119,18 @@ def test_a_log_file_that_cannot_be_made_does_not_stop_the_reading(tmp_path: Path
 def test_a_full_disk_does_not_stop_the_reading(tmp_path: Path) -> None:
     (tmp_path / "worker.log").symlink_to("/dev/full")
     assert copied(b"one\ntwo\n" * 1_000, tmp_path / "worker.log").last_lines(1) == ["two"]
+
+
+def test_a_full_log_that_another_epochmark_has_open_loses_nothing(
+    tmp_path: Path, app_log: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: str, dest: str) -> None:
+        raise PermissionError(13, "The process cannot access the file", source)
+
+    monkeypatch.setattr(os, "rename", refuse)  # as Windows does
+    set_up_logging(tmp_path, limit_bytes=200)
+    for number in range(4):
+        app_log.info("line %d of the log", number)
+    texts = [path.read_text(encoding="utf-8") for path in sorted(tmp_path.glob("epochmark.log*"))]
+    assert len(texts) == 2
+    assert all(f"line {number} of the log" in "".join(texts) for number in range(4))

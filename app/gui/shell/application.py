@@ -36,6 +36,7 @@ from app.gui.services.machine_finder import MachineFinder
 from app.gui.services.preferences import Preferences
 from app.gui.services.run_bridge import RunBridge
 from app.gui.services.tasks import Tasks
+from app.gui.shell.desktop import name_program
 from app.gui.shell.main_window import MainWindow
 from app.gui.shell.zoom import zoomed
 from app.gui.style.icons import application_icon
@@ -78,6 +79,7 @@ class BannerHandler(logging.Handler):
 
 def run_window() -> int:
     """Open the window; return the exit code when it is closed."""
+    name_program()
     application = _make_application()
     application.setApplicationName("Epochmark")
     application.setApplicationVersion(app.__version__)
@@ -94,8 +96,7 @@ def run_window() -> int:
     window, services = open_window(Theme(application), paths)
     catcher = FaultCatcher(window, paths)
     catcher.install()
-    if sys.platform != "win32":
-        SignalCatcher(window)
+    SignalCatcher(window)
     code = application.exec()
     services.tasks.close()
     services.bridge.finish(END_PATIENCE_S)
@@ -254,7 +255,7 @@ class _Thrown(QObject):
 
 
 class SignalCatcher(QObject):
-    """Closes the window on Ctrl-C and SIGTERM; Python alone would notice only at the next event."""
+    """Closes the window on Ctrl-C, Ctrl-Break and SIGTERM; Python alone would notice only at the next event."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -265,8 +266,10 @@ class SignalCatcher(QObject):
         self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._on_signal)
         signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and the like want it ignored
+        for name in ("SIGINT", "SIGTERM", "SIGBREAK"):  # the last one is Windows' Ctrl-Break
+            number = getattr(signal, name, None)
+            # nohup and the like want it ignored.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)
 
     def _on_signal(self) -> None:

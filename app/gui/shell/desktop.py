@@ -12,10 +12,18 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 NOTICE_MS = 10_000
+PROGRAM_ID = "Epochmark.Epochmark"
 # Names and places of Windows' ITaskbarList3, from its header shobjidl_core.h.
 _TASKBAR_LIST, _TASKBAR_LIST_3 = "56fdf344-fd6d-11d0-958a-006097c9a090", "ea1afb91-9e28-4b86-90e9-9e9f8a5eefaf"
 _INITIALISE, _SET_VALUE, _SET_STATE = 3, 9, 10
 _NO_PROGRESS, _NORMAL, _PARTS = 0, 2, 1_000
+
+
+def name_program(system: str = sys.platform) -> None:
+    """Tell Windows that this is a program of its own; its task bar would show it as one of Python's windows."""
+    if system == "win32":
+        shell: Any = ctypes.windll.shell32  # type: ignore[attr-defined,unused-ignore]
+        shell.SetCurrentProcessExplicitAppUserModelID(PROGRAM_ID)
 
 
 class TaskBar(Protocol):

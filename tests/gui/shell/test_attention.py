@@ -182,6 +182,16 @@ def test_a_windows_without_a_desktop_has_no_task_bar(driver: Driver, monkeypatch
     assert desktop.task_bar(driver.window, "win32") is None
 
 
+def test_windows_is_told_that_this_is_a_program_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    shell = type("Shell", (), {"SetCurrentProcessExplicitAppUserModelID": staticmethod(told.append)})
+    monkeypatch.setattr(ctypes, "windll", type("Dlls", (), {"shell32": shell}), raising=False)
+    desktop.name_program("linux")
+    assert told == []
+    desktop.name_program("win32")
+    assert told == [desktop.PROGRAM_ID]
+
+
 def test_the_window_fits_a_small_screen(services: Services, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     free = QRect(0, 30, 1366, 738)  # of 768, with a panel above
     screen = type("Screen", (), {"availableGeometry": staticmethod(lambda: free)})

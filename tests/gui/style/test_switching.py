@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QFont, QImage
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.gui.shell.pages import PAGES
@@ -84,3 +84,13 @@ def test_only_the_window_is_styled(driver: Driver, qapp: QApplication) -> None:
     button = driver.window.findChild(QPushButton)
     assert button is not None
     assert button.sizeHint().height() >= 34
+
+
+def test_text_is_as_wide_on_every_system(opened: Driver) -> None:
+    """Hinting, usual on Windows, makes it wider: what fits here was cut there."""
+    hinted = {
+        type(widget).__name__
+        for widget in opened.window.findChildren(QWidget)
+        if widget.font().hintingPreference() != QFont.HintingPreference.PreferNoHinting
+    }
+    assert hinted == set()
