@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parent
 LOCKS = ROOT / "packaging" / "requirements"
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+PYTHON_WITHOUT_CONSOLE = VENV / "Scripts" / "pythonw.exe"
 # Exists from the moment .venv is whole; says what is in it, or only the profile while packages are changing.
 STAMP = VENV / "start.json"
 
@@ -82,9 +83,11 @@ def check_python(version: Tuple[int, int]) -> None:
     """Stop on a Python for which the locked packages have no builds, and name a better one."""
     if OLDEST <= version <= NEWEST:
         return
-    names = ["python3.13", "python3.12", "python3.11"] if os.name == "posix" else []
+    names = ["python3.13", "python3.12", "python3.11"]
+    if os.name == "nt":
+        names = ["py -3.13", "py -3.12", "py -3.11"]
     # A version manager may leave names on PATH that only complain.
-    working = [name for name in names if shutil.which(name) and succeeds([name, "-c", ""])]
+    working = [name for name in names if shutil.which(name.split()[0]) and succeeds([*name.split(), "-c", ""])]
     advice = f"type: {working[0]} start.py" if working else "install Python 3.13 and start again with it."
     raise Fault(f"Epochmark needs Python 3.11, 3.12 or 3.13 and this is {version[0]}.{version[1]}; {advice}")
 
@@ -305,8 +308,52 @@ def typed_command() -> str:
     """Return what was typed before the arguments, for hints that name a command."""
     words = list(sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1])
     if Path(words[-1]).name != "start.py":
-        return "python3 start.py"
-    return subprocess.list2cmdline(words) if os.name == "nt" else " ".join(map(shlex.quote, words))
+        return "py start.py" if os.name == "nt" else "python3 start.py"
+    return join_for_windows(words) if os.name == "nt" else " ".join(map(shlex.quote, words))
+
+
+def join_for_windows(words: List[str]) -> str:
+    """Return a command line that cmd.exe and PowerShell take: the latter doesn't run a program in quotes."""
+    program = subprocess.list2cmdline(words[:1])
+    return subprocess.list2cmdline(["py" if program != words[0] else program, *words[1:]])
+
+
+def has_own_console(programs: List[str]) -> bool:
+    """Tell whether all programs in a console are Python's: then it was opened for us and closes after us."""
+    return bool(programs) and all(re.match(r"(?i)pyw?(thon\S*)?\.exe$", name) for name in programs)
+
+
+def programs_in_console() -> List[str]:
+    """Name the programs that use this process's console; none outside Windows."""
+    if sys.platform != "win32":
+        return []
+    import ctypes
+
+    kernel = ctypes.windll.kernel32
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    numbers = (ctypes.c_uint32 * 64)()
+    names = []
+    for number in numbers[: min(kernel.GetConsoleProcessList(numbers, 64), 64)]:
+        handle = ctypes.c_void_p(kernel.OpenProcess(0x1000, False, number))  # PROCESS_QUERY_LIMITED_INFORMATION
+        name, size = ctypes.create_unicode_buffer(1024), ctypes.c_uint32(1024)
+        kernel.QueryFullProcessImageNameW(handle, 0, name, ctypes.byref(size))
+        kernel.CloseHandle(handle)
+        names.append(name.value.rpartition("\\")[2])
+    return names
+
+
+def leave_console(arguments: List[str], environment: Dict[str, str], watched_s: float = 5) -> int:
+    """Open the window without a console, and return, so that ours closes, once it has not ended for a while."""
+    command, errors = [str(PYTHON_WITHOUT_CONSOLE), *arguments], VENV / "window.log"
+    with errors.open("wb") as log:
+        child = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
+        )
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        code = child.wait(watched_s)
+        say(errors.read_text(encoding="utf-8", errors="replace").strip())
+        return code
+    return 0
 
 
 def check_qt(stamp: Dict[str, Any], for_tests: bool) -> bool:
@@ -367,7 +414,9 @@ def start(arguments: List[str]) -> int:
             return 2
         environment["EPOCHMARK_STARTED_AS"] = typed_command()
         # -P: the folder that the user is in may have an `app` of its own.
-        return become(["-P", "-m", "app", *arguments], environment)
+        command = ["-P", "-m", "app", *arguments]
+        leaves = not arguments and has_own_console(programs_in_console())
+        return leave_console(command, environment) if leaves else become(command, environment)
     if not check_qt(stamp, for_tests=True):
         return 2
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -394,5 +443,14 @@ def main(arguments: List[str]) -> int:
     return 2
 
 
+def main_of_console(arguments: List[str]) -> int:
+    """Start; after a fault, keep a console open that would close with this process, as after a double click."""
+    code = main(arguments)
+    if code and has_own_console(programs_in_console()):
+        with contextlib.suppress(EOFError, KeyboardInterrupt):
+            input("Press Enter to close this window.")
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main_of_console(sys.argv[1:]))

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import statistics
 from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -12,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
-LINES_LIMIT, MEDIAN_LIMIT, FUNCTION_LIMIT = 400, 130, 50
+LINES_LIMIT, FUNCTION_LIMIT = 600, 50
 # Anything may be found, told or known: such names don't say what a variable holds.
 EMPTY_NAMES = {"found", "told", "known"}
 FILES = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
@@ -171,8 +170,6 @@ def test_no_test_breaks_the_rule(rule: Rule) -> None:
 def test_files_and_functions_stay_short() -> None:
     lines = {name: len(text.splitlines()) for name, text in sources().items()}
     assert {name: count for name, count in lines.items() if count > LINES_LIMIT} == {}
-    of_code = [count for name, count in lines.items() if name.startswith(("app/", "workloads/"))]
-    assert statistics.median(of_code) <= MEDIAN_LIMIT
     long = [(name, *each) for name, text in sources().items() for each in long_functions(ast.parse(text))]
     assert [f"{name}:{line}: {what}" for name, line, what in long] == []
 

@@ -5,10 +5,12 @@ import errno
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -110,6 +112,73 @@ def test_unsuitable_python_names_a_better_one(
         put_program(tmp_path / "bin", "python3.12", "exit 0")
         with pytest.raises(bare.Fault, match=r"type: python3\.12 start\.py"):
             bare.check_python(version)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["python", "start.py"], "python start.py"),
+        ([r"C:\Python313\python.exe", r"C:\my files\start.py"], r'C:\Python313\python.exe "C:\my files\start.py"'),
+        ([r"C:\Users\Bo Li\python.exe", "start.py"], "py start.py"),  # PowerShell runs nothing in quotes
+    ],
+)
+def test_what_was_typed_runs_in_every_shell_of_windows(bare: ModuleType, words: list[str], line: str) -> None:
+    assert bare.join_for_windows(words) == line
+
+
+@pytest.mark.parametrize(
+    ("programs", "is_own"),
+    [
+        (["py.exe", "python.exe"], True),  # a double click
+        (["Python3.13.exe", "PYTHON.EXE", "pythonw.exe"], True),
+        (["cmd.exe", "python.exe"], False),
+        (["powershell.exe", "py.exe", "python.exe"], False),
+        ([], False),  # no console, or no Windows
+    ],
+)
+def test_a_console_that_was_opened_for_us_is_known(bare: ModuleType, programs: list[str], is_own: bool) -> None:
+    assert bare.has_own_console(programs) is is_own
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_a_console_of_our_own_stays_open_after_a_fault(
+    bare: ModuleType, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("builtins.input", asked.append)
+    monkeypatch.setattr(bare, "main", lambda _: code)
+    for programs in (["cmd.exe", "py.exe"], ["py.exe"]):
+        monkeypatch.setattr(bare, "programs_in_console", lambda programs=programs: programs)
+        assert bare.main_of_console([]) == code
+    assert len(asked) == bool(code)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "code"), [("print('x'); import no_such_module", 1), ("import time; time.sleep(60)", 0)]
+)
+def test_a_window_without_a_console_that_starts_badly_says_why(
+    bare: ModuleType,
+    program: str,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(bare, "VENV", tmp_path)
+    monkeypatch.setattr(bare, "PYTHON_WITHOUT_CONSOLE", sys.executable)
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def start(*arguments: Any, **options: Any) -> "subprocess.Popen[bytes]":
+        started.append(popen(*arguments, **options))
+        return started[0]
+
+    monkeypatch.setattr(bare.subprocess, "Popen", start)
+    assert bare.leave_console(["-c", program], dict(os.environ), watched_s=60 if code else 0.1) == code
+    started[0].kill()
+    started[0].wait()
+    assert ("no_such_module" in capsys.readouterr().err) is bool(code)
 
 
 @pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)])

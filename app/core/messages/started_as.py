@@ -10,6 +10,8 @@ from app.core.plain_text import one_line
 VARIABLE = "EPOCHMARK_STARTED_AS"
 NAME = "epochmark"
 START_PY = "python3 start.py"
+# Where Python's installer provides no `python3`.
+START_PY_ON_WINDOWS = "py start.py"
 _LIMIT = 300
 
 
@@ -20,7 +22,7 @@ def started_as() -> str:
 
 def start_py() -> str:
     """Return what starts `start.py`, which alone can repair packages."""
-    return one_line(os.environ.get(VARIABLE) or START_PY, _LIMIT)
+    return one_line(os.environ.get(VARIABLE) or (START_PY_ON_WINDOWS if os.name == "nt" else START_PY), _LIMIT)
 
 
 def as_started(command: str) -> str:
@@ -47,7 +49,8 @@ def _joined(words: list[str]) -> str:
     if os.name == "nt":
         import subprocess
 
-        return subprocess.list2cmdline(words)
+        line = subprocess.list2cmdline(words)
+        return f"& {line}" if line.startswith('"') else line  # PowerShell, which runs nothing in quotes
     import shlex  # such sentences are rare, and not needed to start
 
     return shlex.join(words)
