@@ -15,12 +15,13 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.core.storage.imported_results import load_result
-from app.gui.pages.settings.data_card import DataCard
+from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.preflight import PreflightLine
 from app.gui.run.view import RunView
 from app.gui.style.theme import Choice
+from app.gui.widgets.basics import ElidedLabel
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList
 from tests.gui.clipped import clipped
@@ -71,8 +72,9 @@ def may_elide(driver: Driver) -> list[QWidget]:
         *(line.text for line in window.findChildren(PreflightLine) if line.details_button.isVisible()),
         *(view.headline.facts for view in window.findChildren(RunView)),
         *(line.note for line in window.findChildren(EngineLine)),  # says which devices an engine would use
-        *(card.folder for card in window.findChildren(DataCard)),  # a path
+        *(label for label in window.findChildren(ElidedLabel) if Path(label.whole_text).is_absolute()),
         *window.findChildren(DeviceList),  # a card's name
+        *(each.help_text for each in window.findChildren(DeviceRow)),  # a card's name
         *(box for box in window.findChildren(ChoiceBox) if box.accessibleName() in map(sentence, LISTS)),
     ]
 
@@ -231,6 +233,23 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
         driver.window.show_page(code)
         seen += faults(driver, code, ("light",))
     assert seen == []
+
+
+@pytest.mark.parametrize("card", ["GeForce RTX 5090", "GeForce RTX 4090 Laptop GPU", "Quadro RTX 6000"])
+def test_what_helps_an_idle_card_on_windows_can_be_read(driver: Driver, card: str) -> None:
+    finder = driver.services.finder
+    assert finder.machine is not None
+    gpu = Gpu(f"NVIDIA {card}", "nvidia", memory_bytes=16 * 2**30)
+    finder.machine = replace(finder.machine, os_name="Windows 11 24H2", gpus=(gpu,))
+    finder.found.emit()
+    show_setup(driver)
+    assert faults(driver, "setup", ("light",)) == []
+    (row,) = driver.window.findChildren(DeviceRow)
+    for width, height in SIZES:
+        driver.window.resize(width, height)
+        QApplication.processEvents()
+        assert row.help_text.isVisible()
+        assert row.help_text.text() == row.help_text.whole_text
 
 
 def _renamed(event: events.AnyEvent, name: str) -> events.AnyEvent:

@@ -34,7 +34,7 @@ class DeviceRow(QWidget):
         give_way(self.list)
         guard_wheel(self.list)
         self.list.currentIndexChanged.connect(self.changed)
-        self.help_text = ClampedLabel(2, muted=False)
+        self.help_text = ClampedLabel(3, muted=False)
         self.help_button = Button(services.theme, "")
         self.help_button.clicked.connect(self._on_help)
         self._line = QWidget()

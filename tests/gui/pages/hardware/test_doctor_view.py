@@ -1,6 +1,7 @@
 """The doctor in the window: a real examination with TensorFlow, its end at any time, and logs of others."""
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -180,7 +181,9 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qt
     assert "harmless" in texts(view)
     copies = [button for button in view.findChildren(QPushButton) if button.accessibleName().startswith("Copy ")]
     commands = [button for button in copies if button is not view.report_button]
-    assert commands
+    if os.name == "nt":
+        assert not commands, "there, TensorFlow uses no GPU, whatever one types"
+        return
     QTest.mouseClick(commands[0], Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == commands[0].accessibleName().removeprefix("Copy ")
 
