@@ -51,6 +51,17 @@ def read_until(process: "subprocess.Popen[str]", kind: str) -> dict[str, Any]:
     raise AssertionError(kind)
 
 
+def waiting_bytes(descriptor: int) -> int:
+    """Return how much is in a POSIX pipe that was not read yet."""
+    import fcntl
+    import struct
+    import termios
+
+    answer = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0")
+    size_bytes: int = struct.unpack("i", answer)[0]
+    return size_bytes
+
+
 def runs(epochmark: CommandLine) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = json.loads(epochmark("results", "list", "--json").stdout)
     return listed

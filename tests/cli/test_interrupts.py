@@ -1,18 +1,16 @@
 """Commands that are interrupted: by Ctrl-C, by a kill, by a reader that goes away or does not read."""
 
 import signal
-import struct
 import subprocess
 
 import psutil
 import pytest
 
-from tests.cli.commands import read_until, runs, start
+from tests.cli.commands import posix_only, read_until, runs, start, waiting_bytes
 from tests.conftest import CommandLine, command
 from tests.waiting import wait_until
 
-fcntl = pytest.importorskip("fcntl", reason="POSIX pipes and signals")
-termios = pytest.importorskip("termios", reason="POSIX pipes and signals")
+pytestmark = posix_only
 
 
 @pytest.mark.slow
@@ -42,13 +40,6 @@ def test_a_reader_that_closes_the_stream_cancels_the_run(
     assert process.stderr.read() == ""
     process.stderr.close()
     assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
-
-
-def waiting_bytes(descriptor: int) -> int:
-    """Return how much is in a pipe that was not read yet."""
-    answer = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0")
-    size_bytes: int = struct.unpack("i", answer)[0]
-    return size_bytes
 
 
 def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(

@@ -11,9 +11,8 @@ import pytest
 
 from app.core.paths import default_paths
 from app.core.storage.database import Database
-from tests.cli.commands import read_until, runs, start
+from tests.cli.commands import read_until, runs, start, waiting_bytes
 from tests.cli.storms import drain, send_storm
-from tests.cli.test_interrupts import waiting_bytes
 from tests.conftest import ROOT, CommandLine, command
 from tests.waiting import wait_until
 

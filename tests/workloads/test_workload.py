@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.messages import text as sentence_of
+from tests.systems import needs_links
 from workloads import CATALOGUE, STANDARD
 from workloads.demo import Demo
 from workloads.protocol.errors import WorkloadError
@@ -232,6 +233,7 @@ def test_a_list_of_writable_folders_is_accepted(tmp_path: Path) -> None:
     assert folders_of("") == []
 
 
+@needs_links
 def test_folders_that_cannot_be_used_are_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,8 +10,8 @@ from app.core.plain_text import one_line
 VARIABLE = "EPOCHMARK_STARTED_AS"
 NAME = "epochmark"
 START_PY = "python3 start.py"
-# Where Python's installer provides no `python3`.
-START_PY_ON_WINDOWS = "py start.py"
+# Windows' Python has no `python3`.
+START_PY_HERE = "py start.py" if os.name == "nt" else START_PY
 _LIMIT = 300
 
 
@@ -22,7 +22,7 @@ def started_as() -> str:
 
 def start_py() -> str:
     """Return what starts `start.py`, which alone can repair packages."""
-    return one_line(os.environ.get(VARIABLE) or (START_PY_ON_WINDOWS if os.name == "nt" else START_PY), _LIMIT)
+    return one_line(os.environ.get(VARIABLE) or START_PY_HERE, _LIMIT)
 
 
 def as_started(command: str) -> str:

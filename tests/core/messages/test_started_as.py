@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.messages import ENGLISH, message, sentence, text
-from app.core.messages.started_as import VARIABLE, as_started
+from app.core.messages.started_as import START_PY_HERE, VARIABLE, as_started
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="how a POSIX shell quotes")
 
@@ -65,7 +65,7 @@ def test_what_start_py_says_comes_first_and_is_one_line(monkeypatch: pytest.Monk
     assert len(hint) < 400
     assert "a {b} %s\\x1b[31m ccc" in hint
     monkeypatch.setenv(VARIABLE, "")
-    assert sentence("cli.use_start_py") == "Use `python3 start.py` instead."
+    assert sentence("cli.use_start_py") == f"Use `{START_PY_HERE}` instead."
 
 
 def test_the_doctors_commands_can_be_typed_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_the_doctors_commands_can_be_typed_too(monkeypatch: pytest.MonkeyPatch) 
     )
     assert as_started("X=1 python3 start.py --repair") == "X=1 py ../start.py --repair"
     monkeypatch.delenv(VARIABLE)
-    assert as_started("python3 start.py --repair") == "python3 start.py --repair"
+    assert as_started("python3 start.py --repair") == f"{START_PY_HERE} --repair"
     assert as_started("python3 start.py engine list") == "epochmark engine list"
     assert as_started("nvidia-smi") == "nvidia-smi"
     assert as_started("python3 start.py") == "python3 start.py"
