@@ -1,16 +1,21 @@
 """Which CPUs this process may use: limited by the system, a container, the user, or a run's settings."""
 
+import ctypes
 import os
+import struct
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+_PROCESSOR_CORE, _ALL = 0, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 
 
 def visible_cpus() -> int | None:
     """Return the logical CPUs that this process may run on; None if the system doesn't say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    return os.cpu_count()
+    return len(_windows_affinity()) or os.cpu_count()
 
 
 def can_limit_cpus() -> bool:
@@ -59,23 +64,67 @@ def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
     return cores
 
 
+def windows_cores(topology: bytes) -> dict[int, tuple[int, str]]:
+    """Return each logical CPU's core: its class, higher for faster ones, and its name.
+
+    Args:
+        topology: PROCESSOR_RELATIONSHIPs and others, from winnt.h, as `windows_topology` returns them.
+    """
+    cores: dict[int, tuple[int, str]] = {}
+    at = 0
+    while at + 8 <= len(topology):
+        kind, size = struct.unpack_from("<II", topology, at)
+        if size < 8 or at + size > len(topology):
+            break
+        if kind == _PROCESSOR_CORE and size >= 42:
+            mask, group = struct.unpack_from("<QH", topology, at + 32)
+            # A process's mask has the CPUs of one group, and only computers with more than 64 have others.
+            numbers = [number for number in range(64) if mask >> number & 1 and group == 0]
+            cores |= dict.fromkeys(numbers, (topology[at + 9], f"core {at}"))
+        at += size
+    return cores
+
+
+def windows_topology() -> bytes:
+    """Return Windows' description of its CPUs and caches; nothing elsewhere."""
+    if sys.platform != "win32":
+        return b""
+    ask = ctypes.windll.kernel32.GetLogicalProcessorInformationEx
+    size = ctypes.c_ulong(0)
+    ask(_ALL, None, ctypes.byref(size))
+    if not 0 < size.value < 2**24:
+        return b""
+    buffer = ctypes.create_string_buffer(size.value)
+    return buffer.raw if ask(_ALL, buffer, ctypes.byref(size)) else b""
+
+
 def _limit_windows(count: int) -> bool:
-    """Keep this process to the first CPUs: Windows numbers both CPUs of a core one after the other."""
     if sys.platform != "win32":
         return False
-    import ctypes
-    from ctypes import wintypes
+    chosen = choose_cpus(_windows_affinity(), windows_cores(windows_topology()), count)
+    if len(chosen) < count:
+        return False
+    kernel, process = _windows_process()
+    return bool(kernel.SetProcessAffinityMask(process, ctypes.c_size_t(sum(1 << cpu for cpu in chosen))))
 
-    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-    kernel.GetCurrentProcess.restype = wintypes.HANDLE
-    process = wintypes.HANDLE(kernel.GetCurrentProcess())
+
+def _windows_affinity() -> set[int]:
+    """Return the numbers of the logical CPUs in this process's mask; none if it has CPUs of several groups."""
+    if sys.platform != "win32":
+        return set()
+    kernel, process = _windows_process()
     mine, all_of_them = ctypes.c_size_t(), ctypes.c_size_t()
     if not kernel.GetProcessAffinityMask(process, ctypes.byref(mine), ctypes.byref(all_of_them)):
-        return False
-    allowed = [cpu for cpu in range(64) if mine.value >> cpu & 1]
-    chosen = allowed[::2] + allowed[1::2]
-    mask = sum(1 << cpu for cpu in chosen[:count])
-    return len(chosen) >= count and bool(kernel.SetProcessAffinityMask(process, ctypes.c_size_t(mask)))
+        return set()
+    return {cpu for cpu in range(64) if mine.value >> cpu & 1}
+
+
+def _windows_process() -> tuple[Any, ctypes.c_void_p]:
+    """Return Windows' library of processes, and this process's handle."""
+    windows: Any = ctypes  # which has these names there only
+    kernel = windows.WinDLL("kernel32", use_last_error=True)
+    kernel.GetCurrentProcess.restype = ctypes.c_void_p
+    return kernel, ctypes.c_void_p(kernel.GetCurrentProcess())
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:

@@ -104,7 +104,7 @@ class Estimation:
     @property
     def interrupted_s(self) -> float:
         """Seconds lost to interruptions."""
-        return sum(interruption.excess_s for interruption in self.interruptions)
+        return math.fsum(interruption.excess_s for interruption in self.interruptions)
 
 
 def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
@@ -130,7 +130,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     # What is left out may belong to how the machine runs: then the mean is the one with it.
     is_long = size * math.fsum(blocks_s[:warmup]) > WARMUP_S_AT_MOST
     high_s = max(step_s, statistics.fmean(counted_s), statistics.fmean(blocks_s) if is_long else 0.0)
-    measured_s = size * sum(kept_s)
+    measured_s = size * math.fsum(kept_s)
     is_enough = (
         half_s is not None
         and half_s + (high_s - step_s) <= PRECISION * step_s

@@ -1,5 +1,6 @@
 """The headline of a run, from its raw durations."""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,7 +102,7 @@ def outcome_of(measured: Measured) -> Outcome:
     )
     if steps.usual_s and not _reports(measured.workload):
         held_up = () if is_uneven else interruptions(preset, steps)
-        excess_s = sum(interruption.excess_s for interruption in held_up)
+        excess_s = math.fsum(interruption.excess_s for interruption in held_up)
         outcome = replace(outcome, interruptions=len(held_up), interruptions_s=excess_s)
     return replace(outcome, sustained_pct=sustained_pct(steps)) if preset == "sustained" else outcome
 

@@ -172,5 +172,7 @@ class PreflightLine(QWidget):
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
         if self._telemetry:
+            if all(record.other_cpu_pct is None for record in self._telemetry):
+                return sentence("preflight.load_unknown"), "info", tokens.muted
             return sentence("preflight.ready"), "circle-check", tokens.valid
         return sentence("preflight.looking"), "info", tokens.muted

@@ -1,7 +1,7 @@
 """What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -35,8 +35,9 @@ SAYS = {
 
 
 @pytest.fixture
-def database(paths: Paths) -> Database:
-    return Database(paths.database)
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as database:
+        yield database
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def other(text: str) -> Callable[[str], str]:
         (lambda page: page.replace(LINK, LINK.replace("href", "title")), "isn't a report of Epochmark"),
         (lambda page: page[: page.index(LINK) + 500], "it is cut off"),
         (lambda page: page.replace(LINK, LINK + "?"), "is damaged"),
-        (lambda page: page.replace(LINK, f"{LINK}A", 1), "isn't valid JSON"),
+        (lambda page: page.replace(LINK, f"{LINK}A", 1), "isn't valid JSON|is damaged"),  # by Python's version
         (lambda page: page.replace('download="result', 'download="other'), "is damaged"),
         (lambda page: page + page[page.index(LINK) :], "several result files"),
         (other(""), "isn't valid JSON"),

@@ -45,7 +45,17 @@ HOSTILE = {
     "EPOCHMARK_HOME": "/elsewhere",
     "SECRET_TOKEN": "x",
 }
-HARMLESS = {"PATH": "/bin", "HOME": "/home/anna", "SystemRoot": "C:\\Windows", "LD_LIBRARY_PATH": "/cuda"}
+HARMLESS = {
+    "PATH": "/bin",
+    "HOME": "/home/anna",
+    "SystemRoot": "C:\\Windows",
+    "LD_LIBRARY_PATH": "/cuda",
+    # For PyTorch's compiler on Windows.
+    "UserName": "anna",
+    "ProgramFiles(x86)": "C:\\Programs",
+    "INCLUDE": "C:\\inc",
+    "LIB": "C:\\lib",
+}
 
 
 def test_nothing_that_changes_a_run_gets_through(paths: Paths) -> None:

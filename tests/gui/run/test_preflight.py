@@ -206,3 +206,10 @@ def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     driver.wait_for_result()
     driver.page.choose()
     driver.until(lambda: bool(looks.threads))
+
+
+def test_a_load_that_is_not_known_is_not_called_calm(line: PreflightLine) -> None:
+    line.show_telemetry((Telemetry(memory_used_bytes=10**9),) * 2)
+    assert line.text.whole_text == sentence("preflight.load_unknown")
+    line.show_telemetry((Telemetry(), *CALM))
+    assert line.text.whole_text == sentence("preflight.ready")

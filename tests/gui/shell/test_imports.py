@@ -44,7 +44,10 @@ def drop(driver: Driver, *paths: Path) -> None:
     content.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     actions, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     place = driver.window.rect().center()
-    entered = QDragEnterEvent(place, actions, content, buttons, keys)
+    try:
+        entered = QDragEnterEvent(QPointF(place), actions, content, buttons, keys)  # type: ignore[call-overload,unused-ignore]
+    except TypeError:  # before Qt 6.12
+        entered = QDragEnterEvent(place, actions, content, buttons, keys)
     QApplication.sendEvent(driver.window, entered)
     assert entered.isAccepted()
     QApplication.sendEvent(driver.window, QDropEvent(QPointF(place), actions, content, buttons, keys))

@@ -1,10 +1,16 @@
 """Which CPUs a run that is kept to some of them gets."""
 
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from workloads.engines.cpu_allowance import choose_cpus, linux_cores
+from tests.conftest import ROOT
+from workloads.engines.cpu_allowance import choose_cpus, limit_cpus, linux_cores, visible_cpus, windows_cores
 
 # Four CPUs of two fast cores, then two slow cores with one each.
 FAST, SLOW = 5_000, 3_800
@@ -42,3 +48,46 @@ def test_cores_are_read_from_linux(tmp_path: Path) -> None:
             (folder / "cpufreq/cpuinfo_max_freq").write_text(f"{clock}\n")
     (tmp_path / "sys/devices/system/cpu/cpu3").mkdir()
     assert linux_cores(tmp_path) == {0: (5_000_000, "0 0"), 1: (5_000_000, "0 0"), 2: (0, "0 1")}
+
+
+def windows_core(efficiency_class: int, mask: int, group: int = 0) -> bytes:
+    """Return a core as GetLogicalProcessorInformationEx describes it."""
+    return struct.pack("<IIBB20xHQH6x", 0, 48, mask.bit_count() > 1, efficiency_class, 1, mask, group)
+
+
+def test_cores_are_read_from_windows() -> None:
+    cache = struct.pack("<II40x", 2, 48)
+    # Two fast cores with two CPUs each, then slow ones with one each, as Intel's hybrid processors have them.
+    topology = b"".join(
+        [
+            windows_core(1, 0b11),
+            cache,
+            windows_core(1, 0b1100),
+            windows_core(0, 0b10000),
+            windows_core(0, 0b100000),
+        ]
+    )
+    cores = windows_cores(topology)
+    assert [speed for speed, _ in cores.values()] == [1, 1, 1, 1, 0, 0]
+    assert choose_cpus(range(6), cores, 3) == {0, 2, 4}
+    assert choose_cpus(range(6), cores, 4) == {0, 2, 4, 5}
+    alike = windows_cores(b"".join(windows_core(0, 1 << cpu) for cpu in range(4)))  # one CPU a core
+    assert choose_cpus(range(4), alike, 2) == {0, 1}
+    assert windows_cores(windows_core(0, 0b1, group=1)) == {}
+
+
+@given(st.binary(max_size=200))
+def test_any_answer_of_windows_is_accepted(topology: bytes) -> None:
+    assert all(0 <= cpu < 64 for cpu in windows_cores(topology))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no call for it")
+def test_a_process_is_kept_to_its_cpus_and_knows_it() -> None:
+    """In a process of its own, as it can't be taken back on every system."""
+    program = (
+        f"from workloads.engines.cpu_allowance import {limit_cpus.__name__}, {visible_cpus.__name__};"
+        "print(limit_cpus(1), visible_cpus())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "1"]

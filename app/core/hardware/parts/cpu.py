@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.hardware.reading import count_of, numbers_in, output_of, read_count, read_text, read_word
+from workloads.engines.cpu_allowance import windows_topology
 
 # Linux's names in /proc/cpuinfo, by common name.
 _LINUX_FLAGS = {
@@ -44,7 +45,7 @@ _MACOS_NAMES = (
         "hw.perflevel1.cpusperl2",
     ),
 )
-_PROCESSOR_CORE, _CACHE, _ALL = 0, 2, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+_PROCESSOR_CORE, _CACHE = 0, 2  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 _UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
 _BOOST_FACTOR = (
@@ -69,7 +70,7 @@ class Cpu:
 def read_cpu(root: Path = Path("/")) -> Cpu:
     """Describe this computer's CPU."""
     if sys.platform == "win32":
-        return windows_cpu(_windows_topology(), _windows_flags(), _windows_base_mhz())
+        return windows_cpu(windows_topology(), _windows_flags(), windows_base_mhz())
     if sys.platform == "darwin":
         names = (*_MACOS_NAMES, *(name for names in _MACOS_FLAGS.values() for name in names))
         return macos_cpu(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
@@ -240,18 +241,6 @@ def _times(size_bytes: int | None, count: int | None) -> int | None:
     return size_bytes * count if size_bytes and count else None
 
 
-def _windows_topology() -> bytes:
-    if sys.platform != "win32":
-        return b""
-    ask = ctypes.windll.kernel32.GetLogicalProcessorInformationEx
-    size = ctypes.c_ulong(0)
-    ask(_ALL, None, ctypes.byref(size))
-    if not 0 < size.value < 2**24:
-        return b""
-    buffer = ctypes.create_string_buffer(size.value)
-    return buffer.raw if ask(_ALL, buffer, ctypes.byref(size)) else b""
-
-
 def _windows_flags() -> dict[str, bool] | None:
     if sys.platform != "win32":
         return None
@@ -259,7 +248,7 @@ def _windows_flags() -> dict[str, bool] | None:
     return {name: bool(ask(number)) for name, number in _WINDOWS_FLAGS.items()}
 
 
-def _windows_base_mhz() -> float | None:
+def windows_base_mhz() -> float | None:
     """Return the clock in the registry: the base clock that Windows measured at start-up."""
     from app.core.hardware.registry import read_value
 

@@ -20,7 +20,7 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
 from app.core.hardware.telemetry.pressure import PressureReader
 from app.core.hardware.telemetry.processes import OwnProcesses
-from app.core.hardware.telemetry.sensors import CpuTemperature
+from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature
 from app.core.hardware.telemetry.slowdowns import ConditionsReader, rate_per_s
 from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
@@ -53,6 +53,7 @@ class TelemetryReader:
         self._conditions = ConditionsReader(root)
         self._energy = PackageEnergy(root)
         self._temperature = CpuTemperature(root)
+        self._clock = CpuClock()
         self._disks = DiskCounters(root)
         self._pressure = PressureReader(root)
         self._cpu_times_s: dict[str, float] = {}
@@ -82,7 +83,7 @@ class TelemetryReader:
         memory = _attempt(psutil.virtual_memory)
         return Telemetry(
             cpu_pct=busy_pct,
-            cpu_clock_mhz=_attempt(_cpu_clock_mhz),
+            cpu_clock_mhz=_attempt(self._clock.read_mhz),
             cpu_temperature_c=self._temperature.read_c(),
             memory_used_bytes=None if memory is None else int(memory.used),
             swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
@@ -107,7 +108,8 @@ class TelemetryReader:
         )
 
     def close(self) -> None:
-        """Release the GPU driver; a later read opens it again."""
+        """Release the GPU driver, which a later read opens again, and Windows' counters."""
+        self._clock.close()
         if self._gpus is not None:
             self._gpus.close()
 
@@ -331,11 +333,6 @@ def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) ->
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
         return None  # a running CPU uses some
     return (after_j - before_j) / elapsed_s
-
-
-def _cpu_clock_mhz() -> float | None:
-    current_mhz = float(psutil.cpu_freq().current)  # AttributeError if psutil has none
-    return current_mhz if current_mhz > 0 else None
 
 
 def _attempt(read: Callable[[], _Value | None]) -> _Value | None:

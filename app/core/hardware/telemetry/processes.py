@@ -11,6 +11,8 @@ import psutil
 
 # Finding new children costs more than reading known ones; the time of one that is found late isn't lost.
 TREE_EVERY_S = 5.0
+# A worker begins with its children: in an environment of Windows, what was started only waits for the real Python.
+YOUNG_S = 10.0
 _CHILDREN_LIMIT = 1_000
 _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
 
@@ -35,6 +37,7 @@ class OwnProcesses:
         self._proc = proc
         self._worker = _process(worker_pid)
         self._children: tuple[int, ...] = ()
+        self._began_s = time.monotonic()
         self._listed_s = -TREE_EVERY_S
         self._used: dict[int, Used] | None = None
 
@@ -52,8 +55,9 @@ class OwnProcesses:
         if self._worker is None or not _is_there(self._worker):
             return None
         pid = int(self._worker.pid)
-        if time.monotonic() - self._listed_s >= TREE_EVERY_S:
-            self._listed_s = time.monotonic()
+        now_s = time.monotonic()
+        if now_s - self._listed_s >= TREE_EVERY_S or now_s - self._began_s < YOUNG_S:
+            self._listed_s = now_s
             self._children = descendants(pid, self._proc)
         used_by_pid = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
         if pid not in used_by_pid:

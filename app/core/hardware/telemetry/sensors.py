@@ -1,9 +1,14 @@
 """What the computer runs on, and whether CPU power and temperature can be read."""
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
+from app.core.hardware.gpu.windows_pdh import open_counters
+from app.core.hardware.parts.cpu import windows_base_mhz
 from app.core.hardware.reading import read_count, read_word
 from app.core.hardware.telemetry.energy_counters import find_zones, read_counts
 from app.core.hardware.telemetry.slowdowns import read_power_state
@@ -12,6 +17,9 @@ from app.core.records import PowerState
 # Sensor chips inside CPUs, best first.
 _PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")  # of whole packages
 CPU_CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp")
+
+
+_PERFORMANCE = r"\Processor Information(_Total)\% Processor Performance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,42 @@ class CpuTemperature:
             if (count := read_count(path)) is not None:
                 chips.setdefault(chip, []).append((label, count / 1000))
         return pick_cpu_temperature_c(chips)
+
+
+class CpuClock:
+    """Reads the clock of the CPUs, from one thread.
+
+    On Windows, psutil has only the base clock. There, it is that clock times the counter of the performance, which
+    is over 100 % with a boost, as in the Task Manager.
+
+    Args:
+        system: As `sys.platform`; for tests.
+    """
+
+    def __init__(self, system: str = sys.platform) -> None:
+        self._is_windows = system == "win32"
+        self._base_mhz = windows_base_mhz() if self._is_windows else None
+        self._counters = open_counters([_PERFORMANCE]) if self._is_windows else None
+
+    def read_mhz(self) -> float | None:
+        """Return the mean clock in MHz; None if it is unknown.
+
+        Raises:
+            AttributeError, OSError: psutil can't read it here.
+        """
+        if not self._is_windows:
+            current_mhz = float(psutil.cpu_freq().current)
+            return current_mhz if current_mhz > 0 else None
+        values = {} if self._counters is None else self._counters.read()
+        shares_pct = [share_pct for _, share_pct in values.get(_PERFORMANCE, [])]
+        if self._base_mhz is None or len(shares_pct) != 1 or shares_pct[0] <= 0:
+            return None
+        return self._base_mhz * shares_pct[0] / 100
+
+    def close(self) -> None:
+        """Close Windows' counters."""
+        if self._counters is not None:
+            self._counters.close()
 
 
 def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> float | None:

@@ -88,6 +88,25 @@ def test_a_child_of_the_worker_is_not_other_load() -> None:
 
 
 @pytest.mark.slow
+def test_a_worker_behind_a_launcher_is_found_as_soon_as_it_starts() -> None:
+    """As in an environment of Windows, where python.exe starts the real one, and waits."""
+    launcher = f"import subprocess, sys; sys.stdin.read(1); subprocess.run([sys.executable, '-c', {BUSY!r}])"
+    with subprocess.Popen([sys.executable, "-c", launcher], stdin=subprocess.PIPE) as started:
+        own = OwnProcesses(started.pid)
+        assert own.spent_s() is None
+        assert own.pids == frozenset((os.getpid(), started.pid))
+        assert started.stdin is not None
+        started.stdin.write(b"x")
+        started.stdin.close()
+        launched = psutil.Process(started.pid)
+        wait_until_busy(launched)
+        own.spent_s()
+        (worker,) = launched.children()
+        assert own.pids == frozenset((os.getpid(), started.pid, worker.pid))
+        worker.kill()
+
+
+@pytest.mark.slow
 def test_without_a_worker_nothing_is_reported() -> None:
     assert TelemetryReader().read().other_cpu_pct is None
     ended = subprocess.Popen([sys.executable, "-c", ""])

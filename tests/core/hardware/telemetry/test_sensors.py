@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.core.hardware.telemetry import sensors
 from app.core.hardware.telemetry.monitor import TelemetryReader
-from app.core.hardware.telemetry.sensors import CpuTemperature, find_sensors, pick_cpu_temperature_c
+from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature, find_sensors, pick_cpu_temperature_c
 from tests.core.hardware.telemetry.test_slowdowns import write
 
 HWMON = "sys/class/hwmon/hwmon"
@@ -82,3 +83,39 @@ def test_the_package_counts_before_its_cores(
     chips: dict[str, list[tuple[str, float]]], expected_c: float | None
 ) -> None:
     assert pick_cpu_temperature_c(chips) == expected_c
+
+
+class Performance:
+    """Windows' counter of the processors' performance."""
+
+    def __init__(self, *shares_pct: float) -> None:
+        self.shares_pct = shares_pct
+
+    def read(self) -> dict[str, list[tuple[str, float]]]:
+        path = r"\Processor Information(_Total)\% Processor Performance"
+        return {path: [("_Total", share_pct) for share_pct in self.shares_pct]}
+
+    def close(self) -> None:
+        self.shares_pct = ()
+
+
+@pytest.mark.parametrize(
+    ("base_mhz", "counters", "mhz"),
+    [
+        (3_000.0, Performance(143.0), 4_290.0),  # a boost
+        (3_000.0, Performance(40.0), 1_200.0),
+        (3_000.0, Performance(), None),
+        (3_000.0, Performance(0.0), None),
+        (None, Performance(100.0), None),
+        (3_000.0, None, None),
+    ],
+)
+def test_windows_base_clock_is_not_taken_for_the_clock(
+    base_mhz: float | None, counters: Performance | None, mhz: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sensors, "windows_base_mhz", lambda: base_mhz)
+    monkeypatch.setattr(sensors, "open_counters", lambda paths: counters)
+    clock = CpuClock("win32")
+    assert clock.read_mhz() == (None if mhz is None else pytest.approx(mhz))
+    clock.close()
+    assert clock.read_mhz() is None

