@@ -1,0 +1,37 @@
+"""The repository's workflow runs the README's commands, which exist, on all systems that it names."""
+
+import re
+import shlex
+
+import pytest
+
+from app.cli import arguments
+from tests.conftest import ROOT
+from tests.start.starting import load
+
+WORKFLOW = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^ +run: python start\.py (.+)$", WORKFLOW, re.MULTILINE)
+
+
+def test_the_readmes_tests_and_the_main_job_run_on_the_three_systems() -> None:
+    assert [command for command in COMMANDS if shlex.split(command)[0] == "test"]
+    assert [command for command in COMMANDS if command.startswith("run cifar10_keras_cnn")]
+    for system in ("ubuntu-latest", "windows-latest", "macos-latest"):
+        assert f"os: {system}," in WORKFLOW
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if not each.startswith(("test", "--version"))])
+def test_its_commands_are_those_of_the_program(command: str) -> None:
+    assert vars(arguments.make_parser().parse_args(shlex.split(command)))
+
+
+def test_its_pythons_are_those_that_start_py_takes() -> None:
+    start = load(ROOT / "start.py")
+    pythons = [tuple(map(int, text.split("."))) for text in re.findall(r'python: "([\d.]+)"', WORKFLOW)]
+    assert start.OLDEST in pythons
+    assert start.NEWEST in pythons
+
+
+def test_what_it_names_of_the_project_is_there() -> None:
+    for path in re.findall(r"(?:packaging|workloads|app)/[\w./]+\.py", WORKFLOW):
+        assert (ROOT / path).is_file(), path
