@@ -30,8 +30,8 @@ _VARIABLES = {
     "DISPLAY": DISPLAY,
     "WINEPREFIX": "/win/prefix",
     "WINEDEBUG": "-all",
-    # No .NET and no HTML, which wine would ask to install; colour management is a stand-in.
-    "WINEDLLOVERRIDES": "mscoree=;mshtml=;mscms=n",
+    # No .NET and no HTML, which wine would ask to install; and two stand-ins.
+    "WINEDLLOVERRIDES": "mscoree=;mshtml=;mscms=n;ucrtbase=n",
     "PIP_CERT": "/etc/ssl/certs/ca-certificates.crt",
 }
 
@@ -63,12 +63,14 @@ class Rig:
         _run(*inside, "install", "-y", "-q", "--no-install-recommends", *RIG_PACKAGES)
         trusted = Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
         shutil.copy(trusted, self.root / "etc/ssl/certs/ca-certificates.crt")
-        self.wine("wineboot", "-i")
+        self.wine("wineboot", "-i", WINEDLLOVERRIDES="mscoree=;mshtml=")
         if not self._python.is_dir():
             self._get_python()
         stand_ins.make_colour_management(self._python)
+        wines = self.root / "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/ucrtbase.dll"
+        stand_ins.make_c_runtime(self.drive / "windows" / "system32", wines)
         self.start("--help")
-        self._mend_packages()
+        stand_ins.make_unicode_converters(self.project / ".venv" / "Lib" / "site-packages" / "PySide6")
 
     def mount(self) -> None:
         """Bind what programs in it need, and start its screen; done already, this does nothing."""
@@ -153,11 +155,6 @@ class Rig:
             with zipfile.ZipFile(packed) as files:
                 files.extractall(Path(scratch, "python"))
             shutil.copytree(Path(scratch, "python", PYTHON_FOLDER), self._python)
-
-    def _mend_packages(self) -> None:
-        packages = self.project / ".venv" / "Lib" / "site-packages"
-        stand_ins.make_unicode_converters(packages / "PySide6")
-        stand_ins.give_complex_functions(packages)
 
 
 def _bind(source: Path, target: Path) -> None:

@@ -1,13 +1,14 @@
 """Stand-ins for what wine lacks and Windows has: three small libraries, compiled with MinGW."""
 
-import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-COMPILER, READER = "x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-objdump"
-_MATH, _OURS = b"api-ms-win-crt-math-l1-1-0.dll", b"our-ms-win-crt-math-l1-1-0.dll"
+COMPILER = "x86_64-w64-mingw32-gcc"
+# Wine's own C runtime, by another name.
+_WINES = "ucrtwine"
 
 # Qt asks mscms for the colours of a screen; without an answer, it finds no screen.
 _COLOUR_NAMES = ("GetColorProfileFromHandle", "CloseColorProfile", "WcsCreateIccProfile", "OpenColorProfileW")
@@ -55,19 +56,21 @@ def make_unicode_converters(folder: Path) -> None:
     _compile(_empty((*_CONVERTER_NAMES, *callbacks)) + _CANNOT_OPEN, folder / "icuuc.dll")
 
 
-def give_complex_functions(packages: Path) -> None:
-    """Let NumPy's modules take complex functions from a library of ours, and all other mathematics from wine's."""
-    modules = [path for path in (packages / "numpy").rglob("*.pyd") if _MATH in path.read_bytes()]
-    needed = {name for path in modules for name in _imports(path, _MATH.decode())}
-    if not needed:  # they have it already
-        return
+def make_c_runtime(folder: Path, wines: Path) -> None:
+    """Put a ucrtbase.dll into Windows' folder that has complex functions, and passes all others on to wine's.
+
+    Args:
+        folder: System32.
+        wines: Wine's own ucrtbase.dll.
+    """
+    import pefile  # Linux's alone
+
     ours = _complex_functions()
-    exports = [f"  {name} = {f'ours_{name}' if name in ours else f'ucrtbase.{name}'}" for name in sorted(needed)]
-    source = _COMPLEX_HEAD + "\n".join(ours.values())
-    for folder in {path.parent for path in modules}:
-        _compile(source, folder / _OURS.decode(), exports)
-    for path in modules:
-        path.write_bytes(path.read_bytes().replace(_MATH, _OURS))
+    shutil.copy(wines, folder / f"{_WINES}.dll")
+    symbols = pefile.PE(str(wines)).DIRECTORY_ENTRY_EXPORT.symbols
+    names = [symbol.name.decode() for symbol in symbols if symbol.name]
+    exports = [f'"{name}" = "{f"ours_{name}" if name in ours else f"{_WINES}.{name}"}"' for name in names]
+    _compile(_COMPLEX_HEAD + "\n".join(ours.values()), folder / "ucrtbase.dll", exports)
 
 
 def _complex_functions() -> dict[str, str]:
@@ -81,16 +84,6 @@ def _complex_functions() -> dict[str, str]:
         power = f"{kind} ours_cpow{suffix}({kind} a, {kind} b) OUT({kind}, cpow(IN(a), IN(b)))"
         sources["cpow" + suffix] = power
     return sources
-
-
-def _imports(module: Path, library: str) -> set[str]:
-    """Return which names a module imports from a library."""
-    tables = subprocess.run([READER, "-p", str(module)], capture_output=True, check=True, text=True).stdout
-    names: set[str] = set()
-    for table in tables.split("DLL Name: ")[1:]:
-        if table.startswith(library):
-            names.update(re.findall(r"^\s+[0-9a-f]+\s+\S+\s+(\w+)\s*$", table, re.MULTILINE))
-    return names
 
 
 def _empty(names: Iterable[str]) -> str:

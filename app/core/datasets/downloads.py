@@ -5,6 +5,7 @@ import errno
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,11 +20,13 @@ from app.core.plain_text import one_line
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
+    from ssl import SSLContext
     from urllib.request import OpenerDirector
 
 _CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
 _REASON_LIMIT = 100
+_MACOS_CERTIFICATES = Path("/etc/ssl/cert.pem")
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 Progress = Callable[[int, int], None]  # bytes done, total bytes (0: unknown); may raise to cancel
 Check = Callable[[], None]
@@ -237,16 +240,31 @@ def _opener() -> "OpenerDirector":
 
     opener = request.OpenerDirector()
     for handler in (
-        request.ProxyHandler,
-        request.HTTPHandler,
-        request.HTTPSHandler,
-        request.HTTPDefaultErrorHandler,
-        request.HTTPRedirectHandler,
-        request.HTTPErrorProcessor,
-        request.UnknownHandler,
+        request.ProxyHandler(),
+        request.HTTPHandler(),
+        request.HTTPSHandler(context=trust()),
+        request.HTTPDefaultErrorHandler(),
+        request.HTTPRedirectHandler(),
+        request.HTTPErrorProcessor(),
+        request.UnknownHandler(),
     ):
-        opener.add_handler(handler())
+        opener.add_handler(handler)
     return opener
+
+
+def trust(system: str = sys.platform, certificates: Path = _MACOS_CERTIFICATES) -> "SSLContext":
+    """Return whom downloads trust: whom the system trusts, as Python finds it.
+
+    Args:
+        system: As `sys.platform`; for tests.
+        certificates: Used on macOS if Python has none, as python.org's until "Install Certificates" was run there.
+    """
+    import ssl
+
+    context = ssl.create_default_context()
+    if system == "darwin" and not context.get_ca_certs() and certificates.is_file():
+        context.load_verify_locations(certificates)
+    return context
 
 
 def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: int, chunks: _Chunks) -> None:

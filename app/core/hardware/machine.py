@@ -78,7 +78,8 @@ class Limits:
     """How long to wait for what may hang."""
 
     gpus_s: float = 3.5  # NVIDIA's have their own limit, and the others must still be listed after it
-    storage_s: float = 1.0  # a dead server doesn't answer at all
+    # A dead server doesn't answer at all; macOS asks up to three programs, one after the other.
+    storage_s: float = 4.0 if sys.platform == "darwin" else 1.0
 
 
 @dataclass(frozen=True, slots=True)

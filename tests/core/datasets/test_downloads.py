@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pip._vendor import certifi
 
-from app.core.datasets.downloads import DownloadError, WrongFileError, check_file, download
+from app.core.datasets.downloads import DownloadError, WrongFileError, check_file, download, trust
 from app.core.errors import AppError, UsageError
 from tests.core.datasets.server import CONTENT, SHA256, Handler, Server, broken_after, resumable, serving
 
@@ -300,3 +301,16 @@ def test_what_is_wrong_with_an_address_is_told_without_its_secrets(target: Path,
     with pytest.raises(UsageError) as refused:
         download(url, target, 10, SHA256)
     assert "hush" not in str(refused.value)
+
+
+def test_a_mac_whose_python_has_no_certificates_trusts_whom_the_system_trusts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    systems = Path(certifi.where())
+    assert trust("linux", systems).get_ca_certs() == []
+    assert trust("darwin", tmp_path / "missing").get_ca_certs() == []
+    assert len(trust("darwin", systems).get_ca_certs()) > 50
+    monkeypatch.setenv("SSL_CERT_FILE", str(systems))
+    assert len(trust("darwin", tmp_path / "none").get_ca_certs()) > 50, "Python's own come first"

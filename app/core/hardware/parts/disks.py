@@ -1,5 +1,6 @@
 """The disks behind a folder: kind, model, size and file system. Serial numbers are never read."""
 
+import contextlib
 import ctypes
 import os
 import plistlib
@@ -10,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers.expat import ExpatError
+
+import psutil
 
 from app.core.hardware.reading import output_of, read_count, read_text, read_word, tidy_name
 from workloads.protocol.machine import Disk
@@ -203,7 +206,7 @@ def _is_virtual(name: str | None) -> bool:
 
 
 def _macos_storage(place: Path) -> Storage:
-    volume = _diskutil(_mount_point(place))
+    volume = _diskutil(_volume_of(place))
     return macos_storage(volume, [_diskutil(disk) for disk in whole_disks_of(volume)[:_STORES_LIMIT]])
 
 
@@ -236,7 +239,16 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
     )
 
 
-def _mount_point(place: Path) -> str:
+def _volume_of(place: Path) -> str:
+    """Return the device that a place is on, as macOS has mounted it, or else its mount point.
+
+    `os.path.ismount` takes a firmlink such as /Users for a volume, and diskutil has none of that name.
+    """
+    number = place.stat().st_dev
+    for partition in psutil.disk_partitions():
+        with contextlib.suppress(OSError):
+            if Path(partition.mountpoint).stat().st_dev == number:
+                return str(partition.device)
     return str(next((above for above in (place, *place.parents) if os.path.ismount(above)), place))
 
 

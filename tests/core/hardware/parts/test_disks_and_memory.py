@@ -5,7 +5,9 @@ import plistlib
 import struct
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -309,8 +311,18 @@ def test_diskutil_is_asked_for_the_whole_disk(tmp_path: Path, monkeypatch: pytes
     for name, told in (("volume", APFS), ("disk0", INTERNAL)):
         (tmp_path / name).write_bytes(plistlib.dumps(told))
     script = tmp_path / "diskutil"
-    script.write_text(f'#!/bin/sh\n[ "$3" = disk0 ] && exec cat {tmp_path}/disk0\nexec cat {tmp_path}/volume\n')
+    # It has no volume by the name of a firmlink, such as /Users, which `ismount` takes for one.
+    script.write_text(
+        f'#!/bin/sh\n[ "$3" = disk0 ] && exec cat {tmp_path}/disk0\n'
+        f'[ "$3" = /dev/disk3s5 ] && exec cat {tmp_path}/volume\nexit 1\n'
+    )
     script.chmod(0o755)
+    partitions = [
+        SimpleNamespace(device="/dev/disk9", mountpoint="/gone"),
+        SimpleNamespace(device="/dev/disk3s5", mountpoint=str(tmp_path)),
+    ]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda: partitions)
+    monkeypatch.setattr(os.path, "ismount", lambda place: True)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(sys, "platform", "darwin")
     assert [disk.name for disk in read_storage(tmp_path).disks] == ["APPLE SSD AP1024Z"]
