@@ -1,6 +1,7 @@
 """The CPU time of a run's own processes, to separate it from everything else."""
 
 import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +59,9 @@ class OwnProcesses:
         now_s = time.monotonic()
         if now_s - self._listed_s >= TREE_EVERY_S or now_s - self._began_s < YOUNG_S:
             self._listed_s = now_s
-            self._children = descendants(pid, self._proc)
+            # Elsewhere, a folder of that name says nothing of processes.
+            is_linux = sys.platform.startswith("linux")
+            self._children = descendants(pid, self._proc) if is_linux else _descendants_by_psutil(pid)
         used_by_pid = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
         if pid not in used_by_pid:
             return None
