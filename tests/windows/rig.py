@@ -65,6 +65,7 @@ class Rig:
         _run(*inside, "install", "-y", "-q", "--no-install-recommends", *RIG_PACKAGES)
         trusted = Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
         shutil.copy(trusted, self.root / "etc/ssl/certs/ca-certificates.crt")
+        (self.root / "win").mkdir(exist_ok=True)  # wine makes the prefix in it, but not the folder itself
         self.wine("wineboot", "-i", WINEDLLOVERRIDES="mscoree=;mshtml=")
         if not self._python.is_dir():
             self._get_python()
