@@ -4,7 +4,7 @@ from app.core.engines.choices import installed_variant
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
 from app.core.paths import Paths
-from app.core.verdict.preflight import preflight
+from app.core.verdict.preflight import is_load_known, preflight
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -14,11 +14,13 @@ PREFLIGHT_S = 0.4
 
 
 def preflight_lines(spec: RunSpec, machine: Machine, paths: Paths) -> list[str]:
-    """Return one line per condition; none for the demo, whose times mean nothing."""
+    """Return one line per condition, and one for an unknown load; none for the demo, whose times mean nothing."""
     if CATALOGUE[spec.workload].is_demo:
         return []
     variant = installed_variant(paths, spec.engine)
-    return [
+    telemetry = read_telemetry(PREFLIGHT_S)
+    lines = [
         sentence("cli.caution", reason=reason.text, advice=reason.advice).rstrip()
-        for reason in preflight(spec, machine, read_telemetry(PREFLIGHT_S), variant)
+        for reason in preflight(spec, machine, telemetry, variant)
     ]
+    return lines if is_load_known(telemetry) else [*lines, sentence("preflight.load_unknown")]

@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import Any
 
 _PROCESSOR_CORE, _ALL = 0, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+# Windows 11 and Server 2022 spread a process over all groups of up to 64 CPUs; older ones keep it to one group
+# (learn.microsoft.com, "Processor Groups").
+_SPREADS_SINCE_BUILD = 20_348
 
 
 def visible_cpus() -> int | None:
     """Return the logical CPUs that this process may run on; None if the system doesn't say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    return len(_windows_affinity()) or os.cpu_count()
+    if sys.platform == "win32":
+        is_spread = sys.getwindowsversion().build >= _SPREADS_SINCE_BUILD
+        return cpus_in_masks(*_windows_masks(), os.cpu_count(), is_spread)
+    return os.cpu_count()
 
 
 def can_limit_cpus() -> bool:
@@ -64,11 +70,26 @@ def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
     return cores
 
 
-def windows_cores(topology: bytes) -> dict[int, tuple[int, str]]:
-    """Return each logical CPU's core: its class, higher for faster ones, and its name.
+def cpus_in_masks(process_mask: int, group_mask: int, cpus: int | None, is_spread: bool) -> int | None:
+    """Return how many logical CPUs a process of Windows may use, from its affinity masks.
+
+    Args:
+        process_mask: Its CPUs; 0 if they are unknown, or in several groups.
+        group_mask: All CPUs of its group.
+        cpus: Those of all groups; None if unknown.
+        is_spread: Whether a process that isn't limited has the CPUs of all groups.
+    """
+    if process_mask == 0 or (is_spread and process_mask == group_mask):
+        return cpus
+    return process_mask.bit_count()
+
+
+def windows_cores(topology: bytes, group: int = 0) -> dict[int, tuple[int, str]]:
+    """Return the core of each logical CPU in a group: its class, higher for faster ones, and its name.
 
     Args:
         topology: PROCESSOR_RELATIONSHIPs and others, from winnt.h, as `windows_topology` returns them.
+        group: The group that the numbers of CPUs refer to: a process's mask has the CPUs of one.
     """
     cores: dict[int, tuple[int, str]] = {}
     at = 0
@@ -77,9 +98,8 @@ def windows_cores(topology: bytes) -> dict[int, tuple[int, str]]:
         if size < 8 or at + size > len(topology):
             break
         if kind == _PROCESSOR_CORE and size >= 42:
-            mask, group = struct.unpack_from("<QH", topology, at + 32)
-            # A process's mask has the CPUs of one group, and only computers with more than 64 have others.
-            numbers = [number for number in range(64) if mask >> number & 1 and group == 0]
+            mask, its_group = struct.unpack_from("<QH", topology, at + 32)
+            numbers = [number for number in range(64) if mask >> number & 1 and its_group == group]
             cores |= dict.fromkeys(numbers, (topology[at + 9], f"core {at}"))
         at += size
     return cores
@@ -101,22 +121,31 @@ def windows_topology() -> bytes:
 def _limit_windows(count: int) -> bool:
     if sys.platform != "win32":
         return False
-    chosen = choose_cpus(_windows_affinity(), windows_cores(windows_topology()), count)
+    allowed = [cpu for cpu in range(64) if _windows_masks()[0] >> cpu & 1]
+    chosen = choose_cpus(allowed, windows_cores(windows_topology(), _windows_group()), count)
     if len(chosen) < count:
         return False
     kernel, process = _windows_process()
     return bool(kernel.SetProcessAffinityMask(process, ctypes.c_size_t(sum(1 << cpu for cpu in chosen))))
 
 
-def _windows_affinity() -> set[int]:
-    """Return the numbers of the logical CPUs in this process's mask; none if it has CPUs of several groups."""
-    if sys.platform != "win32":
-        return set()
+def _windows_masks() -> tuple[int, int]:
+    """Return the logical CPUs of this process and of its group; 0 if it has CPUs of several groups."""
     kernel, process = _windows_process()
     mine, all_of_them = ctypes.c_size_t(), ctypes.c_size_t()
     if not kernel.GetProcessAffinityMask(process, ctypes.byref(mine), ctypes.byref(all_of_them)):
-        return set()
-    return {cpu for cpu in range(64) if mine.value >> cpu & 1}
+        return 0, 0
+    return mine.value, all_of_them.value
+
+
+def _windows_group() -> int:
+    """Return the group of this thread, which is the process's until it starts others; 0 if unknown."""
+    kernel, _ = _windows_process()
+    kernel.GetCurrentThread.restype = ctypes.c_void_p
+    affinity = ctypes.create_string_buffer(16)  # a GROUP_AFFINITY: mask, group, reserved
+    if not kernel.GetThreadGroupAffinity(ctypes.c_void_p(kernel.GetCurrentThread()), affinity):
+        return 0
+    return int(struct.unpack_from("<QH", affinity.raw)[1])
 
 
 def _windows_process() -> tuple[Any, ctypes.c_void_p]:

@@ -110,7 +110,7 @@ def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
     """
     import numpy as np
 
-    numbers: NDArray[np.float32] = np.asarray(_square(jpeg, side_px), np.float32) / np.float32(255)
+    numbers: NDArray[np.float32] = np.divide(np.asarray(_square(jpeg, side_px), np.float32), np.float32(255))
     return numbers
 
 

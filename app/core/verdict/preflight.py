@@ -30,6 +30,11 @@ def preflight(
     return tuple(_cautions(spec, machine, telemetry, _gpu(spec, machine, variant)))
 
 
+def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
+    """Return whether the load of other programs could be read; if not, the computer may be busy unnoticed."""
+    return any(record.other_cpu_pct is not None for record in telemetry)
+
+
 def _cautions(
     spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], gpu: int | None
 ) -> Iterator[events.Reason]:

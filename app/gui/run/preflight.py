@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
-from app.core.verdict.preflight import preflight
+from app.core.verdict.preflight import is_load_known, preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.tokens import GAP_PX, Tokens
@@ -172,7 +172,7 @@ class PreflightLine(QWidget):
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
         if self._telemetry:
-            if all(record.other_cpu_pct is None for record in self._telemetry):
+            if not is_load_known(self._telemetry):
                 return sentence("preflight.load_unknown"), "info", tokens.muted
             return sentence("preflight.ready"), "circle-check", tokens.valid
         return sentence("preflight.looking"), "info", tokens.muted

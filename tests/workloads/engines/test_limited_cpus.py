@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
-from workloads.engines.cpu_allowance import choose_cpus, limit_cpus, linux_cores, visible_cpus, windows_cores
+from workloads.engines.cpu_allowance import (
+    choose_cpus,
+    cpus_in_masks,
+    limit_cpus,
+    linux_cores,
+    visible_cpus,
+    windows_cores,
+)
 
 # Four CPUs of two fast cores, then two slow cores with one each.
 FAST, SLOW = 5_000, 3_800
@@ -74,6 +81,35 @@ def test_cores_are_read_from_windows() -> None:
     alike = windows_cores(b"".join(windows_core(0, 1 << cpu) for cpu in range(4)))  # one CPU a core
     assert choose_cpus(range(4), alike, 2) == {0, 1}
     assert windows_cores(windows_core(0, 0b1, group=1)) == {}
+
+
+def test_numbers_of_cpus_count_within_a_group_of_windows() -> None:
+    topology = windows_core(0, 0b11) + windows_core(0, 0b1, group=1) + windows_core(0, 0b110, group=1)
+    assert choose_cpus(range(3), windows_cores(topology, 1), 2) == {0, 1}
+    assert choose_cpus({1, 2}, windows_cores(topology, 1), 1) == {1}
+    assert sorted(windows_cores(topology, 1)) == [0, 1, 2]
+    assert len({core for _, core in windows_cores(topology, 1).values()}) == 2
+
+
+ALL_64 = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("process_mask", "group_mask", "cpus", "is_spread", "visible"),
+    [
+        (0b11, 0xFF, 8, True, 2),
+        (0xFF, 0xFF, 8, True, 8),
+        (0b11, ALL_64, 96, True, 2),
+        (ALL_64, ALL_64, 96, True, 96),
+        (ALL_64, ALL_64, 96, False, 64),
+        (0, 0, 96, False, 96),
+        (0, 0, None, True, None),
+    ],
+)
+def test_a_process_counts_the_cpus_of_its_mask_and_of_all_groups_if_it_has_them(
+    process_mask: int, group_mask: int, cpus: int | None, is_spread: bool, visible: int | None
+) -> None:
+    assert cpus_in_masks(process_mask, group_mask, cpus, is_spread) == visible
 
 
 @given(st.binary(max_size=200))

@@ -30,6 +30,10 @@ _logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
 STOP_LIMIT_S = 3.0
+# Less CPU time says little: systems count it in ticks of up to 16 ms, and not at the same moment for all.
+OWN_AT_LEAST_S = 0.2
+# A child that is found late brings the time of several seconds at once, which is more than was busy in one.
+BUSY_OF_OWN = 0.1
 
 # How psutil fails: it reads files and makes calls that differ between kernels.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
@@ -78,6 +82,8 @@ class TelemetryReader:
         elapsed_s = self._looked_s - looked_s
         energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
         disk_before, self._disk_bytes = self._disk_bytes, self._disks.read_bytes()
+        if not are_believable(before, self._cpu_times_s, own_s, time.process_time()):
+            before, cores_before = {}, []  # their shares are unknown, not 0
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
         conditions, pressure = self._conditions.read(), self._pressure.read(elapsed_s)
         memory = _attempt(psutil.virtual_memory)
@@ -286,6 +292,25 @@ def cpu_shares_pct(
         return None, None
     steal_pct = None if steal_s is None else min(100.0, 100 * steal_s / total_s)
     return min(100.0, max(0.0, 100 * busy_s / total_s)), steal_pct
+
+
+def are_believable(
+    before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None, process_s: float
+) -> bool:
+    """Return whether CPU times can be true: all CPUs together can't have been less busy than our own processes.
+
+    Args:
+        before_s: psutil's CPU times at the previous read.
+        after_s: The same now.
+        own_s: CPU time of the run's own processes between both; None if unknown.
+        process_s: CPU time of this process since its start.
+    """
+    _, busy_s, _ = _spent_s(before_s, after_s)
+    since_boot_s = _spent_s(dict.fromkeys(after_s, 0.0), after_s)[1]
+    return not any(
+        used_s >= OWN_AT_LEAST_S and counted_s < BUSY_OF_OWN * used_s
+        for used_s, counted_s in ((own_s or 0.0, busy_s), (process_s, since_boot_s))
+    )
 
 
 def core_shares_pct(

@@ -151,7 +151,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "picture.saved": "Saved picture as {name}",
     "preflight.cautions": "What would slow down a run now",
     "preflight.details": "Details",
-    "preflight.load_unknown": "This system doesn't report how busy the CPU is. Close other programs.",
+    "preflight.load_unknown": "Can't read how busy the CPU is. Close other programs.",
     "preflight.looking": "Checking whether anything slows this computer down …",
     "preflight.more": "{count} more.",
     "preflight.ready": "Ready: nothing is slowing this computer down.",

@@ -354,6 +354,45 @@ def test_other_load_is_what_is_neither_own_nor_stolen() -> None:
     assert monitor.other_share_pct(windows_before, windows_after, 0.4) == pytest.approx(15.0)
 
 
+IDLE_S = {"user": 0.0, "system": 0.0, "idle": 100.0}  # as wine reports it, whatever runs
+LATER_S = {"user": 0.0, "system": 0.0, "idle": 102.0}
+FROZEN_S = {"user": 50.0, "system": 5.0, "idle": 100.0}
+FROZEN_LATER_S = {"user": 50.0, "system": 5.0, "idle": 102.0}
+
+
+@pytest.mark.parametrize(
+    ("before_s", "after_s", "own_s", "process_s", "believable"),
+    [
+        (IDLE_S, LATER_S, 1.8, 0.0, False),
+        (FROZEN_S, FROZEN_LATER_S, 1.8, 3.0, False),
+        (IDLE_S, LATER_S, 0.01, 3.0, False),  # before a run, nothing of ours is busy
+        (FROZEN_S, FROZEN_LATER_S, 0.1, 3.0, True),
+        (FROZEN_S, FROZEN_LATER_S, None, 3.0, True),
+        (FROZEN_S, {"user": 51.0, "system": 5.0, "idle": 101.0}, 5.0, 3.0, True),  # of a child that was found late
+    ],
+)
+def test_cpus_less_busy_than_our_own_processes_are_not_believed(
+    before_s: dict[str, float], after_s: dict[str, float], own_s: float | None, process_s: float, believable: bool
+) -> None:
+    assert monitor.are_believable(before_s, after_s, own_s, process_s) is believable
+
+
+def test_shares_that_cannot_be_true_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    idle_s = iter(range(100, 200))
+
+    def times(*, percpu: bool = False) -> object:
+        counted = SimpleNamespace(_asdict=lambda: {"user": 0.0, "system": 0.0, "idle": float(next(idle_s))})
+        return [counted] if percpu else counted
+
+    monkeypatch.setattr(psutil, "cpu_times", times)
+    monkeypatch.setattr(time, "process_time", lambda: 3.0)
+    telemetry = monitor.TelemetryReader(worker_pid=os.getpid()).read()
+    assert (telemetry.cpu_pct, telemetry.other_cpu_pct, telemetry.core_pct) == (None, None, None)
+    monkeypatch.setattr(time, "process_time", lambda: 0.0)
+    reader = monitor.TelemetryReader(worker_pid=None)
+    assert reader.read().cpu_pct == 0.0, "this is what the counters say"
+
+
 times_s = st.dictionaries(st.sampled_from(["user", "idle", "iowait", "steal", "guest"]), st.floats(0, 1e9))
 
 
