@@ -6,6 +6,7 @@ if __name__ == "__main__" and signals.getsignal(signals.SIGINT) is signals.defau
     # During imports, Ctrl-C ends the process without a traceback; after that, each part handles it.
     signals.signal(signals.SIGINT, signals.SIG_DFL)
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -84,7 +85,11 @@ def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
-        elif not stream.isatty() and not environment.get("PYTHONIOENCODING"):
+        elif (
+            isinstance(stream, io.TextIOWrapper)
+            and not stream.isatty()
+            and not environment.get("PYTHONIOENCODING")
+        ):
             stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
