@@ -52,7 +52,11 @@ class Child(subprocess.Popen[bytes]):
         if sys.platform == "win32":
             with contextlib.suppress(OSError):  # without one, its closed input ends it
                 self._job = Job(int(self._handle))  # type: ignore[attr-defined,unused-ignore]
-            psutil.Process(self.pid).resume()
+            try:
+                psutil.Process(self.pid).resume()
+            except psutil.Error as error:
+                self.kill()
+                raise OSError(str(error)) from error
 
     def end(self, *, force: bool) -> None:
         """End it and all its children: terminate them, or kill them when forced. Doesn't wait."""

@@ -218,7 +218,8 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
     named, finder, seen = NAMES[name], driver.services.finder, list[str]()
     assert finder.machine is not None
     gpu = Gpu(named, "nvidia", memory_bytes=12_282 * 2**20)
-    finder.machine = replace(finder.machine, cpu_name=named, gpus=(gpu, gpu))
+    # There, a line says how to use an idle card.
+    finder.machine = replace(finder.machine, os_name="Windows 11", cpu_name=named, gpus=(gpu, gpu))
     finder.found.emit()
     show_setup(driver)
     seen += faults(driver, "setup", ("light",))

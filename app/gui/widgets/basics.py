@@ -162,16 +162,20 @@ class ClampedLabel(QLabel):
         return QSize(0, self.fontMetrics().lineSpacing())
 
     def _clamp(self) -> None:
-        texts = [" ".join(each.split()) for each in (self.whole_text, *self._shorter)]
+        texts = [" ".join(map(self._fitting, each.split())) for each in (self.whole_text, *self._shorter)]
         shown = next((each for each in texts if self._height(each) <= self._room_px), texts[-1])
         words = shown.split()
         while words and self._height(shown) > self._room_px:
             words.pop()
             shown = f"{' '.join(words)} …"
-        set_tip(self, self.whole_text if shown != texts[0] else "")
+        set_tip(self, self.whole_text if shown.split() != self.whole_text.split() else "")
         self.setFixedHeight(self._wanted_px(shown))
         if shown != self.text():
             self.setText(shown)
+
+    def _fitting(self, word: str) -> str:
+        """Return a word elided to the width: Qt breaks lines only between words."""
+        return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(40, self.width()))
 
     def _wanted_px(self, text: str) -> int:
         longest_px = max((self._height(each) for each in (text, *self._others)), default=0)

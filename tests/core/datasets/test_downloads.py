@@ -303,6 +303,7 @@ def test_what_is_wrong_with_an_address_is_told_without_its_secrets(target: Path,
     assert "hush" not in str(refused.value)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there, Python asks the system for certificates")
 def test_a_mac_whose_python_has_no_certificates_trusts_whom_the_system_trusts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
