@@ -90,8 +90,14 @@ class Paths:
 
     def create(self) -> None:
         """Create the folders; raises UsageError with the folder and the reason if that fails."""
+        if os.name == "posix":
+            self._check_length()
+        for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
+            make_folder(folder)
+
+    def _check_length(self) -> None:
         size_bytes = len(os.fsencode(os.path.realpath(self.database)))
-        if os.name == "posix" and size_bytes > _DATABASE_LIMIT_BYTES:
+        if size_bytes > _DATABASE_LIMIT_BYTES:
             raise UsageError(
                 message(
                     "folders.name_too_long",
@@ -101,8 +107,6 @@ class Paths:
                 ),
                 message("folders.choose_shorter"),
             )
-        for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
-            make_folder(folder)
 
 
 def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:

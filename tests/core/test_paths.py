@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import Message
 from app.core.paths import (
     RESOURCES,
     Paths,
@@ -195,3 +196,12 @@ def test_a_home_in_a_deleted_folder_is_one_sentence(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "getcwd", gone)
     with pytest.raises(UsageError, match="the current folder no longer exists"):
         default_paths({"EPOCHMARK_HOME": "here"})
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="other systems have no such names")
+@pytest.mark.parametrize("home", [r"C:\con\home", "Q:\\none", r"\\nobody\here"])
+def test_names_that_windows_reserves_and_drives_that_are_not_there_are_one_sentence(home: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        default_paths({"EPOCHMARK_HOME": home}).create()
+    assert isinstance(refused.value.said, Message)
+    assert refused.value.said.code == "folders.not_created"
