@@ -131,6 +131,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert "of 4 · batch" in page.foot.going.progress_text.whole_text
     driver.until(lambda: page.foot.going.remaining.text().endswith(" left"))
     driver.until(ended(driver, page))
+    driver.until(lambda: page.group is not None and len(page.group.runs) == 4)  # it is read in the background
     group = page.group
     assert group is not None
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
