@@ -102,8 +102,8 @@ def test_a_worker_behind_a_launcher_is_found_as_soon_as_it_starts() -> None:
         wait_until_busy(launched)
         own.spent_s()
         (worker,) = launched.children()
-        assert own.pids == frozenset((os.getpid(), started.pid, worker.pid))
         worker.kill()
+    assert own.pids == frozenset((os.getpid(), started.pid, worker.pid))
 
 
 @pytest.mark.slow
