@@ -4,7 +4,7 @@ import ctypes
 import os
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,17 +92,23 @@ def windows_cores(topology: bytes, group: int = 0) -> dict[int, tuple[int, str]]
         group: The group that the numbers of CPUs refer to: a process's mask has the CPUs of one.
     """
     cores: dict[int, tuple[int, str]] = {}
-    at = 0
-    while at + 8 <= len(topology):
-        kind, size = struct.unpack_from("<II", topology, at)
-        if size < 8 or at + size > len(topology):
-            break
+    for at, kind, size in windows_relations(topology):
         if kind == _PROCESSOR_CORE and size >= 42:
             mask, its_group = struct.unpack_from("<QH", topology, at + 32)
             numbers = [number for number in range(64) if mask >> number & 1 and its_group == group]
             cores |= dict.fromkeys(numbers, (topology[at + 9], f"core {at}"))
-        at += size
     return cores
+
+
+def windows_relations(topology: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield each relation in Windows' description of its CPUs: where it begins, its kind and its size in bytes."""
+    at = 0
+    while at + 8 <= len(topology):
+        kind, size = struct.unpack_from("<II", topology, at)
+        if size < 8 or at + size > len(topology):
+            return
+        yield at, kind, size
+        at += size
 
 
 def windows_topology() -> bytes:

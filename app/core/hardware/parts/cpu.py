@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.hardware.reading import count_of, numbers_in, output_of, read_count, read_text, read_word
-from workloads.engines.cpu_allowance import windows_topology
+from workloads.engines.cpu_allowance import windows_relations, windows_topology
 
 # Linux's names in /proc/cpuinfo, by common name.
 _LINUX_FLAGS = {
@@ -136,18 +136,13 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
     """Describe a CPU from GetLogicalProcessorInformationEx, feature flags and the registry's clock."""
     classes: list[int] = []
     sizes: dict[int, int] = {}
-    at = 0
-    while at + 8 <= len(topology):
-        kind, size = struct.unpack_from("<II", topology, at)
-        if size < 8 or at + size > len(topology):
-            break
+    for at, kind, size in windows_relations(topology):
         if kind == _PROCESSOR_CORE and size >= 10:
             classes.append(topology[at + 9])
         elif kind == _CACHE and size >= 20:
             level, _, _, cache_size, cache_kind = struct.unpack_from("<BBHII", topology, at + 8)
             if cache_kind in (_UNIFIED, _DATA):
                 sizes[level] = sizes.get(level, 0) + cache_size
-        at += size
     mixed = len(set(classes)) > 1
     performance = classes.count(max(classes)) if mixed else None
     return Cpu(
