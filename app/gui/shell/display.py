@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.core.messages import sentence
+from app.core.messages import Message, message, sentence
 
 DEBIAN_PACKAGES = (
     "libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
@@ -23,27 +23,29 @@ def has_display(environment: Mapping[str, str] = os.environ) -> bool:
     return any(environment.get(name) for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))
 
 
-def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Explain why no window can open although there is a display; None if one can."""
+def find_problem(environment: Mapping[str, str] = os.environ) -> list[Message]:
+    """Return why no window can open although there is a display, and what helps; nothing if one can."""
     platform = environment.get("QT_QPA_PLATFORM", "xcb")
     if not sys.platform.startswith("linux") or not platform.startswith(("xcb", "wayland")):
-        return None
+        return []
     try:
         folder = _plugins()
         if _wayland_socket(environment) is not None:
             # Qt falls back to X11 if Wayland's libraries are missing.
             with contextlib.suppress(OSError):
                 ctypes.CDLL(str(folder / "libqwayland.so"))
-                return None
+                return []
         ctypes.CDLL(str(folder / "libqxcb.so"))
     except (ImportError, OSError) as error:
-        advice = sentence("start.install_packages", packages=DEBIAN_PACKAGES)
-        return f"{sentence('start.qt_not_loaded', reason=str(error))} {advice}"
+        return [
+            message("start.qt_not_loaded", reason=str(error)),
+            message("start.install_packages", packages=DEBIAN_PACKAGES),
+        ]
     display = environment.get("DISPLAY", "")
     if _answers(display):
-        return None
+        return []
     code = "start.display_not_answering" if display else "start.wayland_not_answering"
-    return f"{sentence(code, display=display)} {sentence('start.check_display')}"
+    return [message(code, display=display), message("start.check_display")]
 
 
 def _plugins() -> Path:

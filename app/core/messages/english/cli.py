@@ -216,7 +216,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "start.no_pyside": "PySide6 isn't installed",
     "start.qt_not_loaded": "Qt can't be loaded ({reason}).",
-    "start.run_in_terminal": "{problem} You can still use the terminal: `{epochmark} run`.",
+    "start.run_in_terminal": "{problem: } You can still use the terminal: `{epochmark} run`.",
     "start.wayland_not_answering": "The Wayland display doesn't answer.",
     "cli.engine_marks": "* fastest   = can't be told from the fastest",
     "cli.engines_title": "Comparing engines · {preset} · {rounds} rounds",
