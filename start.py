@@ -3,8 +3,8 @@
     python3 start.py [ARGS]         the window, or the terminal program with ARGS
     python3 start.py test [ARGS]    the test suite; ARGS go to pytest
     python3 start.py test --fast    only tests that train nothing, start no program and wait for nothing
-    python3 start.py test --engines those with real PyTorch and JAX too, which are installed in .engines once
-    python3 start.py check          everything that CI checks
+    python3 start.py test --all     the long ones too, and those with PyTorch and JAX, installed in .engines
+    python3 start.py check          everything that CI checks: all tests, types and style
     python3 start.py --repair ...   builds .venv anew first
 
 EPOCHMARK_ACCELERATOR=cpu|cuda|cuda-legacy overrides what is found out about the graphics card.
@@ -47,8 +47,8 @@ NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 # A file of tests is one process's: what its tests share is made once.
 # Files in the order that tests/conftest.py gives them, not by their number of tests.
 PYTEST = ["-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-# pyproject.toml leaves the mark `engines` out; what is said last counts.
-SELECTIONS = {"--fast": ["-m", "not engine and not engines and not slow"], "--engines": ["-m", ""]}
+# pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
+SELECTIONS = {"--fast": ["-m", "not (engine or engines or slow or long)"], "--all": ["-m", ""]}
 # What .venv's Python runs before the tests.
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
@@ -396,7 +396,7 @@ def check(environment: Dict[str, str]) -> int:
         if subprocess.call([str(PYTHON), *arguments], env=environment):
             failed.append(name)
     say("Failed before the tests: " + ", ".join(failed) if failed else "== pytest")
-    tests = ["-m", "tests.once_more", *PYTEST[2:], *SELECTIONS["--engines"]]
+    tests = ["-m", "tests.once_more", *PYTEST[2:], *SELECTIONS["--all"]]
     return 1 if wait_for(tests, environment) or failed else 0
 
 

@@ -49,7 +49,7 @@ MACHINE = Machine(
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
-_LONGEST = ("engines", "engine", "slow")
+_LONGEST = ("engines", "engine", "long", "slow")
 PATIENCE_S = 200  # with a command
 PYTHON = sys.executable  # some tests give it another name
 pythons_started: list[str] = []
@@ -90,7 +90,7 @@ def fast_tests_start_no_python(request: pytest.FixtureRequest) -> Iterator[None]
     """Keep `start.py test --fast` fast: fail where a test without a mark starts a Python process."""
     pythons_started.clear()
     yield
-    marked = any(request.node.get_closest_marker(name) for name in ("slow", "engine", "engines"))
+    marked = any(request.node.get_closest_marker(name) for name in _LONGEST)
     assert marked or not pythons_started, f"mark this test `slow`: it started {pythons_started}"
 
 

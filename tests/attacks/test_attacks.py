@@ -10,6 +10,7 @@ from tests.benchmarks.attacks import inputs, records
 from tests.benchmarks.attacks.report import Attack, carry_out
 
 pytestmark = pytest.mark.slow
+LONG = pytest.mark.long
 
 processes = pytest.importorskip("tests.benchmarks.attacks.processes", reason="POSIX signals")
 files = pytest.importorskip("tests.benchmarks.attacks.files", reason="POSIX limits")
@@ -27,17 +28,17 @@ def quiet() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("attack", "count"),
     [
-        (records.break_cell, 250),
-        (records.damage_file, 40),
-        (records.damage_schema, 40),
-        (inputs.log, 300),
-        (files.damaged_file, 5_000),
-        (inputs.command_line, 12),
+        pytest.param(records.break_cell, 250, marks=LONG),
+        pytest.param(records.damage_file, 40, marks=LONG),
+        pytest.param(records.damage_schema, 40, marks=LONG),
+        pytest.param(inputs.log, 300, marks=LONG),
+        pytest.param(files.damaged_file, 5_000, marks=LONG),
+        pytest.param(inputs.command_line, 12, marks=LONG),
         (processes.kill_worker, 3),
         (processes.kill_command, 4),
-        (processes.stop_worker, 3),
-        (processes.storm, 5),
-        (crowds.crowd, 1),
+        pytest.param(processes.stop_worker, 3, marks=LONG),
+        pytest.param(processes.storm, 5, marks=LONG),
+        pytest.param(crowds.crowd, 1, marks=LONG),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

@@ -137,6 +137,7 @@ def test_a_home_that_cannot_be_written_is_reported(epochmark: CommandLine) -> No
     assert done.returncode == 2
 
 
+@pytest.mark.long
 def test_a_locked_database_is_reported(epochmark: CommandLine, environment: dict[str, str]) -> None:
     with Database(default_paths(environment).database) as database:
         database.connection.execute("BEGIN IMMEDIATE")
@@ -201,6 +202,7 @@ def test_the_preset_is_the_one_of_the_settings_or_standard(
     assert [run["preset"] for run in runs(epochmark)] == ["quick", "standard"]
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_without_arguments_the_standard_workload_is_estimated(
     epochmark: CommandLine, environment: dict[str, str]

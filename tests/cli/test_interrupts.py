@@ -42,6 +42,7 @@ def test_a_reader_that_closes_the_stream_cancels_the_run(
     assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
 
 
+@pytest.mark.long
 def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
     epochmark: CommandLine, environment: dict[str, str]
 ) -> None:

@@ -140,6 +140,7 @@ def test_exports_have_every_point_and_run_no_formula(epochmark: CommandLine, tmp
     assert os.fspath(tmp_path) not in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_run_is_kept_to_the_cpus_that_were_asked_for(epochmark: CommandLine) -> None:
     done = epochmark("run", "mnist_mlp", "--epochs", "1", "--steps", "2", "--cpus", "1", "--json")
     assert done.returncode == 0, done.stderr

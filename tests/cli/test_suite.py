@@ -44,6 +44,7 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @posix_only
 def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     epochmark: CommandLine, environment: dict[str, str]

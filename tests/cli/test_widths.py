@@ -82,7 +82,7 @@ def assert_fits(fitted: str, whole: str, columns: int) -> None:
     assert words(bars_left_out(fitted)) - words(bars_left_out(whole)) == set(), columns
 
 
-@pytest.mark.slow  # it takes seconds
+@pytest.mark.long
 @pytest.mark.parametrize("old_runs", [DATABASES[0], DATABASES[-1]], indirect=True, ids=["oldest", "newest"])
 def test_stored_runs_fit_every_width(old_runs: None, shown: Shown, paths: Paths) -> None:
     whole = shown(None, "results", "list")
@@ -120,7 +120,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.slow  # it takes seconds
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
 def test_whatever_is_listed_fits_every_width(
     recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], tmp_path: Path

@@ -261,6 +261,7 @@ def _renamed(event: events.AnyEvent, name: str) -> events.AnyEvent:
     return event
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("zoom", ["1.5"])
 def test_every_text_can_be_read_in_every_zoom(zoom: str) -> None:

@@ -91,6 +91,7 @@ def test_changed_lock_installs_again_into_the_same_venv(project: Path) -> None:
     assert (project / ".venv" / "marker").exists()
 
 
+@pytest.mark.long
 def test_failed_install_ends_in_one_sentence_and_the_next_start_continues(
     project: Path, install: ModuleType
 ) -> None:
@@ -106,6 +107,7 @@ def test_failed_install_ends_in_one_sentence_and_the_next_start_continues(
     assert run_start(project, "0").returncode == 0
 
 
+@pytest.mark.long
 @on_posix
 def test_venv_whose_python_vanished_is_built_anew(project: Path) -> None:
     python = project / ".venv" / "bin" / "python"

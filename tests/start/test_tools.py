@@ -31,8 +31,13 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     assert bare.main(["test", "-k", "charts"]) == 5
     assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
     bare.main(["test", "--fast", "tests/core"])
-    assert calls[1][0] == [*bare.PYTEST, "-m", "not engine and not engines and not slow", "tests/core"]
-    bare.main(["test", "--engines", "-x"])
+    assert calls[1][0] == [
+        *bare.PYTEST,
+        "-m",
+        "not (engine or engines or slow or long)",
+        "tests/core",
+    ]
+    bare.main(["test", "--all", "-x"])
     assert calls[2][0] == [*bare.PYTEST, "-m", "", "-x"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
     assert Path.cwd() == bare.ROOT

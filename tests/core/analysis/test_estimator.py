@@ -112,6 +112,7 @@ def measured_until_enough(steps_s: list[float]) -> Estimation:
         count = min(len(steps_s), count + 8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("simulate", [independent, related, skewed])
 def test_stopping_when_it_is_narrow_enough_does_not_spoil_the_interval(simulate: Simulated) -> None:
     noise = random.Random(6)

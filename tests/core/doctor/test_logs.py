@@ -168,6 +168,7 @@ def test_colours_carriage_returns_and_windows_line_ends_hide_nothing() -> None:
     assert found.findings[0].line_number == 2
 
 
+@pytest.mark.long
 def test_long_logs_are_cut_and_say_so() -> None:
     assert not diagnose_log("x" * MAX_LINE_CHARS).cut
     assert diagnose_log("x" * (MAX_LINE_CHARS + 1)).cut
@@ -223,6 +224,7 @@ def test_no_expression_repeats_without_a_limit() -> None:
             assert not re.search(r"[*+]|\{\d+,\}", plain), f"{row.id}: {expression}"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60)
 def test_a_log_of_two_megabytes_is_no_burden() -> None:
     line = f"2024-03-30 14:29:58.668656: I tensorflow/core/util/port.cc:113] an error or not: {NO_DEVICE}\n"
@@ -301,6 +303,7 @@ def test_zeros_that_a_crash_left_are_passed_over() -> None:
             decode_log(nothing, "log")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_files_that_are_too_long_say_so_in_every_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "long.log"

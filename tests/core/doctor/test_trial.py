@@ -149,6 +149,7 @@ def test_children_of_the_process_are_ended_with_it(run: Run, tmp_path: Path) -> 
     wait_until(lambda: _is_gone(int(note.read_text())))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
 def test_children_in_a_session_of_their_own_are_ended_at_the_limit(run: Run, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_an_installation_is_whole_says_what_it_is_and_leaves_nothing_else(
     assert not paths.engines.exists()
 
 
+@pytest.mark.long
 def test_an_update_replaces_the_old_one(paths: Paths, old: str, variant: Variant) -> None:
     assert version_of(paths) == old
     install_engine(paths, variant)
@@ -78,6 +79,7 @@ def test_an_update_replaces_the_old_one(paths: Paths, old: str, variant: Variant
     assert names_in(paths.engines) == {"torch"}
 
 
+@pytest.mark.long
 def test_what_no_lock_vouches_for_is_pinned_with_its_build_and_noted(
     paths: Paths, index: Index, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_bad_index_changes_nothing(
     assert names_in(paths.engines) == {"torch"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", ["resolve", "download", "unpack", "check", "try"])
 def test_cancelling_changes_nothing(paths: Paths, old: str, variant: Variant, phase: Phase) -> None:
     def cancel(now: Phase, *_: int) -> None:
@@ -153,6 +156,7 @@ def test_cancelling_changes_nothing(paths: Paths, old: str, variant: Variant, ph
     assert names_in(paths.engines) == {"torch"}
 
 
+@pytest.mark.long
 def test_a_download_that_broke_off_is_resumed(paths: Paths, index: Index, variant: Variant) -> None:
     index.breaks_after_bytes = 500
     with pytest.raises(AppError, match=r"interrupted after 500 of [\d,]+ bytes"):
@@ -163,6 +167,7 @@ def test_a_download_that_broke_off_is_resumed(paths: Paths, index: Index, varian
     assert version_of(paths) == "2.0"
 
 
+@pytest.mark.long
 def test_a_server_that_says_nothing_does_not_keep_anyone_from_cancelling(
     paths: Paths, index: Index, variant: Variant
 ) -> None:
@@ -184,6 +189,7 @@ def test_a_server_that_says_nothing_does_not_keep_anyone_from_cancelling(
     assert part.stat().st_size <= 500  # what came later was dropped
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
@@ -200,6 +206,7 @@ def test_an_engine_that_crashes_at_import_is_not_installed(
     assert version_of(paths) == old
 
 
+@pytest.mark.long
 def test_foreign_variables_lead_nowhere(
     paths: Paths, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

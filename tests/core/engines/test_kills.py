@@ -14,7 +14,7 @@ from app.core.paths import Paths
 from tests.conftest import ROOT
 from tests.core.engines.conftest import put_engine
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def start(where: str, paths: Paths, variant: Variant) -> "subprocess.Popen[str]":

@@ -40,6 +40,7 @@ def run_demo(
         return load_run(database, session.run_id), told
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_quick_ends_as_soon_as_it_knows_enough(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch

@@ -130,7 +130,9 @@ reporter.Reporter.__init__ = start
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cheat", CHEATS)
+@pytest.mark.parametrize(
+    "cheat", ["whole_process", *(pytest.param(cheat, marks=pytest.mark.long) for cheat in ("durations_only", ""))]
+)
 def test_a_worker_whose_clock_is_halved_is_found_out(cheat: str, paths: Paths, machine: Machine) -> None:
     def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
         code = CHEATS[cheat] + "\nfrom workloads.__main__ import start\nstart()"

@@ -70,6 +70,7 @@ def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: di
     assert "epoch" in {json.loads(line)["type"] for line in rescued.read_text().splitlines()}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @posix_only
 def test_a_run_that_ends_while_others_check_is_never_called_interrupted(environment: dict[str, str]) -> None:
@@ -83,6 +84,7 @@ def test_a_run_that_ends_while_others_check_is_never_called_interrupted(environm
         assert {run.status for run in list_runs(database)} == {"completed"}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends children with their parent")
 def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_parent(

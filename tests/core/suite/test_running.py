@@ -28,6 +28,7 @@ def plan_of(*outcomes: str) -> Plan:
     )
 
 
+@pytest.mark.long
 def test_a_part_that_fails_or_lacks_memory_stops_no_other_one(paths: Paths, machine: Machine) -> None:
     runner = Runner(paths, machine)
     sequence = run_plan(plan_of("crash", "out_of_memory", "ok"), runner)

@@ -20,7 +20,7 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 DEMO = CATALOGUE["demo"]
 FREEZE_S = 5.0

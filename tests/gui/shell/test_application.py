@@ -202,6 +202,7 @@ def test_a_dead_display_is_never_taken_for_a_living_one() -> None:
     assert [each.code for each in find_problem({"DISPLAY": ":9876"})] in (NOT_LOADED, NOT_ANSWERING)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_start_that_is_refused_while_closing_closes_the_window(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
@@ -234,6 +235,7 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
     assert driver.page.setup.isVisible()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     driver.services.bridge.limits = replace(SHORT, store_s=1.0)

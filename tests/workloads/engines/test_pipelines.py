@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.long]
 
 CODE = """
 import os
@@ -15,7 +15,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import keras
 import numpy as np
 import tensorflow as tf
-from workloads.engines.tensorflow import leave_untuned
+from workloads.engines.tensorflow import ENGINE, leave_untuned
 
 seen = []
 usual = tf.data.Dataset.__iter__
@@ -41,9 +41,11 @@ model.fit(Batches(), epochs=2, verbose=0)
 model.evaluate(x, y, verbose=0)
 assert len(seen) >= 7, seen
 assert all(enabled is False for enabled in seen), seen
+errors = tf.errors.ResourceExhaustedError(None, None, ""), ValueError()
+assert [ENGINE.is_out_of_memory(error) for error in errors] == [True, False]
 """
 
 
-def test_no_data_that_fit_reads_is_tuned() -> None:
+def test_no_data_that_fit_reads_is_tuned_and_a_full_memory_is_recognised() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2_000:]

@@ -1,4 +1,8 @@
-"""Builds and trains every network for a few steps in one process, and prints what it saw as JSON, a line each."""
+"""Builds and trains networks in one process, and prints what it saw as JSON, a line each.
+
+network_probe          every network takes one step
+network_probe longer   the smaller ones learn for longer, two of them from real digits
+"""
 
 import json
 import math
@@ -14,7 +18,7 @@ from workloads.engines.registry import engine_named
 from workloads.training.flops import forward_flops
 from workloads.training.training import Training
 
-# A step of these takes long, or to compile it does: they train for one step on two examples, uncompiled.
+# A step of these takes long, or to compile it does.
 LARGE = {
     "imdb_fasttext",
     "fcn_s",
@@ -48,22 +52,8 @@ PROFILED = ("cifar10_keras_cnn", "googlenet")
 
 
 def probe(workload: Training) -> dict[str, Any]:
-    """Build the network, train it on one batch again and again, and describe both."""
-    import keras
-
-    keras.utils.set_random_seed(1)
-    large = workload.id in LARGE
-    size = 1 if workload.id == "gpt_small" else 2 if large else BATCH
-    spec = workload.default_spec(batch_size=size)
-    x, y = first_batch(workload.load(None, spec), spec.batch_size)
-    model = workload.build(spec)
-    model.compile(**workload.compile_options(spec), run_eagerly=large)
-    losses = []
-    for _ in range(1 if large else STEPS):
-        model.reset_metrics()
-        losses.append(float(model.train_on_batch(x, y, return_dict=True)["loss"]))
-    # The loss after the last update, without the gradients of another.
-    losses.append(float(model.compute_loss(x, y, y_pred=model(x, training=True))))
+    """Build the network, let it take a step on two examples, uncompiled, and describe both."""
+    model, losses = train(workload, 1 if workload.id == "gpt_small" else 2, steps=1, run_eagerly=True)
     seen: dict[str, Any] = {
         "id": workload.id,
         "parameters": model.count_params(),
@@ -75,11 +65,34 @@ def probe(workload: Training) -> dict[str, Any]:
         "flops": forward_flops(model),
         "losses": losses,
     }
-    if workload.id in PROFILED:
-        seen["profiled_flops"] = profiled_flops(model)
     if any(getattr(layer, "stateful", False) for layer in model.layers):
         seen["memory"] = forgetting(workload, model)
     return seen
+
+
+def probe_longer(workload: Training) -> dict[str, Any]:
+    """Train the network as it is trained in runs, but on one batch again and again."""
+    _, losses = train(workload, BATCH, STEPS, run_eagerly=False)
+    return {"id": workload.id, "losses": losses}
+
+
+def train(workload: Training, size: int, steps: int, *, run_eagerly: bool) -> tuple[Any, list[float]]:
+    """Return the trained network, and its losses before each step and after the last."""
+    import keras
+
+    keras.backend.clear_session()
+    keras.utils.set_random_seed(1)
+    spec = workload.default_spec(batch_size=size)
+    x, y = first_batch(workload.load(None, spec), spec.batch_size)
+    model = workload.build(spec)
+    model.compile(**workload.compile_options(spec), run_eagerly=run_eagerly)
+    losses = []
+    for _ in range(steps):
+        model.reset_metrics()
+        losses.append(float(model.train_on_batch(x, y, return_dict=True)["loss"]))
+    # Without the gradients of another step.
+    losses.append(float(model.compute_loss(x, y, y_pred=model(x, training=True))))
+    return model, losses
 
 
 def first_batch(feed: Any, size: int) -> tuple[Any, Any]:
@@ -166,22 +179,30 @@ def real_digits(workload: Training) -> dict[str, Any]:
     return {"id": f"digits {workload.id}", "accuracy": history["val_accuracy"][-1]}
 
 
-def main() -> None:
-    """Probe all, then train on real digits."""
-    import keras
+def say(seen: dict[str, Any]) -> None:
+    """Print one line."""
+    sys.stdout.write(json.dumps(seen) + "\n")
+    sys.stdout.flush()
 
+
+def main(part: str = "") -> None:
+    """Probe all networks, or the smaller ones for longer."""
     for dataset in (cifar10, mnist):
         dataset.load = cache(dataset.load)  # type: ignore[attr-defined] # several networks learn the same
-    for workload in CATALOGUE.values():
-        if isinstance(workload, Training):
-            keras.backend.clear_session()
-            sys.stdout.write(json.dumps(probe(workload)) + "\n")
-            sys.stdout.flush()
+    networks = {name: each for name, each in CATALOGUE.items() if isinstance(each, Training)}
+    if part != "longer":
+        for workload in networks.values():
+            say(probe(workload))
+        return
+    for name, workload in networks.items():
+        if name not in LARGE:
+            say(probe_longer(workload))
+    for name in PROFILED:
+        model = networks[name].build(networks[name].default_spec())
+        say({"id": f"operations {name}", "flops": forward_flops(model), "profiled_flops": profiled_flops(model)})
     for name in DIGITS_EPOCHS:
-        workload = CATALOGUE[name]
-        assert isinstance(workload, Training)
-        sys.stdout.write(json.dumps(real_digits(workload)) + "\n")
+        say(real_digits(networks[name]))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

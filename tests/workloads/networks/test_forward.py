@@ -48,14 +48,14 @@ def check(kept: Any, name: str) -> None:
 
 
 @pytest.mark.engine
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_transformer_predicts_what_its_definition_says(folder: Path, name: str) -> None:
     check(np.load(folder / f"{name}.npz"), name)
 
 
 @pytest.mark.engine
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_text_written_with_a_cache_is_the_same_as_without(folder: Path) -> None:
     check_texts(folder)
 

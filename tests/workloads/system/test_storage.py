@@ -109,6 +109,7 @@ def test_every_case_is_measured_in_every_folder_and_nothing_is_left(
     assert [warning.code for warning in run.warnings] in ([], ["page_cache"])
 
 
+@pytest.mark.long
 def test_a_request_to_cancel_is_answered_and_leaves_nothing(
     paths: Paths, machine: Machine, folders: list[Path]
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_request_to_cancel_is_answered_and_leaves_nothing(
     assert "folder1_read_jpeg_images_per_s" not in run.metrics
 
 
+@pytest.mark.long
 def test_what_a_killed_worker_left_is_removed_by_the_next_run(
     paths: Paths, machine: Machine, folders: list[Path]
 ) -> None:
@@ -140,6 +142,7 @@ def test_what_a_killed_worker_left_is_removed_by_the_next_run(
     assert contents([first]) == [first / "photo.jpg"]
 
 
+@pytest.mark.long
 def test_a_lost_folder_is_reported_in_a_sentence(paths: Paths, machine: Machine, folders: list[Path]) -> None:
     folder = folders[1]
     case = list(CASES).index("read_jpeg")

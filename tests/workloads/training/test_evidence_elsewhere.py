@@ -22,7 +22,7 @@ def runs(request: pytest.FixtureRequest, engines_folder: Path, tmp_path_factory:
     home = tmp_path_factory.mktemp("cheats")
     paths = Paths(home / "data", home / "config", home / "cache", engines_folder=engines_folder)
     engine = request.param
-    lines = real_engines.probe("tests.workloads.training.cheat_probe", engine, paths)
+    lines = real_engines.probe("tests.workloads.training.cheat_probe", engine, paths, *ELSEWHERE)
     with Database(home / "runs") as database:
         return {line["case"]: stored(database, line["case"], line["events"], engine) for line in lines}
 

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from app.core.messages import message
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
@@ -15,22 +17,36 @@ from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
 from tests.conftest import MACHINE, ROOT
-from tests.workloads.training.cheat_probe import CASES
+from tests.workloads.training.cheat_probe import CASES, FIRST
 from workloads import CATALOGUE
 from workloads.protocol import events
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
 
+LATER = [case for case in CASES if case not in FIRST]
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """The stored record of each case; one process trains them all."""
-    command = [sys.executable, "-m", "tests.workloads.training.cheat_probe"]
+def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """The stored record of each of FIRST."""
+    return trained(tmp_path_factory.mktemp("first"), FIRST)
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """The stored record of each other case."""
+    return trained(tmp_path_factory.mktemp("later"), LATER)
+
+
+def trained(folder: Path, names: Iterable[str]) -> dict[str, Run]:
+    """Return the stored records; one process trains them all."""
+    command = [sys.executable, "-m", "tests.workloads.training.cheat_probe", "tensorflow", *names]
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2_000:]
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    with Database(tmp_path_factory.mktemp("cheats") / "runs") as database:
+    with Database(folder / "runs") as database:
         return {line["case"]: stored(database, line["case"], line["events"]) for line in lines}
 
 
@@ -46,9 +62,19 @@ def stored(database: Database, case: str, lines: str, engine: str = "tensorflow"
     return load_run(database, run_id)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
-    run, codes = runs[case], CASES[case].codes
+@pytest.mark.parametrize("case", FIRST)
+def test_the_plainest_cheats_are_found_out_and_honest_work_is_not(case: str, first: dict[str, Run]) -> None:
+    check(case, first[case])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", LATER)
+def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, later: dict[str, Run]) -> None:
+    check(case, later[case])
+
+
+def check(case: str, run: Run) -> None:
+    codes = CASES[case].codes
     reasons = {reason.code: reason.level for reason in judge(run).reasons}
     assert codes <= reasons.keys()
     if not codes:
@@ -58,29 +84,33 @@ def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, ru
         assert run.summary.data_source == "real"
 
 
-def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
-    honest = dict(proof_lines(runs["honest"]))
+def test_the_evidence_is_shown(first: dict[str, Run]) -> None:
+    honest = dict(proof_lines(first["honest"]))
     assert honest["Examples"] == "512 in the weight updates, at least 512 expected"
     assert honest["Operations"] == "3.209 million for each example in a step, 3.209 million expected"
     assert honest["Precision"] == "100 % float32"
-    assert dict(proof_lines(runs["honest_bfloat16"]))["Precision"] == "100 % bfloat16"
-    (said,) = (reason.text for reason in judge(runs["half_batch"]).reasons if reason.code == "examples_missing")
-    assert said == "The weight updates used 256 examples instead of 512."
+    learned = dict(proof_lines(first["honest_real"]))
+    assert learned["Weight updates"] == "100, one for each step"
+    assert "after 100" in learned["Loss"]
+    (said,) = (reason.said for reason in judge(first["half_batch"]).reasons if reason.code == "examples_missing")
+    assert said == message("verdict.examples_missing", done=256, asked=512)
 
 
-def test_a_smaller_last_batch_counts_as_it_is_and_validation_not_at_all(runs: dict[str, Run]) -> None:
-    metrics = runs["honest_last_batch"].metrics
+@pytest.mark.long
+def test_a_smaller_last_batch_counts_as_it_is_and_validation_not_at_all(later: dict[str, Run]) -> None:
+    metrics = later["honest_last_batch"].metrics
     assert metrics["examples_done"] == metrics["examples_asked"] == 2 * 60_000
 
 
-def test_what_a_loss_scale_skips_is_counted_as_seen(runs: dict[str, Run]) -> None:
-    metrics = runs["honest_float16"].metrics
+@pytest.mark.long
+def test_what_a_loss_scale_skips_is_counted_as_seen(later: dict[str, Run]) -> None:
+    metrics = later["honest_float16"].metrics
     assert "updates_done" not in metrics
     assert metrics["examples_done"] == metrics["examples_asked"] == 512
 
 
-def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(runs: dict[str, Run], tmp_path: Path) -> None:
-    run = runs["half_batch"]
+def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(first: dict[str, Run]) -> None:
+    run = first["half_batch"]
     for key in [key for key in run.metrics if key.startswith(("examples", "operations"))]:
         del run.metrics[key]
     assert not {"examples_missing", "operations_missing", "operations_unknown", "precision_differs"} & {

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +17,7 @@ from app.core.runs.session import Limits
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.conftest import ROOT, CommandLine
+from tests.conftest import CommandLine
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol import events
@@ -44,6 +43,7 @@ def without_stamp(event: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in event.items() if name not in ("seq", "t_s")}
 
 
+@pytest.mark.long
 def test_nothing_of_the_surroundings_changes_a_run(epochmark: CommandLine, tmp_path: Path) -> None:
     """One run in clean surroundings and one in hostile ones do, and say, the same."""
     options = ("--epochs", "2", "--steps", "5", "--data", "synthetic")
@@ -83,6 +83,7 @@ def test_nothing_of_the_surroundings_changes_a_run(epochmark: CommandLine, tmp_p
         assert of(hostile, "epoch")[1][name] == pytest.approx(of(clean, "epoch")[1][name], rel=0.02)
 
 
+@pytest.mark.long
 def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp_path: Path) -> None:
     stream = stream_of(epochmark, "--epochs", "1", "--steps", "120", "--data", "auto")
     assert without_stamp(of(stream, "model")[0]) == {
@@ -122,6 +123,7 @@ def run_to_end(
         return load_run(database, session.run_id)
 
 
+@pytest.mark.long
 def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: Machine) -> None:
     folder = paths.datasets / "cifar10"
     folder.mkdir(parents=True)
@@ -166,6 +168,7 @@ def test_a_missing_engine_is_reported(paths: Paths, machine: Machine) -> None:
     assert (summary.status, summary.error_code) == ("failed", "engine_missing")
 
 
+@pytest.mark.long
 def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) -> None:
     training = threading.Event()
     pids = []
@@ -189,41 +192,7 @@ def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) ->
     assert run.steps
 
 
-def test_the_network_is_the_studys_layer_by_layer() -> None:
-    code = """
-import json
-import tensorflow as tf
-from workloads import CATALOGUE
-from workloads.engines.tensorflow import ENGINE
-model = CATALOGUE["cifar10_keras_cnn"].build(None)
-layers = [
-    [type(layer).__name__, list(layer.output.shape[1:]), layer.count_params(),
-     getattr(getattr(layer, "activation", None), "__name__", None)]
-    for layer in model.layers
-]
-errors = tf.errors.ResourceExhaustedError(None, None, ""), ValueError()
-memory = [ENGINE.is_out_of_memory(error) for error in errors]
-print(json.dumps([layers, memory]))
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    layers, memory = json.loads(done.stdout.splitlines()[-1])
-    assert layers == [
-        ["Conv2D", [32, 32, 32], 896, "linear"],
-        ["Conv2D", [32, 32, 32], 9_248, "linear"],
-        ["MaxPooling2D", [16, 16, 32], 0, None],
-        ["Conv2D", [16, 16, 64], 18_496, "linear"],
-        ["Conv2D", [16, 16, 64], 36_928, "linear"],
-        ["MaxPooling2D", [8, 8, 64], 0, None],
-        ["Conv2D", [8, 8, 128], 73_856, "linear"],
-        ["Conv2D", [8, 8, 128], 147_584, "linear"],
-        ["Flatten", [8_192], 0, None],
-        ["Dropout", [8_192], 0, None],
-        ["Dense", [128], 1_048_704, "relu"],
-        ["Dense", [10], 1_290, "softmax"],
-    ]
-    assert memory == [True, False]
-
-
+@pytest.mark.long
 def test_cut_epochs_may_be_more_than_the_data(epochmark: CommandLine) -> None:
     """Three times 200 of 469 steps: fit must not run out of data in the third epoch."""
     done = epochmark("run", "mnist_mlp", "--epochs", "3", "--steps", "200", "--device", "cpu", "--json")

@@ -11,7 +11,7 @@ from app.core.storage.database import Database
 from tests import browser
 from tests.recording import as_preset, recorded_events, store_recording
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture

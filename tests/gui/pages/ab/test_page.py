@@ -207,6 +207,7 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
     driver.until(page.setup.run_button.isEnabled)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
@@ -278,6 +279,7 @@ def test_a_failed_run_is_reported(driver: Driver) -> None:
     assert page.remarks.property("tone") == "invalid"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     page = open_page(driver)
@@ -330,6 +332,7 @@ def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPat
     assert len(driver.stored()) <= 2
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     driver.choose_demo(repeat=3)
@@ -360,6 +363,7 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     assert not workers()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_single_run_is_not_a_group(driver: Driver) -> None:
     driver.run_demo(repeat=2)

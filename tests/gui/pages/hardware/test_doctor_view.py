@@ -66,6 +66,7 @@ def trials() -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_computer_without_a_gpu_is_not_reported_as_faulty(view: DoctorView, qtbot: QtBot) -> None:
     QTest.mouseClick(view.examine_button, Qt.MouseButton.LeftButton)

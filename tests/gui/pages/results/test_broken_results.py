@@ -75,7 +75,13 @@ def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "chosen", [CHOSEN[:9], CHOSEN[9:17], CHOSEN[17:], ()], ids=["rows", "records", "parts", "random"]
+    "chosen",
+    [
+        pytest.param(CHOSEN[:9], id="rows"),
+        pytest.param(CHOSEN[9:17], id="records", marks=pytest.mark.long),
+        pytest.param(CHOSEN[17:], id="parts", marks=pytest.mark.long),
+        pytest.param((), id="random", marks=pytest.mark.long),
+    ],
 )
 def test_every_run_opens_and_exports(
     driver: Driver, page: ResultsPage, tmp_path: Path, chosen: tuple[tuple[str, str, object], ...]

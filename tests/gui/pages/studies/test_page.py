@@ -148,6 +148,7 @@ def test_a_study_runs_shows_its_answer_and_can_be_posted(
     assert "Fastest at 200: " in QGuiApplication.clipboard().text()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_cancelled_study_is_resumed_without_what_is_finished(driver: Driver) -> None:
     page = open_page(driver)

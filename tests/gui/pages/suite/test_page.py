@@ -94,6 +94,7 @@ def test_one_click_runs_all_parts_and_shows_a_score_to_post(
     assert "Suite 0: " in QGuiApplication.clipboard().text()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_cancelled_suite_is_resumed_where_it_stopped(demo: None, driver: Driver) -> None:
     page = open_page(driver)
