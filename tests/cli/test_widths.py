@@ -153,6 +153,7 @@ def broken_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examination, "run_trial", lambda target, *_: trials[target])
 
 
+@pytest.mark.slow
 def test_a_run_fits_every_width(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = recorded_events()
     spec, machine = asked(recorded)

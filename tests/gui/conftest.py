@@ -84,10 +84,10 @@ def driver(
 ) -> Iterator[Driver]:
     """The real window, shown, with the machine found."""
     limits = None if request.node.get_closest_marker("engine") else SHORT
-    window, services = open_window(application_theme, paths, limits)
+    # Making charts takes half of the time of opening, and most tests show none.
+    window, services = open_window(application_theme, paths, limits, prepares_charts=False)
     driver = Driver(qtbot, window, services)
     qtbot.waitUntil(lambda: services.finder.machine is not None, timeout=PATIENCE_MS)
-    qtbot.waitUntil(lambda: window.benchmark.view is not None, timeout=PATIENCE_MS)
     yield driver
     services.bridge.finish(10)
     window.close()

@@ -59,6 +59,7 @@ def test_every_page_can_be_heard_while_it_is_empty(driver: Driver) -> None:
     assert faults(driver.window) == []
 
 
+@pytest.mark.slow
 def test_a_run_can_be_heard_while_it_runs_and_afterwards(driver: Driver) -> None:
     setup = driver.page.setup
     driver.press(setup.advanced_button)
@@ -73,6 +74,7 @@ def test_a_run_can_be_heard_while_it_runs_and_afterwards(driver: Driver) -> None
         assert {"ThroughputChart", "TelemetryChart", "BarList", "Legend"} <= set(shown)
 
 
+@pytest.mark.slow
 def test_stored_runs_can_be_heard(driver: Driver) -> None:
     run_id = store(driver)[0]
     results = driver.open_results()
@@ -87,6 +89,7 @@ def test_stored_runs_can_be_heard(driver: Driver) -> None:
     assert faults(driver.window) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", FULL)
 def test_full_pages_can_be_heard(driver: Driver, state: str) -> None:
     FULL[state](driver)
@@ -128,6 +131,7 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIALOGS)
 def test_every_dialog_can_be_heard_and_read(driver: Driver, name: str) -> None:
     dialog = DIALOGS[name](driver)

@@ -8,6 +8,8 @@ from app.gui.pages.benchmark.setup import FORM_MAX_PX
 from app.gui.widgets.form_scroll import FormScroll
 from tests.gui.driving import Driver
 
+pytestmark = pytest.mark.slow
+
 SIZES = ((1024, 600), (1440, 900), (2560, 1440), (3840, 2160))
 GAP_MAX_PX = 60  # the lines between form and button: a problem, and what would disturb a run
 

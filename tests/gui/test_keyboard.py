@@ -99,6 +99,7 @@ def watcher(driver: Driver, qapp: QApplication) -> Iterator[WindowWatcher]:
     qapp.removeEventFilter(watcher)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("state", STATES)
 def test_no_part_of_a_page_is_a_window_for_a_moment(driver: Driver, watcher: WindowWatcher, state: str) -> None:
     STATES[state](driver)
@@ -106,6 +107,7 @@ def test_no_part_of_a_page_is_a_window_for_a_moment(driver: Driver, watcher: Win
     assert watcher.shown == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: str) -> None:
     STATES[state](driver)
@@ -121,6 +123,7 @@ def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: 
     assert without_ring(stops, lambda: settle(driver)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIALOGS)
 def test_tab_goes_through_every_dialog(driver: Driver, watcher: WindowWatcher, name: str) -> None:
     dialog = DIALOGS[name](driver)

@@ -1,5 +1,6 @@
 """Editors are as high as each other, labels stand beside them, and nothing jumps when a text changes."""
 
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QGridLayout, QLabel, QLineEdit, QWidget
@@ -12,6 +13,8 @@ from tests.gui.driving import Driver
 from tests.gui.pages.results.test_groups import store_group
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Machine
+
+pytestmark = pytest.mark.slow
 
 ABOUT_PX = 1
 INDENT_PX = 3  # letters have different bearings

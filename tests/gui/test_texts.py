@@ -123,6 +123,7 @@ def open_in_results(driver: Driver, run_id: int) -> None:
     driver.until(lambda: driver.window.results.run is not None)
 
 
+@pytest.mark.slow
 def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
     recorded, seen = recorded_events(), list[str]()
     show_setup(driver)
@@ -143,6 +144,7 @@ def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
     assert seen == []
 
 
+@pytest.mark.slow
 def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> None:
     recorded, seen = recorded_events(), list[str]()
     driver.window.show_page("results")
@@ -174,6 +176,7 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
     assert seen == []
 
 
+@pytest.mark.slow
 def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
     services, window, seen = driver.services, driver.window, list[str]()
     machine = services.finder.machine
@@ -198,6 +201,7 @@ def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> N
     assert seen == []
 
 
+@pytest.mark.slow
 def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
     window, results, seen = driver.window, driver.window.results, list[str]()
     show_imported(driver)
@@ -213,6 +217,7 @@ def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
     assert seen == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name: str) -> None:
     named, finder, seen = NAMES[name], driver.services.finder, list[str]()

@@ -123,13 +123,16 @@ def _make_application() -> QApplication:
         return QApplication(sys.argv[:1])
 
 
-def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tuple[MainWindow, Services]:
+def open_window(
+    theme: Theme, paths: Paths, limits: Limits | None = None, *, prepares_charts: bool = True
+) -> tuple[MainWindow, Services]:
     """Create the services and show the window; slower work starts after it is first drawn.
 
     Args:
         theme: Theme of Qt's application; set from the settings.
         paths: Folders of results and settings.
         limits: Limits of sessions; for tests.
+        prepares_charts: Whether it makes the charts of a run while it is idle; otherwise the first run does.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
@@ -153,11 +156,11 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
     window.closed.connect(lambda: logging.getLogger("app").removeHandler(warnings))
     warnings.open(banner)
     window.show()
-    QTimer.singleShot(0, lambda: _start_up(window, services))
+    QTimer.singleShot(0, lambda: _start_up(window, services, prepares_charts=prepares_charts))
     return window, services
 
 
-def _start_up(window: MainWindow, services: Services) -> None:
+def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) -> None:
     services.finder.look()
     services.engines.look()
     path = services.paths.database
@@ -168,6 +171,8 @@ def _start_up(window: MainWindow, services: Services) -> None:
             purge_trash(database, older_than_s=TRASH_KEPT_S)
 
     services.tasks.start(tidy, lambda _: None, services.complain)
+    if not prepares_charts:
+        return
     # Half of the imports beside the window; the charts are then made at once.
     services.tasks.start(_import_numpy, lambda _: _make_charts(window, _import_charts()), services.complain)
 

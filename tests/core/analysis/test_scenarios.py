@@ -24,6 +24,7 @@ def holds(said: Replayed, true_s: float) -> bool:
     return said.low_s is not None and said.high_s is not None and said.low_s <= true_s <= said.high_s
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_valid_number_is_seldom_wrong_and_an_interval_mostly_holds(family: str) -> None:
     # The benchmark asks for 5 % and 90 % of a thousand; of a dozen, this much is more than chance.
@@ -38,6 +39,7 @@ def test_on_a_quiet_machine_quick_is_valid_and_soon_over() -> None:
     assert sorted(each.stopped_after_s for each in said)[6] <= 35
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bursts", "boost", "warming", "two_speeds"])
 def test_a_machine_that_changes_its_speed_is_not_called_valid(family: str) -> None:
     said = [each for each, _ in replayed(family, 12)]

@@ -95,6 +95,7 @@ def stored(database: Database, preset: Preset, **described: Any) -> Run:
     return load_run(database, store_recording(database, [begun, *recorded[1:]]))
 
 
+@pytest.mark.slow
 def test_it_is_in_the_record_and_in_the_estimate_as_it_narrows(paths: Paths) -> None:
     with Database(paths.database) as database:
         own, shared = (stored(database, "quick", **kind) for kind in (OWN, SHARED))

@@ -78,7 +78,7 @@ def test_the_frozen_app_starts_itself(paths: Paths, monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_output_before_a_crash_is_kept(run: Run) -> None:
     found = run(f"print('{STEP}'); import os, sys; print('LLVM ERROR', file=sys.stderr); os.abort()")
-    assert (found.status, found.exit_code) == ("crashed", -signal.SIGABRT)
+    assert (found.status, found.exit_code) == ("crashed", 3 if sys.platform == "win32" else -signal.SIGABRT)
     assert [step.name for step in found.steps] == ["matmul"]
     assert "LLVM ERROR" in found.log
 
@@ -106,10 +106,10 @@ def test_another_thread_cancels_at_once(run: Run) -> None:
 
 @pytest.mark.slow
 def test_lines_that_are_not_answers_are_skipped(run: Run) -> None:
-    deep = "[" * 50_000
     script = (
         "import sys; w = sys.stdout.buffer.write; w(b'hello\\n\\xff\\xfe\\n{}\\n[1]\\nnull\\n');"
-        f"w(b'{deep}\\n' * 2); w(b'{{\"type\":\"step\",\"name\":3}}\\n'); w(b'x' * 300000 + b'\\n');"
+        "w((b'[' * 50_000 + b'\\n') * 2);"
+        f"w(b'{{\"type\":\"step\",\"name\":3}}\\n'); w(b'x' * 300000 + b'\\n');"
         f'w(b\'{STEP}\\n\'); w(b\'{{"type":"end","good":true}}\\n\')'
     )
     found = run(script)

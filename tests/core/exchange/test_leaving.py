@@ -53,6 +53,7 @@ def everything(database: Database, run: Run, hidden: tuple[str, ...]) -> str:
     return "\n".join((str(astuple(parts.card)), parts.enclosed.decode(), *texts))
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_nowhere(database: Database, run: Run) -> None:
     whole = everything(database, run, ())
     for name, words in SAYS.items():
@@ -120,6 +121,7 @@ def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, 
     assert list(itertools.islice(parts.text.splitlines(), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["repeat", "ab"])
 def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database, kind: str) -> None:
     recorded = as_preset(recorded_events(), "quick")
@@ -173,6 +175,7 @@ def card_of_group(database: Database, group: Group) -> Card:
     return picture_card(database, load_run(database, example.id), group)
 
 
+@pytest.mark.slow
 def test_an_ab_has_the_typical_runs_of_both_sides_in_its_code(database: Database) -> None:
     group = stored_group(database, "ab", ({}, {"jit": True}))
     card = card_of_group(database, group)

@@ -72,6 +72,7 @@ def test_what_lies_is_refused_with_the_place(picture: bytes, words: str) -> None
     assert words in text(refusal.value.problem)
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked() -> None:
     packing = zlib.compressobj(9)
     blocks = [packing.compress(bytes(1 << 20)) for _ in range(300)]

@@ -3,6 +3,7 @@
 import ast
 import string
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,18 @@ MAKERS = {"message", "sentence", "Message"}
 SOURCES = sorted(path for folder in ("app", "workloads") for path in (ROOT / folder).rglob("*.py"))
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+
+
 def uses() -> Iterator[tuple[str, str, set[str] | None]]:
     """Where, code and names of arguments of each message in the code; None for arguments known only at run time.
 
     A code that is put together ("verdict.{code}") is given with its beginning and a star.
     """
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -76,9 +82,9 @@ def test_every_sentence_is_used() -> None:
     # Codes are also kept in tables and passed on, so a text that is the code counts as well.
     texts = {
         node.value
-        for path in SOURCES
+        for path, tree in trees().items()
         if "english" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     # Put together from codes of reasons.

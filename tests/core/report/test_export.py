@@ -108,6 +108,7 @@ def test_any_text_comes_back_from_a_csv_reader(summary: RunSummary, text: str) -
     assert second["id"] == str(summary.id)
 
 
+@pytest.mark.slow
 def test_csv_is_made_piece_by_piece_in_flat_memory(summary: RunSummary) -> None:
     values = astuple(summary) + astuple(EPOCHS)
     tracemalloc.start()

@@ -144,6 +144,7 @@ def test_own_runs_that_come_back_stay_own(paths: Paths, machine: Machine) -> Non
         assert len(list_results(database)) == before
 
 
+@pytest.mark.slow
 def test_nothing_of_them_is_among_the_users_own(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         make_results(database, machine)

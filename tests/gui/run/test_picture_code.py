@@ -26,6 +26,8 @@ from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.gui.run.test_ab_picture import example
 from tests.recording import as_preset, asked, recorded_events, store_recording
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(paths: Paths) -> Run:

@@ -17,6 +17,8 @@ from app.gui.run.share_dialog import ShareDialog
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def dialog(driver: Driver) -> ShareDialog:

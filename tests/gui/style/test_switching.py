@@ -12,6 +12,8 @@ from app.gui.style.theme import Choice
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.gui.driving import Driver
 
+pytestmark = pytest.mark.slow
+
 # Grounds and frames, which have no shades in between as letters do.
 MANY = 60
 GROUNDS = ("window", "surface", "raised", "border", "selected", "grid")

@@ -15,6 +15,7 @@ from workloads.datasets.flower_photos import Examples, Photos
 from workloads.datasets.jpeg import jpeg_size
 from workloads.datasets.source import MissingDataError
 from workloads.datasets.tfrecords import read_examples
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.engine import Engine
 from workloads.engines.pictures import Pictures
 from workloads.engines.tensorflow import ENGINE
@@ -126,6 +127,7 @@ def twin(packer: Pictures) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    find_cpp_runtime()
     twins = {
         name: twin(packer) for name, packer in PICTURES.items()
     }  # first, as `real` changes the numbers of photos

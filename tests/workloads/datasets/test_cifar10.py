@@ -58,6 +58,7 @@ def test_the_twin_has_the_shapes_types_and_range_of_the_real_data(twin: Arrays) 
         assert 0.9 < images.max() <= 1
 
 
+@pytest.mark.slow
 def test_all_ten_classes_are_about_equally_frequent(twin: Arrays) -> None:
     for labels in (twin.y_train, twin.y_test):
         shares = np.bincount(labels[:, 0], minlength=10) / len(labels)

@@ -65,6 +65,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_twins_are_the_same_everywhere_and_not_each_others(twin: Arrays) -> None:
     assert (twin.source, twin.checksum) == ("synthetic", MNIST_SHA256)
     assert fashion_mnist.load(None).checksum == FASHION_SHA256

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from workloads import CATALOGUE
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.engine import Engine
 from workloads.engines.registry import engine_named
 from workloads.protocol import events
@@ -261,4 +262,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    find_cpp_runtime()
     main(sys.argv[1:])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.engines import pixels
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.engine import Engine
 from workloads.engines.pictures import CONTRAST, ROTATION, Pictures
 from workloads.engines.tensorflow import ENGINE
@@ -130,5 +131,6 @@ def varied() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    find_cpp_runtime()
     results = {"made": made(), "read": read(Path(sys.argv[1])), "varied": varied()}
     sys.stdout.write(json.dumps(results))

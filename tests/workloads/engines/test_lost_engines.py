@@ -37,7 +37,7 @@ def run_with(torch: str, paths: Paths, machine: Machine) -> Run:
     """Run with this as PyTorch."""
     packages = pretend_installed("torch", paths)
     (packages / "torch.py").write_text(torch, encoding="utf-8")
-    (packages / "msgspec").symlink_to(Path(msgspec.__file__).parent, target_is_directory=True)
+    shutil.copytree(Path(msgspec.__file__).parent, packages / "msgspec")
     session = Runner(paths, machine).start(spec_of("torch", epochs=1, steps=2))
     assert session.wait(60)
     return stored(paths, session.run_id)

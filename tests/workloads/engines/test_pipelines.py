@@ -11,6 +11,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.long]
 
 CODE = """
 import os
+from workloads.engines.cpp_runtime import find_cpp_runtime
+find_cpp_runtime()
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import keras
 import numpy as np

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads import CATALOGUE
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
 from workloads.networks import generation
 from workloads.networks.gpt import GptMini, NanoGptChar
@@ -120,4 +121,5 @@ def fixed(weight: Any, random: Any) -> Any:
 
 
 if __name__ == "__main__":
+    find_cpp_runtime()
     main(*sys.argv[1:])

@@ -14,6 +14,7 @@ from typing import Any
 from tests.mnist_digits import load_digits
 from workloads import CATALOGUE
 from workloads.datasets import cifar10, mnist
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
 from workloads.training.flops import forward_flops
 from workloads.training.training import Training
@@ -205,4 +206,5 @@ def main(part: str = "") -> None:
 
 
 if __name__ == "__main__":
+    find_cpp_runtime()
     main(*sys.argv[1:])

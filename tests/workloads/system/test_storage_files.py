@@ -144,7 +144,10 @@ def test_another_process_with_the_same_number_does_not_keep_them(leftover: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("marker", [None, "", "{}", "[]", '"x"', "long", '{"pid": "x"}', "link", "folder"])
+@pytest.mark.parametrize(
+    "marker",
+    [None, "", "{}", "[]", '"x"', "long", '{"pid": "x"}', pytest.param("link", marks=needs_links), "folder"],
+)
 def test_without_a_marker_of_ours_nothing_is_touched(leftover: Path, tmp_path: Path, marker: str | None) -> None:
     place = leftover / MARKER
     text = place.read_text()

@@ -16,6 +16,7 @@ from typing import Any
 from tests.workloads.engines.engine_probe import few_to_check
 from workloads import CATALOGUE
 from workloads.datasets import mnist
+from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.reporter import Emitter, Reporter
@@ -324,4 +325,5 @@ def real(folder: Any) -> Any:
 
 
 if __name__ == "__main__":
+    find_cpp_runtime()
     main(*sys.argv[1:])

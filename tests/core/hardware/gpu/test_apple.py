@@ -70,6 +70,7 @@ def test_ioreg_is_asked_once_a_second(tmp_path: Path, monkeypatch: pytest.Monkey
     assert runs.read_text().count("run") == 2
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_hanging_ioreg_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = write_ioreg(tmp_path, monkeypatch, "exec sleep 60")

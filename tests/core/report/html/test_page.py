@@ -140,6 +140,7 @@ def test_a_failed_run_says_why(database: Database) -> None:
     assert "Invalid" in page.text
 
 
+@pytest.mark.slow
 def test_several_runs_have_an_overview_and_places_of_their_own(database: Database) -> None:
     recordings = (recorded_events(), as_preset(recorded_events(), "quick"))
     ids = [store_recording(database, recorded) for recorded in recordings]

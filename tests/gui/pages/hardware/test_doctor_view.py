@@ -50,6 +50,11 @@ def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
     qtbot.waitUntil(lambda: not view.is_examining, timeout=20_000)
 
 
+def tops(view: DoctorView) -> dict[str, int]:
+    """Return how far down each text is."""
+    return {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
+
+
 def texts(view: DoctorView) -> str:
     """Return what can be read; Qt shows what was just added with the next events."""
     QCoreApplication.processEvents()
@@ -218,11 +223,11 @@ def test_what_to_do_comes_before_the_evidence(
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
     assert view.head.text().endswith("too new for this TensorFlow.")
     assert view.introduction.text() == "It can use the CPU."
-    shown = {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
     order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "CPU (cpu): usable", "NVIDIA driver"]
     order.append("XLA cannot compile: a CUDA file is missing")
-    assert sorted(order, key=shown.__getitem__) == order
-    line = next(text for text in shown if "libdevice not found at" in text)
+    # Labels get their places after they are shown.
+    qtbot.waitUntil(lambda: sorted(order, key=tops(view).__getitem__) == order, timeout=10_000)
+    line = next(text for text in tops(view) if "libdevice not found at" in text)
     assert line.endswith("xxx …")
     assert not any("tensorflow[and-cuda]" in button.accessibleName() for button in view.findChildren(QPushButton))
 

@@ -85,6 +85,7 @@ def rows(page: StudiesPage) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) -> None:
     page = open_page(driver)
     for key, preset in PRESETS.items():
