@@ -1,13 +1,37 @@
-"""Sentences as tests see them: by their code, so that their words can change."""
+"""Sentences as tests see them: by their code and arguments, so that their words can change."""
 
 import re
 import string
+from dataclasses import dataclass
 
 from app.core.messages import ENGLISH
 
 
-def said(code: str, /, **shown: object) -> re.Pattern[str]:
-    """Return the pattern of a sentence.
+@dataclass(frozen=True)
+class Saying:
+    """A sentence of the catalogue.
+
+    Attributes:
+        pattern: For pytest.raises(match=...) and the like.
+    """
+
+    pattern: re.Pattern[str]
+
+    def is_in(self, shown: str) -> bool:
+        """Return whether a text contains it."""
+        return self.pattern.search(shown) is not None
+
+    def begins(self, shown: str) -> bool:
+        """Return whether a text begins with it."""
+        return self.pattern.match(shown) is not None
+
+    def is_all_of(self, shown: str) -> bool:
+        """Return whether a text is this and nothing else."""
+        return self.pattern.fullmatch(shown) is not None
+
+
+def said(code: str, /, **shown: object) -> Saying:
+    """Return a sentence by its code.
 
     Args:
         code: Its name in the catalogue; KeyError if it has none.
@@ -15,17 +39,15 @@ def said(code: str, /, **shown: object) -> re.Pattern[str]:
     """
     template = ENGLISH[code]
     both = (template,) if isinstance(template, str) else template
-    unused = set(shown)
+    names: set[str] = set()
     patterns = []
     for each in both:
         parts = []
         for text, name, _, _ in string.Formatter().parse(each):
             parts.append(re.escape(text))
-            if name in shown:
-                parts.append(re.escape(str(shown[name])))
-                unused.discard(name)
-            elif name is not None:
-                parts.append("(?s:.*?)")
+            if name is not None:
+                names.add(name)
+                parts.append(re.escape(str(shown[name])) if name in shown else "(?s:.*?)")
         patterns.append("".join(parts))
-    assert not unused, f"{code} has no {', '.join(sorted(unused))}"
-    return re.compile("|".join(patterns))
+    assert shown.keys() <= names, f"{code} has no {', '.join(sorted(shown.keys() - names))}"
+    return Saying(re.compile("|".join(patterns)))
