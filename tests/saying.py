@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.core.messages import ENGLISH
@@ -17,9 +18,11 @@ class Saying:
 
     pattern: re.Pattern[str]
 
-    def is_in(self, shown: str) -> bool:
-        """Return whether a text contains it."""
-        return self.pattern.search(shown) is not None
+    def is_in(self, shown: str | Iterable[str]) -> bool:
+        """Return whether a text contains it, or it is one of several texts."""
+        if isinstance(shown, str):
+            return self.pattern.search(shown) is not None
+        return any(map(self.is_all_of, shown))
 
     def begins(self, shown: str) -> bool:
         """Return whether a text begins with it."""
