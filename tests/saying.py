@@ -28,9 +28,9 @@ class Saying:
         """Return whether a text begins with it."""
         return self.pattern.match(shown) is not None
 
-    def is_all_of(self, shown: str) -> bool:
+    def is_all_of(self, shown: str | None) -> bool:
         """Return whether a text is this and nothing else."""
-        return self.pattern.fullmatch(shown) is not None
+        return shown is not None and self.pattern.fullmatch(shown) is not None
 
 
 def said(code: str, /, **shown: object) -> Saying:
