@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine, command
+from tests.saying import said
 
 FAST = ("--epochs", "2", "--set", "step_s=0.001")
 
@@ -49,8 +50,8 @@ def test_settings_reach_their_side_and_labels_the_sentence(epochmark: CommandLin
     assert done.returncode == 0, done.stderr
     assert "A        as usual\nB        all at once\n" in done.stdout
     assert "“all at once”" in done.stdout
-    assert "in the only pair. More pairs are needed" in done.stdout
-    assert "The sides don't do the same work per epoch (batch 200, not batch 100)." in done.stdout
+    assert said("ab.more_pairs", said="in the only pair.").is_in(done.stdout)
+    assert said("group.other_work", reason="batch 200, not batch 100").is_in(done.stdout)
     specs = {run["side"]: json.loads(epochmark("results", "show", str(run["id"]), "--json").stdout)["spec"]
              for run in runs(epochmark)}  # fmt: skip
     changed = {name: value for name, value in specs["B"].items() if value != specs["A"][name]}
@@ -74,20 +75,22 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
         assert words in done.stdout
     assert "\r" not in done.stdout
     listed = epochmark("results", "list").stdout
-    assert "run 2 of 3 in group 1" in listed
-    assert "run 2 of 3 in group 1" in epochmark("results", "show", "2").stdout
+    assert said("groups.run_of", group_id="1", planned="3", number="2").is_in(listed)
+    assert said("groups.run_of", group_id="1", planned="3", number="2").is_in(
+        epochmark("results", "show", "2").stdout
+    )
     assert epochmark("results", "delete", "2").returncode == 0
     shown = epochmark("results", "group", "1").stdout
     assert "2 runs: median" in shown
-    assert "Not counted: run 2 (deleted)." in shown
+    assert said("group.not_counted", runs="run 2 (deleted)").is_in(shown)
 
 
 def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> None:
     done = epochmark("ab", "demo", *FAST, "--b", "outcome=fail", "--pairs", "2")
     assert done.returncode == 1
     assert "    2/4  B  failed: " in done.stdout
-    assert "No pair has two results." in done.stdout
-    assert "2 of 4 planned runs weren't started." in done.stdout
+    assert said("ab.no_pair").is_in(done.stdout)
+    assert said("group.not_begun", planned="4", count="2").is_in(done.stdout)
     assert [(run["side"], run["status"]) for run in runs(epochmark)] == [("B", "failed"), ("A", "completed")]
 
 
@@ -137,7 +140,7 @@ def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[st
         check=False,
     )
     assert done.returncode == 130
-    assert "3 of 4 planned runs weren't started." in done.stdout
+    assert said("group.not_begun", planned="4", count="3").is_in(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ def test_ctrl_c_while_the_user_is_asked_ends_it(environment: dict[str, str]) -> 
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
     out, err = process.communicate()
-    assert "No pair has two results." in out
+    assert said("ab.no_pair").is_in(out)
     assert "Traceback" not in err
     assert "Fatal" not in err
 

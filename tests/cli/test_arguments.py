@@ -9,6 +9,7 @@ from app.cli.arguments import make_parser
 from app.cli.layout import cells
 from app.core.errors import UsageError
 from app.core.runs.runner import known_workload
+from tests.saying import said
 from workloads import STANDARD
 
 COMMANDS = (
@@ -56,9 +57,9 @@ def test_a_wrong_workload_is_told_which_ones_it_may_mean(typed: str, near: list[
 
 @pytest.mark.parametrize("typed", ["", " ", "zzzzzz", "_" * 1000])
 def test_what_is_like_nothing_gets_no_suggestion(typed: str) -> None:
-    with pytest.raises(UsageError, match="workloads` lists them all") as caught:
+    with pytest.raises(UsageError, match=said("workload.see_list").pattern) as caught:
         known_workload(typed)
-    assert "Did you mean" not in str(caught.value)
+    assert not said("workload.did_you_mean").is_in(str(caught.value))
 
 
 def test_help_of_run_has_defaults(capsys: pytest.CaptureFixture[str]) -> None:

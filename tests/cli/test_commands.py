@@ -15,6 +15,7 @@ from app.core.settings import Settings, save_settings
 from app.core.storage.database import Database
 from tests.cli.commands import runs, sentence_of
 from tests.conftest import CommandLine
+from tests.saying import said
 
 
 def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> None:
@@ -104,7 +105,7 @@ def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> 
     done = epochmark("run", "demo", "--set", "outcome=crash")
     assert done.returncode == 1
     assert "The run failed: The worker process crashed" in done.stdout
-    assert "The run failed after 1 of 3 epochs." in done.stdout
+    assert said("verdict.failed_after", epochs="3", epochs_done="1").is_in(done.stdout)
     assert "crashed" in epochmark("results", "show", "1").stdout
 
 
@@ -126,14 +127,14 @@ def test_a_home_that_is_a_file_is_reported(epochmark: CommandLine, tmp_path: Pat
     file = tmp_path / "file"
     file.touch()
     done = epochmark("results", "list", EPOCHMARK_HOME=str(file))
-    assert "there's a file in its place" in sentence_of(done)
+    assert said("folders.file_in_place").is_in(sentence_of(done))
     assert done.returncode == 2
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")
 def test_a_home_that_cannot_be_written_is_reported(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", EPOCHMARK_HOME="/proc/epochmark")
-    assert "can't be created" in sentence_of(done)
+    assert said("folders.not_created").is_in(sentence_of(done))
     assert done.returncode == 2
 
 
@@ -142,7 +143,7 @@ def test_a_locked_database_is_reported(epochmark: CommandLine, environment: dict
     with Database(default_paths(environment).database) as database:
         database.connection.execute("BEGIN IMMEDIATE")
         done = epochmark("run", "demo")
-    assert "are locked by another program" in sentence_of(done)
+    assert said("database.locked").is_in(sentence_of(done))
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -161,7 +162,7 @@ def test_a_database_of_a_newer_epochmark_is_refused(epochmark: CommandLine, envi
         database.connection.execute("PRAGMA user_version = 99")
         database.connection.execute("UPDATE format SET version = 99")
     done = epochmark("run", "demo")
-    assert "newer Epochmark" in sentence_of(done)
+    assert said("database.too_new").is_in(sentence_of(done))
     assert done.returncode == 2
 
 
@@ -218,7 +219,7 @@ def test_without_arguments_the_standard_workload_is_estimated(
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0].endswith("Running the standard benchmark here in the terminal.")
+    assert said("start.no_display").is_in(done.stdout.splitlines()[0])
     assert "s per epoch\nestimated from " in done.stdout
     assert "× the i5-8250U" in done.stdout
     assert "This computer" in done.stdout

@@ -14,6 +14,7 @@ from app.core.storage.outcomes import running_on
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
 from tests.core.engines.conftest import put_engine
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -44,9 +45,9 @@ def test_the_list_names_all_engines_and_what_they_would_cost(
 def test_a_damaged_one_is_listed_with_its_sentence(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
     (paths.engines / "jax" / "packages").mkdir(parents=True)
     assert main(["engine", "list"]) == 0
-    assert "The installation of JAX in " in capsys.readouterr().out
+    assert said("engines.damaged", title="JAX").is_in(capsys.readouterr().out)
     assert main(["engine", "check"]) == 1
-    assert "is incomplete or damaged" in capsys.readouterr().out
+    assert said("engines.damaged").is_in(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.cli.test_escape_sequences import steering
 from tests.conftest import HINT, CommandLine
 from tests.core.datasets.server import chunked, serving
 from tests.core.result_file.results import GOLDEN, golden
+from tests.saying import Saying, said
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_a_run_goes_to_another_computer_in_every_form(
     assert CONDITIONS in epochmark("compare", "demo", EPOCHMARK_HOME=str(tmp_path / "third")).stdout
     code = "EPOCHMARK1:NO-SUCH-THING"
     done = epochmark("import", code, **other_home)
-    assert (done.returncode, "letter of the short form is wrong" in done.stderr) == (1, True)
+    assert (done.returncode, said("short_form.wrong_letter").is_in(done.stderr)) == (1, True)
     own = epochmark("import", out["r.json"])
     assert own.stdout == f"{out['r.json']}: this is your own run 1\n"
 
@@ -90,7 +91,7 @@ def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
     done = epochmark("import", code.lower().replace(" ", "\n"), EPOCHMARK_HOME=str(tmp_path / "typed"))
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "pasted text: 2 results imported as 1, 2")
     done = epochmark("import", str(picture), **other_home)
-    assert done.stdout.splitlines()[0].endswith("2 results imported as 1, 2, in place of what their codes told")
+    assert said("imports.replaced", numbers="1, 2", count="2").is_in(done.stdout.splitlines()[0])
 
 
 def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
@@ -124,20 +125,23 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("import",), "Name files to import"),
-        (("import", "x.json", "--list"), "Name files to import"),
-        (("import", "x.json", "--json"), "--json works with --list and --show only"),
-        (("results", "export", "--format", "json", "--bom"), "--bom, --decimal-comma are for --format csv only"),
-        (("run", "demo", "--output", "/no such folder/x.json"), "its folder doesn't exist"),
-        (("run", "demo", "--output", "-"), "A result file needs a name"),
+        (("import",), said("imports.one_action")),
+        (("import", "x.json", "--list"), said("imports.one_action")),
+        (("import", "x.json", "--json"), said("imports.json_lists")),
+        (
+            ("results", "export", "--format", "json", "--bom"),
+            said("cli.only_csv", options="--bom, --decimal-comma"),
+        ),
+        (("run", "demo", "--output", "/no such folder/x.json"), said("cli.no_place")),
+        (("run", "demo", "--output", "-"), said("cli.result_to_file")),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_runs(
-    epochmark: CommandLine, arguments: tuple[str, ...], words: str
+    epochmark: CommandLine, arguments: tuple[str, ...], words: Saying
 ) -> None:
     done = epochmark(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
+    assert words.is_in(done.stderr)
 
 
 def test_logs_come_in_with_results(epochmark: CommandLine, tmp_path: Path) -> None:
@@ -176,12 +180,12 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
     assert json.loads(epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout)["rows"]
     empty = epochmark("table", "build", str(tmp_path / "none"))
     assert (empty.returncode, empty.stdout) == (1, "")
-    assert "No result counts" in empty.stderr
+    assert said("table.empty").is_in(empty.stderr)
 
 
 def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLine, tmp_path: Path) -> None:
     nothing = epochmark("table", "get")
-    assert (nothing.returncode, "No address for a table" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, said("table.no_address").is_in(nothing.stderr)) == (2, True)
     built = epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout
     with serving() as server:
         # As many servers send files: packed, in chunks, without a size.
@@ -192,12 +196,12 @@ def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLi
         assert epochmark("table", "get", server.url).stdout == "This table is in use already.\n"
         assert epochmark("table", "get", server.url, "--previous").returncode == 2
     shown = epochmark("compare", "mnist_mlp").stdout
-    assert "EPYC (community)" in shown
-    assert "community, 1 machine" in shown
+    assert said("compare.community_name", name="EPYC").is_in(shown)
+    assert said("compare.community", count="1").is_in(shown)
     bars = json.loads(epochmark("compare", "mnist_mlp", "--json").stdout)["bars"]
     rows = [bar["community"] for bar in bars if bar["community"]]
     assert [(row["device"], row["machines"]) for row in rows] == [("EPYC", 1)] * 2
-    assert "There is no previous table" in epochmark("table", "get", "--previous").stderr
+    assert said("table.no_previous").is_in(epochmark("table", "get", "--previous").stderr)
 
 
 NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
@@ -214,14 +218,14 @@ def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_ha
     done = epochmark("import", str(theirs), short_form(usual))
     assert (done.returncode, done.stderr) == (0, "")
     shown = [done.stdout]
-    assert "No runs yet" in epochmark("results", "list").stdout
+    assert said("cli.no_runs").is_in(epochmark("results", "list").stdout)
     assert json.loads(epochmark("results", "list", "--json").stdout) == []
     listed = epochmark("results", "list", "--imported").stdout
     head, whole, code, label = listed.splitlines()
     assert head.split()[:4] == ["id", "started", "(UTC)", "workload"]
     assert (code.split()[:3], whole.split()[0]) == (["1", "n/a", usual.spec.workload], "2")
     assert "Threadripper" in whole
-    assert label.startswith("All of these are imported, not verified; ")
+    assert said("imports.all_not_verified").begins(label)
     as_json = epochmark("results", "list", "--imported", "--json").stdout
     ids = [(row["id"], row["provenance"]) for row in json.loads(as_json)]
     assert ids == [(2, "imported, not verified"), (1, "imported, not verified")]
@@ -230,7 +234,7 @@ def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_ha
     one = epochmark("results", "show", "2", "--imported")
     assert ("Threadripper" in one.stdout, "A friend" in one.stdout, one.returncode) == (True, True, 0)
     assert one.stdout == epochmark("import", "--show", "2").stdout
-    assert "no imported result 9" in epochmark("results", "show", "9", "--imported").stderr
+    assert said("imports.unknown", number="9").is_in(epochmark("results", "show", "9", "--imported").stderr)
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
         # As another program may leave it.
         connection.execute("UPDATE imported_results SET source = ?1, label = ?1, imported_at = ?1", (NASTY,))

@@ -13,6 +13,7 @@ from app.core.paths import default_paths
 from app.core.report.wording import engine_line, machine_line
 from app.core.storage.database import Database
 from tests.conftest import CommandLine
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -88,7 +89,7 @@ def test_compare_has_the_sentence_against_the_baseline_in_json_too(
     comparison = json.loads(epochmark("compare", "--baseline", "MX150", "--json").stdout)
     assert "× the MX150 on 2019 software, " in comparison["sentence"]
     assert comparison["left_out"] == []
-    assert "Run 1, the latest completed run: " in epochmark("compare").stdout
+    assert said("cli.latest_run", run_id="1").is_in(epochmark("compare").stdout)
 
 
 def test_compare_says_why_published_machines_are_left_out(
@@ -109,7 +110,7 @@ def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> No
     assert (" ~" in quick, "* " in first) == (True, True)
     assert not {"~", "*"} & set(whole)
     assert estimate_note == "~ estimate"
-    assert first_note == "* first epoch only, startup included"
+    assert said("cli.legend_first_epoch").is_all_of(first_note)
 
 
 @pytest.mark.parametrize(
@@ -184,5 +185,5 @@ def test_unreadable_parts_of_a_record_are_named(epochmark: CommandLine, environm
     shown = epochmark("results", "show", "1")
     assert shown.returncode == 0, shown.stderr
     damaged = [line for line in shown.stdout.splitlines() if line.startswith("Damaged  ")]
-    assert "Damaged  the engine can't be read" in damaged
+    assert said("cli.run_damaged", part="the engine").is_in(damaged)
     assert len(damaged) == 2

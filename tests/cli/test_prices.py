@@ -8,6 +8,7 @@ from app.core.paths import Paths
 from app.core.settings import load_settings
 from tests.cli.commands import sentence_of
 from tests.conftest import CommandLine
+from tests.saying import Saying, said
 
 
 @pytest.mark.slow
@@ -28,15 +29,18 @@ def test_prices_are_set_for_the_computer_and_for_a_device(epochmark: CommandLine
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (("--power", "-1"), "--power must be a number from 0 to 1,000,000, not -1.0."),
-        (("--lifetime", "unknown"), "--lifetime must be a number from 0.1 to 100, not unknown."),
-        (("--device", "Cray-1", "--power", "5"), "'Cray-1' isn't one of your devices: "),
+        (("--power", "-1"), said("studies.bad_amount", value="-1.0", most="1,000,000", name="--power")),
+        (
+            ("--lifetime", "unknown"),
+            said("prices.out_of_range", value="unknown", most="100", least="0.1", option="--lifetime"),
+        ),
+        (("--device", "Cray-1", "--power", "5"), said("prices.no_device", name="'Cray-1'")),
     ],
 )
 def test_what_makes_no_sense_changes_nothing(
-    epochmark: CommandLine, paths: Paths, given: tuple[str, ...], problem: str
+    epochmark: CommandLine, paths: Paths, given: tuple[str, ...], problem: Saying
 ) -> None:
     done = epochmark("study", "prices", *given)
     assert done.returncode == 2
-    assert problem in sentence_of(done)
+    assert problem.is_in(sentence_of(done))
     assert not paths.settings.exists()

@@ -14,6 +14,7 @@ from app.core.storage.database import Database
 from tests.cli.commands import read_until, runs, start, waiting_bytes
 from tests.cli.storms import drain, send_storm
 from tests.conftest import ROOT, CommandLine, command
+from tests.saying import said
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
@@ -67,10 +68,7 @@ def test_a_storm_ends_whatever_is_measured(
     assert process.wait(15) == 130
     reader.join(5)
     assert process.stderr is not None
-    assert (
-        process.stderr.read().strip()
-        == "Cancelling. What was measured is kept (press Ctrl-C again to quit at once)."
-    )
+    assert said("cli.cancelling").is_all_of(process.stderr.read().strip())
     process.communicate()
     psutil.wait_procs([worker], timeout=5)
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
@@ -81,7 +79,7 @@ def test_a_storm_ends_whatever_is_measured(
 def test_a_storm_ends_a_plan_that_waits_for_hands(environment: dict[str, str]) -> None:
     process = start(environment, "ab", "demo", "--a", "seed=1", "--by-hand", *SHORT)
     assert process.stderr is not None
-    assert "press Enter" in process.stderr.readline()
+    assert said("cli.set_up_side").is_in(process.stderr.readline())
     reader = drain(process)
     send_storm(process, 5, 20, (signal.SIGINT, signal.SIGTERM))
     assert process.wait(15) in (130, -signal.SIGTERM)

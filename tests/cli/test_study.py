@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine
+from tests.saying import said
 
 SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
 POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
@@ -27,7 +28,7 @@ def shown(epochmark: CommandLine, group_id: int = 1) -> dict[str, object]:
 def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) -> None:
     done = epochmark("study", "run", *SHORT, "--axis", "batch=50,100,100", "--rounds", "2")
     assert done.returncode == 0, done.stderr
-    assert sentence_of(done) == "Note: batch has 100 twice; it runs once."
+    assert said("studies.value_twice", value="100", axis="Note: batch").is_all_of(sentence_of(done))
     assert "2 points, 4 runs" in done.stdout
     assert "Fastest at 100: " in done.stdout
     plain = shown(epochmark)
@@ -95,8 +96,8 @@ def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environ
     assert process.communicate()[0] is not None
     assert process.returncode == 130
     text = epochmark("study", "show", "1")
-    assert "study resume 1`" in text.stdout
-    assert "Own study" in epochmark("study", "list").stdout
+    assert said("cli.study_resume", group_id="1").is_in(text.stdout)
+    assert said("studies.title_own").is_in(epochmark("study", "list").stdout)
 
 
 def test_finished_studies_and_others_numbers_are_refused(epochmark: CommandLine) -> None:

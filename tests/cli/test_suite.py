@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine
+from tests.saying import said
 
 DEMO = ("suite", "--number", "0")
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark(*DEMO)
     assert done.returncode == 0, done.stderr
-    assert "Suite 0 · 3 parts, a demo" in done.stdout
+    assert said("cli.suite_title_demo", count="3", name="Suite 0").is_in(done.stdout)
     assert "Suite 0: " in done.stdout
     assert "Verdict: Invalid" in done.stdout, "the demo trains nothing"
     plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
@@ -55,7 +56,7 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     process.send_signal(2)
     assert process.communicate()[0] is not None
     assert process.returncode == 130
-    assert "suite resume 1`" in epochmark("suite", "show", "1").stdout
+    assert said("cli.suite_resume", group_id="1").is_in(epochmark("suite", "show", "1").stdout)
     process = start(environment, "suite", "resume", "1", "--json")
     read_until(process, "hello")
     assert "still running" in sentence_of(epochmark("suite", "resume", "1")), "or its parts would run twice"

@@ -16,6 +16,7 @@ from app.core.paths import (
     make_folder,
     with_datasets_folder,
 )
+from tests.saying import said
 
 
 def test_epochmark_home_moves_everything_below_one_folder(tmp_path: Path) -> None:
@@ -36,7 +37,7 @@ def test_epochmark_home_may_be_relative_or_begin_with_a_tilde(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows guesses the folders of other users")
 def test_a_home_of_nobody_is_refused() -> None:
-    with pytest.raises(UsageError, match="EPOCHMARK_HOME"):
+    with pytest.raises(UsageError, match=said("folders.no_such_user").pattern):
         default_paths({"EPOCHMARK_HOME": "~no-such-user-here/x"})
 
 
@@ -56,22 +57,22 @@ def test_folders_can_be_made_twice(paths: Paths) -> None:
 
 def test_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    with pytest.raises(UsageError, match="there's a file in its place") as refused:
+    with pytest.raises(UsageError, match=said("folders.file_in_place").pattern) as refused:
         default_paths({"EPOCHMARK_HOME": str(tmp_path)}).create()
     assert str(tmp_path / "data") in refused.value.message
-    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
+    assert said("folders.move_away").is_in(refused.value.advice or "")
     assert (tmp_path / "data").read_text() == "a file"
 
 
 def test_a_home_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.write_text("a file")
-    with pytest.raises(UsageError, match="there's a file in its place"):
+    with pytest.raises(UsageError, match=said("folders.file_in_place").pattern):
         default_paths({"EPOCHMARK_HOME": str(home)}).create()
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="can't be created") as refused:
+    with pytest.raises(UsageError, match=said("folders.not_created").pattern) as refused:
         make_folder(tmp_path / ("long" * 100))
     assert "longlong" in refused.value.message
     assert isinstance(refused.value.__cause__, OSError)
@@ -81,7 +82,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path) -
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may write everywhere")
 def test_a_read_only_parent_is_one_sentence(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(UsageError, match="can't be created"):
+    with pytest.raises(UsageError, match=said("folders.not_created").pattern):
         make_folder(tmp_path / "new")
 
 
@@ -114,7 +115,7 @@ def test_a_missing_data_set_folder_is_one_sentence(paths: Paths, tmp_path: Path,
     with pytest.raises(UsageError, match="The data set folder ") as refused:
         check_datasets_folder(with_datasets_folder(paths, str(tmp_path / folder)))
     assert words in refused.value.message or sys.platform == "win32"
-    assert "another folder" in (refused.value.advice or "")
+    assert said("folders.connect_datasets_drive").is_in(refused.value.advice or "")
     assert not (tmp_path / "unplugged").exists()
 
 
@@ -148,10 +149,10 @@ def test_no_folder_named_tilde_is_made_for_who_has_no_home(
         monkeypatch.delenv(name, raising=False)
     for name, value in changes.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError, match="which isn't an absolute path") as refused:
+    with pytest.raises(UsageError, match=said("folders.not_absolute").pattern) as refused:
         default_paths({}).create()
-    assert "Set HOME" in (refused.value.advice or "")
-    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
+    assert said("folders.set_home_or_xdg").is_in(refused.value.advice or "")
+    assert said("folders.set_home_or_xdg").is_in(refused.value.advice or "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -173,7 +174,7 @@ def test_a_home_below_an_unknown_home_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_a_name_that_is_too_long_is_said_to_be(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"(too long:|File name too long)") as refused:
         default_paths({"EPOCHMARK_HOME": str(tmp_path / name)}).create()
-    assert refused.value.advice == "Set EPOCHMARK_HOME to a folder with a shorter name."
+    assert said("folders.choose_shorter").is_all_of(refused.value.advice)
     assert len(str(refused.value)) < 700
     assert list(tmp_path.iterdir()) == []
 
@@ -194,7 +195,7 @@ def test_a_home_in_a_deleted_folder_is_one_sentence(tmp_path: Path, monkeypatch:
         raise FileNotFoundError(2, "No such file or directory")
 
     monkeypatch.setattr(os, "getcwd", gone)
-    with pytest.raises(UsageError, match="the current folder no longer exists"):
+    with pytest.raises(UsageError, match=said("folders.current_is_gone").pattern):
         default_paths({"EPOCHMARK_HOME": "here"})
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import AppError
 from app.core.settings import Settings, load_settings, save_settings
+from tests.saying import said
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and permissions")
 
@@ -103,12 +104,12 @@ def test_a_folder_in_place_of_the_file_gives_defaults_and_stays(
     with caplog.at_level(logging.WARNING):
         assert load_settings(file) == Settings()
     assert file.is_dir()
-    assert "can't be read" in caplog.text
+    assert said("settings.unreadable").is_in(caplog.text)
 
 
 def test_saving_over_a_folder_is_one_sentence_and_leaves_no_half_file(file: Path) -> None:
     file.mkdir()
-    with pytest.raises(AppError, match="can't be saved"):
+    with pytest.raises(AppError, match=said("settings.not_written").pattern):
         save_settings(file, Settings())
     assert list(file.parent.iterdir()) == [file]
 
@@ -116,7 +117,7 @@ def test_saving_over_a_folder_is_one_sentence_and_leaves_no_half_file(file: Path
 def test_saving_below_a_file_or_into_nowhere_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder in ("file", "missing"):
-        with pytest.raises(AppError, match="can't be saved"):
+        with pytest.raises(AppError, match=said("settings.not_written").pattern):
             save_settings(tmp_path / folder / "settings.json", Settings())
 
 
@@ -181,6 +182,6 @@ def test_many_who_save_at_once_leave_one_whole_file(file: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_folder_whose_name_is_not_text_cannot_be_saved_and_is_reported(file: Path) -> None:
-    with pytest.raises(AppError, match="the name of the data set folder isn't valid UTF-8"):
+    with pytest.raises(AppError, match=said("settings.folder_not_utf8").pattern):
         save_settings(file, Settings(datasets_folder=os.fsdecode(b"/caf\xe9")))
     assert not file.exists()

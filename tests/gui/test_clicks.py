@@ -16,6 +16,7 @@ from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, wor
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
+from tests.saying import said
 
 
 class Hand:
@@ -93,7 +94,7 @@ def test_from_an_old_run_to_a_csv_file_in_three(
     hand.click(driver.window.side_bar.places["results"])
     click_row(driver, hand, first)
     hand.click(driver.window.results.export_button)
-    driver.until(lambda: driver.message == "Exported 1 run to old.csv")
+    driver.until(lambda: said("export.done", name="old.csv", count="1").is_all_of(driver.message))
     assert hand.clicks <= 3
 
 

@@ -23,6 +23,7 @@ from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
+from tests.saying import said
 from workloads import STANDARD
 from workloads.protocol.machine import Machine
 
@@ -134,7 +135,7 @@ def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: p
     _, baseline = chart(stored_run)
     assert baseline.row is not None
     unknown = replace(baseline, row=replace(baseline.row, year=None))
-    assert baseline_name(unknown) == "i5-8250U (software of unknown year)"
+    assert said("position.baseline_of_unknown_year", name="i5-8250U").is_all_of(baseline_name(unknown))
     you, _ = chart(stored_run)
     assert baseline_name(you) == you.name
 
@@ -146,15 +147,12 @@ def test_the_terminal_says_how_to_see_results_of_several_gpus(
     assert compare(options, paths) == 0
     shown = capsys.readouterr().out
     assert "8 × Tesla P100" not in shown
-    assert (
-        "18 results of several GPUs aren't shown; `epochmark compare resnet_50 --several-gpus` shows them."
-        in shown
-    )
+    assert said("cli.several_not_drawn", workload="resnet_50", count="18").is_in(shown)
     options.several_gpus = True
     assert compare(options, paths) == 0
     shown = capsys.readouterr().out
     assert "8 × Tesla P100" in shown
-    assert "aren't shown" not in shown
+    assert not said("cli.several_not_drawn").is_in(shown)
 
 
 def test_the_terminal_tells_of_a_table_that_disagrees(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.messages import text as sentence_of
+from tests.saying import said
 from tests.systems import needs_links
 from workloads import CATALOGUE, STANDARD
 from workloads.demo import Demo
@@ -180,27 +181,33 @@ def test_counts_begin_at_one(name: str, value: int) -> None:
 
 def test_a_batch_larger_than_the_data_is_refused_with_the_studys() -> None:
     DEMO.check(DEMO.default_spec(batch_size=1_000))
-    assert "A batch of 1,001 is larger than the 1,000" in refused(DEMO.default_spec(batch_size=1_001))
-    assert "(the study used 100)" in refused(DEMO.default_spec(batch_size=1_001))
+    assert said("workload.batch_too_large", samples="1,000", batch_size="1,001").is_in(
+        refused(DEMO.default_spec(batch_size=1_001))
+    )
+    assert said("workload.batch_too_large", usual="100").is_in(refused(DEMO.default_spec(batch_size=1_001)))
 
 
 def test_an_epoch_cannot_be_cut_to_more_steps_than_it_has() -> None:
     DEMO.check(DEMO.default_spec(steps=10))
-    assert "has 10 steps at batch 100, so it can't be cut to 11" in refused(DEMO.default_spec(steps=11))
-    assert "has 1 steps" in refused(DEMO.default_spec(steps=2, batch_size=1_000))
+    assert said("workload.too_many_steps", asked="11", batch_size="100", steps="10").is_in(
+        refused(DEMO.default_spec(steps=11))
+    )
+    assert said("workload.too_many_steps", steps="1").is_in(refused(DEMO.default_spec(steps=2, batch_size=1_000)))
 
 
 @pytest.mark.parametrize("changes", [{"epochs": 2}, {"steps": 5}, {"epochs": 2, "steps": 5}])
 def test_the_quick_preset_takes_neither_epochs_nor_steps(changes: dict[str, int]) -> None:
-    assert "Use --preset standard" in refused(DEMO.default_spec("quick", **changes))
+    assert said("workload.quick_is_one_epoch").is_in(refused(DEMO.default_spec("quick", **changes)))
 
 
 def test_unknown_parameters_are_refused_with_the_known_ones() -> None:
-    assert "has no parameter 'colour'; it has: outcome, step_s." in refused(
-        DEMO.default_spec(parameters={"colour": "red"})
+    assert said("workload.other_parameters", known="outcome, step_s", name="'colour'").is_in(
+        refused(DEMO.default_spec(parameters={"colour": "red"}))
     )
-    assert "it has none." in refused(CNN.default_spec(parameters={"step_s": 1}))
-    assert "outcome must be one of" in refused(DEMO.default_spec(parameters={"outcome": "win"}))
+    assert said("workload.no_parameters").is_in(refused(CNN.default_spec(parameters={"step_s": 1})))
+    assert said("parameter.not_choice", name="outcome").is_in(
+        refused(DEMO.default_spec(parameters={"outcome": "win"}))
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,14 +252,18 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
 
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
-    assert refusal("data") == "The folder 'data' isn't an absolute path. Enter the full path."
+    assert said("folder.not_absolute", folder="'data'").is_all_of(refusal("data"))
     for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
         assert refusal(tmp_path, missing).startswith(f"There's no folder {quoted(str(missing))}. Create it")
     too_long = refusal(tmp_path / ("x" * 300))
-    assert "can't be read (File name too long)" in too_long or os.name == "nt", "there, it is just missing"
+    assert said("folder.unreadable", reason="File name too long").is_in(too_long) or os.name == "nt", (
+        "there, it is just missing"
+    )
     same = f"{tmp_path} and {tmp_path / 'link'} are the same folder. Leave one of them out."
     assert refusal(tmp_path, tmp_path / "link") == same
-    assert "At most 8 folders can be measured, not 9" in refusal(*(tmp_path / str(number) for number in range(9)))
+    assert said("folder.too_many", given="9", limit="8").is_in(
+        refusal(*(tmp_path / str(number) for number in range(9)))
+    )
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert refusal(tmp_path).startswith(f"The folder '{tmp_path}' can't be written to")
 
@@ -270,7 +281,7 @@ def test_a_missing_required_value_is_requested_in_a_sentence(tmp_path: Path) -> 
     storage.check(spec)
     assert storage.variant(spec) == ""
     too_large = storage.default_spec(batch_size=101, parameters={"folders": str(tmp_path), "images": 100})
-    assert refused(too_large).startswith("A batch of 101 is larger than the 100 images")
+    assert said("storage.too_few_images", images="100", batch_size="101").begins(refused(too_large))
 
 
 @pytest.mark.parametrize(

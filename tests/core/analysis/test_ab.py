@@ -13,6 +13,7 @@ from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_
 from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.analysis.student_t import t_limit
 from app.core.records import Group, Plan, RunSummary
+from tests.saying import said
 
 VALUES = st.floats(min_value=1e-6, max_value=1e9)
 
@@ -162,12 +163,16 @@ def test_the_median_lies_in_its_interval_as_often_as_it_says() -> None:
 def test_a_sentence_distinguishes_the_spreads() -> None:
     result = between_runs([66.1, 67.0, 66.5, 66.2, 66.3], [0.4, 0.5, None])
     told = result.sentence("seconds_per_epoch_s")
-    assert told == "5 runs: median 66.3 s per epoch, spread between runs 0.5 %, within a run 0.5 %."
-    assert result.limits("seconds_per_epoch_s") == "The median of many runs lies between 66.1 and 67.0 (94 %)."
+    assert said(
+        "repeat.spreads", within_pct="0.5", between_pct="0.5", value="66.3 s per epoch", runs="5"
+    ).is_all_of(told)
+    assert said("repeat.limits", confidence_pct="94", high="67.0", low="66.1").is_all_of(
+        result.limits("seconds_per_epoch_s")
+    )
     assert between_runs([66.3, 66.3], []).limits("seconds_per_epoch_s") == ""
     alone = between_runs([66.1], [0.4]).sentence("seconds_per_epoch_s")
-    assert alone == "1 run: 66.1 s per epoch. More runs are needed to know how much they vary."
-    assert between_runs([], []).sentence("images_per_s") == "No run has a result."
+    assert said("repeat.only_run", value="66.1 s per epoch").is_all_of(alone)
+    assert said("repeat.no_result").is_all_of(between_runs([], []).sentence("images_per_s"))
 
 
 def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
@@ -192,7 +197,7 @@ def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
     assert [(pair.a, pair.b) for pair in pairs_of(left)] == [(a1, None), (a2, b2)]
     assert judge_pairs(left).ratios == pytest.approx((3.0,))
     assert group_remarks(left) == ["Not counted: run 1 (the other run of its pair is missing), run 2 (deleted)."]
-    assert group_sentence(ab(ids=(1, 2, 3, 4))) == "No pair has two results."
+    assert said("ab.no_pair").is_all_of(group_sentence(ab(ids=(1, 2, 3, 4))))
 
 
 def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary: RunSummary) -> None:
@@ -231,7 +236,7 @@ def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:
     runs = [replace(summary, id=number, value=60.0 + number) for number in range(4)]
     broken = replace(summary, id=9, value=1.0, verdict="invalid")
     assert judge_repeats(repeat(*runs, broken)).median == judge_repeats(repeat(*runs)).median
-    assert "Not counted: run 9 (invalid)." in group_remarks(repeat(*runs, broken))
+    assert said("group.not_counted", runs="run 9 (invalid)").is_in(group_remarks(repeat(*runs, broken)))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
 from app.core.metrics import format_ratio
 from app.core.records import RunSummary
+from tests.saying import Saying, said
 
 STANDARD = "cifar10_keras_cnn"
 SEVEN = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]
@@ -48,8 +49,8 @@ def test_the_sentence_states_its_basis(summary: RunSummary, basis: str, end: str
 
 
 def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: RunSummary) -> None:
-    assert "faster than all" not in str(position(replace(summary, value=4.0)))
-    assert "slower than all" not in str(position(replace(summary, value=382.0)))
+    assert not said("position.fastest").is_in(str(position(replace(summary, value=4.0))))
+    assert not said("position.slowest").is_in(str(position(replace(summary, value=382.0))))
 
 
 def test_the_sentence_takes_the_baseline_that_was_asked_for(summary: RunSummary) -> None:
@@ -85,7 +86,9 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
     (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
     assert you.remarks == ("TensorFlow 2.21.0", "estimate", "synthetic data", "compiled", "2 threads", "cancelled")
     first = replace(summary, basis="first_epoch")
-    assert "first epoch only" in next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
+    assert said("compare.first_epoch_only").is_in(
+        next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
+    )
 
 
 def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view() -> None:
@@ -178,7 +181,7 @@ def test_a_run_is_named_after_what_it_ran_on(summary: RunSummary) -> None:
     gpu = replace(summary, device="gpu:0", device_name="NVIDIA GeForce RTX 4090")
     assert run_name(gpu) == "RTX 4090"
     assert run_name(replace(summary, cpu_name=None)) == "cpu"
-    assert run_name(replace(summary, cpu_name=None, device=None)) == "this computer"
+    assert said("compare.this_computer").is_all_of(run_name(replace(summary, cpu_name=None, device=None)))
 
 
 def test_the_usual_baseline_is_the_i5_and_elsewhere_the_slowest() -> None:
@@ -207,15 +210,18 @@ def test_a_whole_name_comes_before_names_that_hold_it() -> None:
     assert found.name == "GTX 1080"
 
 
-@pytest.mark.parametrize(("asked", "words"), [("GeForce", "could be any of"), ("Cray-1", "no baseline “Cray-1”")])
-def test_a_baseline_that_fits_none_or_several_is_refused_with_the_names(asked: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words) as refused:
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [("GeForce", said("baseline.ambiguous")), ("Cray-1", said("baseline.unknown", name="Cray-1"))],
+)
+def test_a_baseline_that_fits_none_or_several_is_refused_with_the_names(asked: str, words: Saying) -> None:
+    with pytest.raises(UsageError, match=words.pattern) as refused:
         find_baseline(bars(STANDARD, None), asked, STANDARD)
     assert "GTX 1060" in str(refused.value)
 
 
 def test_a_baseline_among_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="nothing to compare with"):
+    with pytest.raises(UsageError, match=said("baseline.nothing").pattern):
         find_baseline([], "MX150", STANDARD)
 
 

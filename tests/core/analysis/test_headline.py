@@ -27,6 +27,7 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import list_runs
 from tests.core.storage.storing import begin
+from tests.saying import said
 from tests.workload_page import PAGE, page
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -103,7 +104,7 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
         "0.500 s per mini-batch\n"
         "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms per step"
     )
-    assert derived_epoch_text(run) == "An epoch of 60,000 examples takes 29.5 s."
+    assert said("note.epoch_takes", duration_s="29.5", samples="60,000").is_all_of(derived_epoch_text(run))
 
 
 def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Machine) -> None:
@@ -112,7 +113,9 @@ def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Ma
     assert run.value == pytest.approx(200)
     assert run.seconds_per_epoch_s is None
     # 1,281,167 images of ImageNet
-    assert derived_epoch_text(run) == "An epoch of 1,281,167 examples takes about 1 h 46 min."
+    assert said("note.epoch_takes_long", duration_s="about 1 h 46 min", samples="1,281,167").is_all_of(
+        derived_epoch_text(run)
+    )
     assert headline(run).startswith("200 images per second")
     chart = bars("resnet_50", run)
     assert [bar.value for bar in chart] == sorted((bar.value for bar in chart), reverse=True)
@@ -165,7 +168,7 @@ def test_milliseconds_of_a_step_are_tokens_per_second() -> None:
     row = next(row for row in comparable_rows("nanogpt_char") if row.metric == "ms_per_step")
     value, remark = converted(row, "tokens_per_s") or (0.0, "")
     assert value == pytest.approx(64 * 256 / 0.067)
-    assert remark == "converted from ms per step"
+    assert said("compare.converted", unit="ms per step").is_all_of(remark)
     assert converted(row, "seconds_per_epoch_s") is None
 
 
@@ -329,7 +332,7 @@ def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary:
     assert baseline is not None
     assert baseline.row is not None
     assert "TensorFlow" in baseline.row.software
-    assert str(position(run)).endswith("slower than the only published machine")
+    assert said("position.slowest").is_in(str(position(run)))
 
 
 def test_one_card_is_the_usual_baseline_and_not_several(summary: RunSummary) -> None:

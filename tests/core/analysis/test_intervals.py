@@ -11,6 +11,7 @@ from app.core.report.wording import interval_text
 from app.core.verdict.rules import judge
 from tests.core.verdict.changes import QUICK, metrics, summarised
 from tests.core.verdict.records import quiet_run, with_steps
+from tests.saying import said
 
 
 @pytest.mark.parametrize(
@@ -71,5 +72,5 @@ def test_a_long_warmup_is_named_as_the_reason(
             changes |= {"value_low": 1e4 / ends[1], "value_high": 1e4 / ends[0]}
         judged = judge(replace(run, summary=replace(run.summary, **changes, metric=metric)))
         wide = next(reason for reason in judged.reasons if reason.code == "interval_wide")
-        assert ("took seconds to settle" in wide.text) == is_by_warmup
-        assert ("Run Standard" in wide.advice) == is_by_warmup
+        assert (said("verdict.interval_wide_by_warmup").is_in(wide.text)) == is_by_warmup
+        assert (said("advice.whole_run").is_in(wide.advice)) == is_by_warmup

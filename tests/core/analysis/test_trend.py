@@ -12,6 +12,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
 from tests.conftest import MACHINE
 from tests.core.storage.storing import store
+from tests.saying import said
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_what_intervals_can_not_tell_apart_is_about_as_fast(run: RunSummary) -> 
 def test_for_rates_more_is_faster(run: RunSummary) -> None:
     rate = replace(run, metric="flop_per_s", value=2e12)
     line = against_own(rate, [other(rate, 3, 1.6e12), other(rate, 7, 2.5e12)])
-    assert line == "20.0 % slower than your last, which is also your best (run 7, 2026-10-07)"
+    assert said("trend.against_both", which="run 7, 2026-10-07", how="20.0 % slower than").is_all_of(line)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_for_rates_more_is_faster(run: RunSummary) -> None:
     ],
 )
 def test_only_the_same_work_done_alike_counts(run: RunSummary, changes: dict[str, Any]) -> None:
-    assert against_own(run, [other(run, 3, 40.0, **changes)]).startswith("Your first result")
+    assert said("trend.first_run").begins(against_own(run, [other(run, 3, 40.0, **changes)]))
     assert against_own(replace(run, **changes), [other(run, 3, 40.0, **changes)]) != against_own(run, [])
 
 
@@ -94,7 +95,7 @@ def test_a_run_without_a_result_that_counts_says_nothing(run: RunSummary) -> Non
         trend = trend_of(replace(run, **changes), [PastRun(run=other(run, 3, 40.0))])
         assert trend.line == ""
         assert len(trend.points) == 1
-    assert trend_of(replace(run, value=None), []).sentence().startswith("No result to compare")
+    assert said("trend.nothing").begins(trend_of(replace(run, value=None), []).sentence())
 
 
 def test_a_trend_marks_where_the_machine_changed(run: RunSummary) -> None:

@@ -13,6 +13,7 @@ from pip._vendor import certifi
 from app.core.datasets.downloads import DownloadError, WrongFileError, check_file, download, trust
 from app.core.errors import AppError, UsageError
 from tests.core.datasets.server import CONTENT, SHA256, Handler, Server, broken_after, resumable, serving
+from tests.saying import said
 
 
 @pytest.fixture
@@ -53,7 +54,10 @@ def test_the_target_appears_only_when_all_has_come(server: Server, target: Path)
 
 def test_a_broken_download_resumes_where_it_stopped(server: Server, target: Path) -> None:
     server.answer = broken_after(300_000)
-    with pytest.raises(DownloadError, match="interrupted after 300,000 of 1,000,000 bytes"):
+    with pytest.raises(
+        DownloadError,
+        match=said("dataset.download_incomplete", size_bytes="1,000,000", done_bytes="300,000").pattern,
+    ):
         fetch(server, target)
     assert part_of(target).read_bytes() == CONTENT[:300_000]
     assert not target.exists()
@@ -76,7 +80,7 @@ def test_a_wrong_range_is_not_mistaken_for_the_file(server: Server, target: Path
     server.answer = lambda handler, start: handler.give(
         206, CONTENT[500_000:], Content_Range="bytes 500000-999999/1000000"
     )
-    with pytest.raises(DownloadError, match="the wrong part"):
+    with pytest.raises(DownloadError, match=said("dataset.server_sent_wrong_part").pattern):
         fetch(server, target)
     assert not target.exists()
     server.answer = resumable
@@ -107,14 +111,16 @@ def test_a_refusal_is_reported_with_its_number_and_keeps_what_arrived(
 
 def test_a_shorter_file_never_becomes_the_target(server: Server, target: Path) -> None:
     server.answer = lambda handler, start: handler.give(200, CONTENT[:-1])
-    with pytest.raises(DownloadError, match="interrupted after 999,999"):
+    with pytest.raises(DownloadError, match=said("dataset.download_incomplete", done_bytes="999,999").pattern):
         fetch(server, target)
     assert not target.exists()
 
 
 def test_a_longer_file_is_refused_and_removed(server: Server, target: Path) -> None:
     server.answer = lambda handler, start: handler.give(200, CONTENT + b"more")
-    with pytest.raises(WrongFileError, match="more than the expected 1,000,000 bytes"):
+    with pytest.raises(
+        WrongFileError, match=said("dataset.server_sends_too_much", size_bytes="1,000,000").pattern
+    ):
         fetch(server, target)
     assert list(target.parent.iterdir()) == []
 
@@ -186,7 +192,7 @@ def test_a_refused_connection_is_one_sentence(target: Path) -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
     with pytest.raises(DownloadError, match="interrupted") as failed:
         download(url, target, 10, SHA256)
-    assert "Check the connection" in str(failed.value)
+    assert said("dataset.try_again_to_resume").is_in(str(failed.value))
 
 
 def test_a_server_that_talks_nonsense_is_one_sentence(target: Path) -> None:
@@ -207,7 +213,7 @@ def test_a_server_that_talks_nonsense_is_one_sentence(target: Path) -> None:
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "x", ""])
 def test_only_http_is_asked(target: Path, url: str) -> None:
-    with pytest.raises(UsageError, match="isn't an http or https address"):
+    with pytest.raises(UsageError, match=said("dataset.not_a_web_address").pattern):
         download(url, target, 10, SHA256)
 
 
@@ -232,18 +238,20 @@ def test_a_full_disk_is_told_as_one(server: Server, target: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not isinstance(failed.value, DownloadError)
-    assert "Free up some space" in (failed.value.advice or "")
+    assert said("dataset.free_space_or_move_home").is_in(failed.value.advice or "")
 
 
 def test_a_missing_folder_is_reported_as_the_disks_fault(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(AppError, match="can't be saved"):
+    with pytest.raises(AppError, match=said("dataset.download_not_saved").pattern):
         fetch(server, tmp_path / "missing" / "file.tar.gz")
 
 
 def test_a_file_is_checked_by_size_and_by_content(target: Path) -> None:
     target.write_bytes(CONTENT)
     check_file(target, len(CONTENT), SHA256, "it")
-    with pytest.raises(WrongFileError, match="1,000,000 bytes instead of 5"):
+    with pytest.raises(
+        WrongFileError, match=said("dataset.wrong_size", expected_bytes="5", found_bytes="1,000,000").pattern
+    ):
         check_file(target, 5, SHA256, "it")
     with pytest.raises(WrongFileError, match="SHA-256"):
         check_file(target, len(CONTENT), "0" * 64, "it")

@@ -15,6 +15,7 @@ from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.paths import Paths
 from tests.core.datasets.server import serving
+from tests.saying import said
 from workloads.datasets import nietzsche
 from workloads.datasets.source import HostileArchiveError
 
@@ -164,7 +165,7 @@ def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
         raise HostileArchiveError(message("idx.empty"))
 
     monkeypatch.setattr(nietzsche, "install", refuse)
-    with pytest.raises(AppError, match="was refused: is empty"):
+    with pytest.raises(AppError, match=said("dataset.refused", reason="is empty").pattern):
         import_dataset(mine, "nietzsche", text)
     assert nietzsche.is_installed(folder)
     assert remove_dataset(mine, "nietzsche").was_there
@@ -275,7 +276,7 @@ def test_a_removal_that_fails_halfway_can_be_done_again(
     monkeypatch.setattr(Path, "unlink", fail)
     with pytest.raises(AppError, match=r"^Nietzsche can't be removed from .*nietzsche \(Read-only") as failed:
         remove_dataset(mine, "nietzsche")
-    assert failed.value.advice == "Make the folder writable, then try again."
+    assert said("dataset.make_writable").is_all_of(failed.value.advice)
     assert {path.name for path in folder.iterdir()} == {"nietzsche.txt", "installed.json"}
     monkeypatch.undo()
     assert remove_dataset(mine, "nietzsche").was_there
@@ -290,7 +291,7 @@ def test_only_a_full_disk_is_told_to_be_freed(mine: Paths, text: Path, monkeypat
             raise error
 
         monkeypatch.setattr(nietzsche, "install", fail)
-        with pytest.raises(AppError, match="Nietzsche can't be installed") as failed:
+        with pytest.raises(AppError, match=said("dataset.not_installed", title="Nietzsche").pattern) as failed:
             import_dataset(mine, "nietzsche", text)
         assert failed.value.advice is not None
         assert failed.value.advice.startswith(words)
@@ -328,7 +329,7 @@ def test_the_old_data_set_is_restored_if_the_new_one_cannot_be_renamed(
         return rename(path, target)
 
     monkeypatch.setattr(Path, "rename", fail)
-    with pytest.raises(AppError, match="can't be installed"):
+    with pytest.raises(AppError, match=said("dataset.not_installed").pattern):
         import_dataset(mine, "nietzsche", text)
     assert snapshot(mine.datasets) == {"nietzsche": ("d", b"")} | {
         f"nietzsche/{name}": found for name, found in before.items()

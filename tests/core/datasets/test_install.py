@@ -19,6 +19,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
 from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, passing
 from tests.core.datasets.server import broken_after, resumable, serving
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS, cifar10
 from workloads.protocol.machine import Machine
@@ -101,7 +102,7 @@ def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, nam
         lambda: remove_dataset(paths, name),
     ]
     for act in acts:
-        with pytest.raises(UsageError, match="There's no data set") as refused:
+        with pytest.raises(UsageError, match=said("dataset.unknown_dataset").pattern) as refused:
             act()
         assert "cifar10" in (refused.value.advice or "")
 
@@ -121,7 +122,7 @@ def test_an_unofficial_file_is_refused_and_named(
 
 @pytest.mark.parametrize("name", ["missing.tar.gz", "x" * 300, "a\0b"])
 def test_a_file_that_cannot_be_read_is_refused(paths: Paths, tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="can't be read"):
+    with pytest.raises(UsageError, match=said("dataset.unreadable").pattern):
         import_dataset(paths, "cifar10", tmp_path / name)
 
 
@@ -129,7 +130,7 @@ def test_a_file_that_cannot_be_read_is_refused(paths: Paths, tmp_path: Path, nam
 @pytest.mark.parametrize("dataset_id", ["cifar10", "nietzsche"])
 def test_a_pipe_is_refused_instead_of_waited_for(paths: Paths, tmp_path: Path, dataset_id: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="pipe isn't the expected file: it isn't a regular file"):
+    with pytest.raises(UsageError, match=said("dataset.not_a_regular_file", file="pipe").pattern):
         import_dataset(paths, dataset_id, tmp_path / "pipe")
 
 
@@ -173,7 +174,7 @@ def test_a_disk_that_fills_up_leaves_the_old_install_as_it_was(
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that not even root may write to")
 def test_a_folder_that_cannot_be_written_is_one_sentence(paths: Paths, official: Path) -> None:
     paths.datasets.symlink_to("/proc")
-    with pytest.raises(AppError, match="can't be installed"):
+    with pytest.raises(AppError, match=said("dataset.not_installed").pattern):
         import_dataset(paths, "cifar10", official)
 
 

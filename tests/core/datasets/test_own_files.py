@@ -12,6 +12,7 @@ from app.core.datasets.install import fetch_dataset, import_dataset, list_datase
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths, default_paths
 from tests.archives import make_nietzsche
+from tests.saying import said
 from workloads.datasets import flowers
 
 
@@ -53,16 +54,16 @@ def test_downloads_are_removed_but_nothing_else_in_their_place(paths: Paths, tmp
     target.symlink_to(own)
     target.with_name(target.name + ".part").mkdir()
     assert not remove_dataset(paths, "nietzsche").was_there
-    with pytest.raises(AppError, match=r"nietzsche\.txt is in the way of a download: it isn't a regular file"):
+    with pytest.raises(AppError, match=said("dataset.in_the_way_of_download", path="nietzsche.txt").pattern):
         fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
     target.unlink()
-    with pytest.raises(AppError, match=r"\.part is in the way of a download"):
+    with pytest.raises(AppError, match=said("dataset.in_the_way_of_download", path=".part").pattern):
         fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
     part = target.with_name(target.name + ".part")
     part.rmdir()
     for lead in (part.symlink_to, part.hardlink_to):
         lead(own)
-        with pytest.raises(AppError, match="in the way of a download"):
+        with pytest.raises(AppError, match=said("dataset.in_the_way_of_download").pattern):
             fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
         part.unlink()
     assert own.read_text() == "mine"

@@ -14,6 +14,7 @@ from app.core.datasets.install import fetch_dataset, import_dataset, list_datase
 from app.core.paths import Paths, default_paths, with_datasets_folder
 from tests.conftest import ROOT
 from tests.core.datasets.server import Handler, Server, broken_after, resumable, serving
+from tests.saying import said
 from workloads.datasets import nietzsche
 
 Child = Callable[[str, Path], "subprocess.Popen[str]"]
@@ -175,7 +176,7 @@ def test_who_waited_for_a_fetch_that_failed_goes_on_with_it(mine: Paths, text: P
         first = pool.submit(fetch_dataset, mine, "nietzsche", server.url, lambda *_: begun.set())
         assert begun.wait(30)
         folder = fetch_dataset(mine, "nietzsche", server.url, waits=break_off.set)
-        with pytest.raises(DownloadError, match="interrupted after 300,000"):
+        with pytest.raises(DownloadError, match=said("dataset.download_incomplete", done_bytes="300,000").pattern):
             first.result()
     assert server.ranges == [None, "bytes=300000-"]
     assert nietzsche.is_installed(folder)

@@ -15,6 +15,7 @@ from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from tests.archives import passing
 from tests.core.datasets.server import Handler, broken_after, resumable, serving
+from tests.saying import said
 from workloads.datasets import fashion_mnist, idx, mnist, ptb
 
 SMALL = {"train-images": (6, 28, 28), "train-labels": (6,), "t10k-images": (4, 28, 28), "t10k-labels": (4,)}
@@ -134,7 +135,9 @@ def test_a_file_that_is_missing_is_named(paths: Paths, digits: dict[str, bytes],
     ):
         import_dataset(paths, "mnist", paths.data)
     (tmp_path / "here" / "other.gz").write_bytes(b"x")
-    with pytest.raises(UsageError, match=r"other\.gz isn't one of the files of MNIST"):
+    with pytest.raises(
+        UsageError, match=said("dataset.not_one_of_its_files", title="MNIST", path="other.gz").pattern
+    ):
         import_dataset(paths, "mnist", *files, tmp_path / "here" / "other.gz")
     files[1].write_bytes(b"x" * len(digits[files[1].name]))
     with pytest.raises(UsageError, match=rf"^{re.escape(str(files[1]))} isn't the expected file: its SHA-256"):
@@ -145,7 +148,7 @@ def test_a_file_that_is_missing_is_named(paths: Paths, digits: dict[str, bytes],
 def test_fashion_mnist_may_be_packed_otherwise(paths: Paths, digits: dict[str, bytes], tmp_path: Path) -> None:
     again = {name: gzip.compress(gzip.decompress(packed), 1) + bytes(16) for name, packed in digits.items()}
     write_all(tmp_path / "here", again)
-    with pytest.raises(UsageError, match="isn't the expected file"):
+    with pytest.raises(UsageError, match=said("dataset.wrong_size").pattern):
         import_dataset(paths, "mnist", tmp_path / "here")
     assert fashion_mnist.is_installed(import_dataset(paths, "fashion_mnist", tmp_path / "here"))
 
@@ -153,10 +156,10 @@ def test_fashion_mnist_may_be_packed_otherwise(paths: Paths, digits: dict[str, b
 def test_penn_treebank_is_never_fetched_but_can_be_imported(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving() as server, pytest.raises(UsageError, match=r"downloaded: its licence \(LDC") as refused:
+    with serving() as server, pytest.raises(UsageError, match=said("dataset.not_downloadable").pattern) as refused:
         fetch_dataset(paths, "ptb", server.url)
     assert server.asked == []
-    assert "data import ptb FOLDER" in (refused.value.advice or "")
+    assert said("dataset.import_own_copy", dataset="ptb").is_in(refused.value.advice or "")
     texts = dict.fromkeys(ptb.FILES, b" a b <unk> \n c \n")
     monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 2))
     files = write_all(tmp_path / "here", texts)

@@ -10,6 +10,7 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.engines.stamp import FORMAT, Package, Stamp
 from tests.conftest import MACHINE
+from tests.saying import said
 from workloads.protocol.machine import Gpu, Machine
 
 LINUX = "Linux 6.1 (Debian GNU/Linux 12)"
@@ -65,7 +66,7 @@ def diagnosed(
 def test_a_card_that_computes_is_usable() -> None:
     cpu, card = diagnosed(RTX, "cuda", listing(Device("gpu:0", RTX.name, "12.0")), worked("cpu"), worked("gpu:0"))
     assert (cpu.state, card.state, card.id, card.is_fault) == ("usable", "usable", "gpu:0", False)
-    assert "gradients correctly" in card.why
+    assert said("doctor.passed_work").is_in(card.why)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_apples_gpu_needs_a_pytorch_that_is_right_on_it() -> None:
     trials = (listing(Device("gpu:0")), worked("cpu"), worked("gpu:0"))
     *_, card = diagnosed(APPLE, "mps", *trials, os_name="macOS 15.1", architecture="arm64")
     assert (card.state, card.is_fault) == ("not usable", True)
-    assert "2.15 is the first" in card.why
+    assert said("doctor.old_mps", oldest="2.15").is_in(card.why)
     newer = (listing(Device("gpu:0"), version="2.15.0"), *trials[1:])
     *_, card = diagnosed(APPLE, "mps", *newer, os_name="macOS 15.1", architecture="arm64")
     assert (card.name, card.state) == ("Apple M3", "usable")
@@ -141,5 +142,5 @@ def test_a_card_that_the_engine_never_uses_is_not_missed() -> None:
 
 def test_a_missing_card_without_a_reason_asks_for_help() -> None:
     *_, card = diagnosed(RTX, "cuda", listing(cuda=True), worked("cpu"))
-    assert "PyTorch doesn't list it" in card.why
+    assert said("doctor.not_listed_by", engine="PyTorch").is_in(card.why)
     assert "--report" in card.fix

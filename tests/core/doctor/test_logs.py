@@ -13,6 +13,7 @@ from app.core.doctor import logs
 from app.core.doctor.logs import MAX_CHARS, MAX_LINE_CHARS, decode_log, diagnose_log, read_log
 from app.core.doctor.signals import TABLE, inside, read_table, signal, signals
 from app.core.errors import UsageError
+from tests.saying import said
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"
 MISMATCH = "kernel version 384.130.0 does not match DSO version 375.66.0"
@@ -73,7 +74,7 @@ def test_a_caution_does_not_explain_an_unknown_failure() -> None:
 def test_a_clean_log_says_so(text: str) -> None:
     found = diagnose_log(text)
     assert not found.unknown
-    assert found.summary == "No known fault in this log."
+    assert said("doctor.log_without_faults").is_all_of(found.summary)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +300,7 @@ def test_zeros_that_a_crash_left_are_passed_over() -> None:
     assert decode_log(NO_DEVICE.encode() + bytes(5_000), "log") == NO_DEVICE
     assert decode_log(b"epoch 1\n" + bytes(4_096) + NO_DEVICE.encode(), "log") == f"epoch 1\n{NO_DEVICE}"
     for nothing in (bytes(5_000), bytes(range(256)) * 20):
-        with pytest.raises(UsageError, match="isn't text"):
+        with pytest.raises(UsageError, match=said("doctor.log_is_no_text").pattern):
             decode_log(nothing, "log")
 
 
@@ -317,7 +318,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):
-        with pytest.raises(UsageError, match="isn't a file"):
+        with pytest.raises(UsageError, match=said("doctor.log_is_no_file").pattern):
             read_log(path)
 
 

@@ -10,6 +10,7 @@ from app.core.doctor.nvml import Nvml
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Device, Step, Trial
 from tests.core.doctor.cases import BUILD, CARD, DRIVEN, NOTHING, PASCAL, STEPS, listing, work
+from tests.saying import said
 from workloads.protocol.machine import Gpu
 
 
@@ -22,7 +23,7 @@ def test_cards_of_other_makers_are_not_a_fault(vendor: str, signal_id: str) -> N
     found = diagnose(facts, [listing(), work()])
     assert found.devices[1].signal_id == signal_id
     assert not found.has_fault
-    assert "That's fine" in found.overall
+    assert said("doctor.no_gpu_is_fine").is_in(found.overall)
 
 
 def test_gpus_known_only_to_the_bus_are_named_once() -> None:
@@ -48,7 +49,7 @@ def test_of_two_equal_cards_one_may_be_missing() -> None:
     both = diagnose(
         replace(facts, visible_devices=None), [listing(CARD, CARD), work(), work("gpu:0"), work("gpu:1")]
     )
-    assert both.overall == "TensorFlow can use both NVIDIA GeForce RTX 4090 and the CPU."
+    assert said("doctor.can_use", gpus="both NVIDIA GeForce RTX 4090").is_all_of(both.overall)
 
 
 def test_cards_are_matched_by_name_whatever_their_order() -> None:
@@ -56,7 +57,7 @@ def test_cards_are_matched_by_name_whatever_their_order() -> None:
     trials = [listing(PASCAL, CARD), work(), work("gpu:0", status="failed"), work("gpu:1")]
     states = {device.name: device.state for device in diagnose(facts, trials).devices}
     assert states[CARD.name] == "usable"
-    assert states[PASCAL.name] == "not usable"
+    assert said("doctor.device_not_usable").is_all_of(states[PASCAL.name])
 
 
 def test_a_device_that_only_tensorflow_knows_is_judged_by_its_work() -> None:

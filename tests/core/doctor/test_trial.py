@@ -14,6 +14,7 @@ from app.core.doctor.trial import Trial, run_command, run_trial
 from app.core.errors import AppError
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
+from tests.saying import said
 from tests.waiting import wait_until
 from workloads import trial as child
 
@@ -172,7 +173,7 @@ def _is_gone(pid: int) -> bool:
 
 @pytest.mark.slow
 def test_a_missing_program_is_reported_in_a_sentence() -> None:
-    with pytest.raises(AppError, match="can't be started"):
+    with pytest.raises(AppError, match=said("doctor.trial_not_started").pattern):
         run_command("cpu", WorkerCommand(("/nowhere/python",), {}), 1.0, threading.Event())
 
 

@@ -19,6 +19,7 @@ from app.core.errors import UsageError
 from app.core.messages import text
 from app.core.paths import Paths
 from tests.core.engines.conftest import put_engine
+from tests.saying import said
 
 STAMP = (
     b'{"format": 1, "engine": "torch", "variant": "cpu", "version": "1", "python": "3.11", "platform": "linux",'
@@ -119,7 +120,9 @@ def test_a_link_or_a_file_in_the_place_is_kept(paths: Paths, home: Path, block: 
 def test_files_of_others_are_kept(paths: Paths, home: Path) -> None:
     (home / "notes.txt").write_text("mine", encoding="utf-8")
     for act in (lambda: remove_engine(paths, "torch"), lambda: install_engine(paths, VARIANTS[0])):
-        with pytest.raises(UsageError, match=r"holds files that don't belong to PyTorch: notes\.txt"):
+        with pytest.raises(
+            UsageError, match=said("engines.strangers", names="notes.txt", title="PyTorch").pattern
+        ):
             act()
     assert look(home) == ("ready", "")
 
@@ -136,7 +139,7 @@ def test_one_that_cannot_be_read_is_unreachable(home: Path) -> None:
 def test_a_drive_that_is_gone_is_named_and_nothing_is_made_there(paths: Paths, tmp_path: Path) -> None:
     gone = replace(paths, engines_folder=tmp_path / "gone")
     for act in (lambda: remove_engine(gone, "torch"), lambda: install_engine(gone, VARIANTS[0])):
-        with pytest.raises(UsageError, match="gone, isn't there"):
+        with pytest.raises(UsageError, match=said("engines.folder_is_gone").pattern):
             act()
     assert not (tmp_path / "gone").exists()
 

@@ -22,6 +22,7 @@ from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index, make_wheel, sha256
+from tests.saying import said
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -247,7 +248,7 @@ def test_a_folder_of_wheels_is_enough(
     source = tmp_path / "my wheels"
     source.mkdir()
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/")
-    with pytest.raises(AppError, match="isn't on offer"):
+    with pytest.raises(AppError, match=said("engines.not_on_offer").pattern):
         install_engine(paths, variant, source)
     for name, content in index.wheels.items():
         (source / name).write_bytes(content)
@@ -255,7 +256,7 @@ def test_a_folder_of_wheels_is_enough(
     assert version_of(paths) == "2.0"
     assert names_in(source) == set(index.wheels)
     assert index.asked == []
-    with pytest.raises(UsageError, match="There's no folder"):
+    with pytest.raises(UsageError, match=said("engines.no_such_folder").pattern):
         install_engine(paths, variant, source / "no")
 
 
@@ -268,7 +269,7 @@ def test_a_second_one_at_the_same_time_is_refused(paths: Paths, variant: Variant
             lambda: remove_engine(paths, "torch"),
             lambda: check_engine(paths, "torch"),
         ):
-            with pytest.raises(AppError, match="Another Epochmark is working on PyTorch"):
+            with pytest.raises(AppError, match=said("engines.busy", title="PyTorch").pattern):
                 act()
 
 

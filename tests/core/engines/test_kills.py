@@ -13,6 +13,7 @@ from app.core.errors import AppError
 from app.core.paths import Paths
 from tests.conftest import ROOT
 from tests.core.engines.conftest import put_engine
+from tests.saying import said
 
 pytestmark = pytest.mark.long
 
@@ -71,7 +72,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(paths: Paths, variant
     with start("download", paths, variant) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "stopped\n"
-        with pytest.raises(AppError, match="Another Epochmark is working on PyTorch"):
+        with pytest.raises(AppError, match=said("engines.busy", title="PyTorch").pattern):
             install_engine(paths, variant)
         process.communicate("\n" * 1_000)
         assert process.returncode == 0

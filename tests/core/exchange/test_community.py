@@ -18,6 +18,7 @@ from app.core.result_file.canonical import file_bytes, sealed, without_durations
 from app.core.result_file.record import Epoch, Result
 from tests.conftest import ROOT
 from tests.core.result_file.results import LINES, WORDS, finite, golden
+from tests.saying import Saying, said
 
 replace = msgspec.structs.replace
 
@@ -77,22 +78,25 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"verdict": {"level": "invalid", "reasons": ("demo", "drift")}}, "its verdict is invalid (demo, drift)"),
-        ({"verdict": None}, "it has no verdict"),
-        ({"workload": "demo"}, "demo isn't a workload that tables have"),
-        ({"workload": "mine"}, "mine isn't a workload"),
-        ({"workload_version": 99}, "it is of version 99 of its workload"),
-        ({"cpu_name": None}, "it doesn't say which CPU or graphics card"),
-        ({"cpu_name": "\u3000"}, "its row doesn't fit into a table: a text has characters that are hidden"),
-        ({"settings": "x" * 300, "threads": 1}, "its row doesn't fit into a table: settings: "),
+        (
+            {"verdict": {"level": "invalid", "reasons": ("demo", "drift")}},
+            said("table.invalid", reasons="demo, drift"),
+        ),
+        ({"verdict": None}, said("table.no_verdict")),
+        ({"workload": "demo"}, said("table.no_workload", workload="demo")),
+        ({"workload": "mine"}, said("table.no_workload", workload="mine")),
+        ({"workload_version": 99}, said("table.other_version", version="99")),
+        ({"cpu_name": None}, said("table.no_device")),
+        ({"cpu_name": "\u3000"}, said("table.no_row", problem="a text has characters that are hidden")),
+        ({"settings": "x" * 300, "threads": 1}, said("table.no_row", problem="settings: ")),
         (
             {"epochs": (Epoch(duration_s=2.0, train_s=2.0, validation_s=1.0),)},
-            "implausible: epoch 1 lasted 2 s, less than its own parts",
+            said("table.epoch_too_short", duration_s="2", number="1"),
         ),
     ],
 )
 def test_what_does_not_count_is_left_out_with_the_reason(
-    tmp_path: Path, changes: dict[str, Any], words: str
+    tmp_path: Path, changes: dict[str, Any], words: Saying
 ) -> None:
     if isinstance(changes.get("verdict"), dict):
         verdict = golden()[2].verdict
@@ -100,14 +104,14 @@ def test_what_does_not_count_is_left_out_with_the_reason(
         changes = {"verdict": replace(verdict, **changes["verdict"])}
     rows, (refusal,) = looked_at(tmp_path, changed(**changes))
     assert rows == []
-    assert words in (refusal or "")
+    assert words.is_in(refusal or "")
 
 
 def test_an_unknown_kind_of_device_is_left_out_as_it_would_spoil_the_whole_table(tmp_path: Path) -> None:
     strange = replace(golden()[2].environment, device="npu:0")
     rows, refusals = looked_at(tmp_path, changed(environment=strange, device_name="NPU"), changed(memory_bytes=2))
     assert refusals[0] is not None
-    assert "its row doesn't fit into a table: kind: " in refusals[0]
+    assert said("table.no_row", problem="kind: ").is_in(refusals[0])
     assert len(read_table(table_text(rows).encode())) == 1
 
 
@@ -137,9 +141,9 @@ def test_a_table_of_any_result_that_is_taken_can_be_read(
 @pytest.mark.slow
 def test_a_table_that_nobody_could_read_is_not_made(tmp_path: Path) -> None:
     ((row,), _) = looked_at(tmp_path, changed())
-    with pytest.raises(UsageError, match="would have 20,001 rows"):
+    with pytest.raises(UsageError, match=said("table.too_large", count="20,001").pattern):
         table_text([row] * 20_001)
-    with pytest.raises(UsageError, match="or 5 MB can't be read"):
+    with pytest.raises(UsageError, match=said("table.too_large", limit_bytes="5 MB").pattern):
         table_text([dataclasses.replace(row, codes=row.codes * 10_000)] * 40)
 
 
@@ -153,7 +157,7 @@ def test_steps_that_take_longer_than_their_epoch_are_implausible(tmp_path: Path)
     numbers = replace(whole.statistics, value=whole.statistics.value / 2, low=None, high=None)
     _, (refusal,) = looked_at(tmp_path, sealed(replace(whole, epochs=short, statistics=numbers)))
     assert honest is None
-    assert "implausible: the steps of epoch 1 add up to" in (refusal or "")
+    assert said("table.steps_too_long", number="1").is_in(refusal or "")
 
 
 def test_what_is_far_from_all_others_is_implausible_and_the_same_twice_counts_once(tmp_path: Path) -> None:
@@ -161,8 +165,8 @@ def test_what_is_far_from_all_others_is_implausible_and_the_same_twice_counts_on
     rows, refusals = looked_at(tmp_path, *usual, changed(0.5, memory_bytes=9), usual[0])
     assert rows[0].machines == 4
     assert refusals[:4] == [None] * 4
-    assert "4.5 times as fast as the same device in 4 other machines" in (refusals[4] or "")
-    assert "the same result is in" in (refusals[5] or "")
+    assert said("table.far_from_others", count="4", ratio="4.5").is_in(refusals[4] or "")
+    assert said("table.twice").is_in(refusals[5] or "")
 
 
 def test_two_machines_are_too_few_to_call_one_of_them_implausible(tmp_path: Path) -> None:
@@ -184,7 +188,7 @@ def test_files_that_are_no_results_are_named(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{")
     entries, (refused,) = look_at([tmp_path])
     assert entries == []
-    assert "isn't taken" in str(refused.error)
+    assert said("exchange.refused").is_in(str(refused.error))
 
 
 def test_the_workflow_reads_only_and_runs_nothing_of_a_pull_request() -> None:

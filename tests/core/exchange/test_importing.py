@@ -17,6 +17,7 @@ from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
 from tests.core.exchange.test_picture import PLAIN
 from tests.core.result_file.results import golden
+from tests.saying import said
 
 
 def test_good_files_come_in_whatever_else_is_in_their_folder(paths: Paths, tmp_path: Path) -> None:
@@ -49,12 +50,12 @@ def test_good_files_come_in_whatever_else_is_in_their_folder(paths: Paths, tmp_p
 def test_a_folder_without_results_or_with_too_many_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="that may have results"):
+    with pytest.raises(UsageError, match=said("exchange.no_files").pattern):
         list(files_of(tmp_path))
     monkeypatch.setattr(importing, "FILES_LIMIT", 3)
     for number in range(4):
         (tmp_path / f"{number}.json").touch()
-    with pytest.raises(UsageError, match="more than 3 files"):
+    with pytest.raises(UsageError, match=said("exchange.too_many_files", limit="3").pattern):
         list(files_of(tmp_path))
 
 
@@ -104,7 +105,7 @@ def test_a_code_of_both_sides_of_an_ab_becomes_two_results_and_gives_way_to_thei
         assert [each.summary.jit for each in list_results(database)] == [spec.jit, one.spec.jit]
         assert import_text(database, code).added.present == (1, 2)
         wrong = import_text(database, code[:-1])
-        assert (wrong.count, "letter of the short form" in str(wrong.refusal)) == (0, True)
+        assert (wrong.count, said("short_form.wrong_letter").is_in(str(wrong.refusal))) == (0, True)
         (outcome,) = import_files(database, [file])
         assert outcome.added.replaced == (1, 2)
         assert import_text(database, code).added.present == (1, 2)

@@ -12,6 +12,7 @@ from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
 from tests.core.result_file.results import golden
+from tests.saying import said
 
 LOG = "epoch,elapsed,loss,acc,val_loss,val_acc\n0,{0},1,1,1,1\n1,{0},1,1,1,1\n2,{0},1,1,1,1\n"
 TOTALS = "epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n"
@@ -54,7 +55,7 @@ def test_a_folder_of_logs_comes_in_with_its_computers(paths: Paths, logs: Path) 
     }
     refused = {name: str(each.refusal) for name, each in outcomes.items() if each.refusal is not None}
     assert set(refused) == {"gpu/unknown.csv", "gpu/mnist_cnn.csv"}
-    assert "doesn't begin with what was trained" in refused["gpu/unknown.csv"]
+    assert said("exchange.log_of_what").is_in(refused["gpu/unknown.csv"])
     assert "line 2" in refused["gpu/mnist_cnn.csv"]
     totals = outcomes["gpu/mnist_mlp_tensorflow.csv"].log
     assert totals is not None

@@ -16,6 +16,7 @@ from app.core.report.html.page import report_page
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
 from tests.core.result_file.results import golden, results
+from tests.saying import said
 
 LINK = '<a href="data:application/json;base64,'
 
@@ -50,7 +51,7 @@ def test_texts_in_a_report_are_no_result_files(stored_run: Run, tmp_path: Path) 
     summary = replace(stored_run.summary, device_name=text, cpu_name=text, comment=text, engine_version=text)
     hostile = replace(stored_run, summary=summary)
     assert read(tmp_path, report_page([hostile], file_bytes(golden()), {})) == golden()
-    with pytest.raises(UsageError, match="there is no result file in the page"):
+    with pytest.raises(UsageError, match=said("exchange.no_file_in_page").pattern):
         read(tmp_path, report_page([hostile], b"", {}))
 
 
@@ -85,5 +86,5 @@ def test_a_huge_page_is_refused_unread(tmp_path: Path, page: str) -> None:
     with path.open("wb") as file:
         file.write(page.encode())
         file.truncate(5 * 10**9)
-    with pytest.raises(UsageError, match="larger than 32 MB"):
+    with pytest.raises(UsageError, match=said("exchange.file_too_large", limit_bytes="32 MB").pattern):
         read_results(path)

@@ -12,6 +12,7 @@ from app.core.exchange.picture import CHUNKS_LIMIT, KEYWORD, SIGNATURE, TEXT_LIM
 from app.core.messages import text
 from app.core.result_file.canonical import UnfitError, decode, file_bytes
 from tests.core.result_file.results import golden
+from tests.saying import said
 
 
 def chunk(kind: bytes, body: bytes, *, length: int | None = None, checksum: int | None = None) -> bytes:
@@ -83,7 +84,7 @@ def test_a_bomb_is_not_unpacked() -> None:
         extract(bomb)
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "larger than 32 MB" in text(refusal.value.problem)
+    assert said("exchange.text_too_large", limit_bytes="32 MB").is_in(text(refusal.value.problem))
     assert peak_bytes < 3 * TEXT_LIMIT_BYTES
 
 

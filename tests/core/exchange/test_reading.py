@@ -30,6 +30,7 @@ from app.core.storage.runs import all_ids, load_runs
 from tests.broken import make_results
 from tests.core.exchange.test_picture import PLAIN
 from tests.core.result_file.results import GOLDEN, LINES, golden, results
+from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -227,7 +228,7 @@ def test_a_file_of_five_gigabytes_is_refused_unread(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(5 * 10**9)
     tracemalloc.start()
-    with pytest.raises(UsageError, match="it is larger than 32 MB"):
+    with pytest.raises(UsageError, match=said("exchange.file_too_large", limit_bytes="32 MB").pattern):
         read_results(path)
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -26,6 +26,7 @@ from app.core.records import RunSummary
 from app.core.result_file.canonical import UnfitError, file_bytes, without_durations
 from tests.core.datasets.server import Answer, Handler, Server, bare, broken_after, chunked, serving
 from tests.core.result_file.results import golden
+from tests.saying import said
 
 ROW = Row(
     device="RTX 3060",
@@ -219,7 +220,7 @@ def test_a_damaged_table_in_use_counts_for_nothing_and_never_becomes_the_previou
     get_table(paths, server.url)
     assert not paths.previous_table.exists()
     assert len(load_table(paths)) == 1
-    with pytest.raises(UsageError, match="no previous table"):
+    with pytest.raises(UsageError, match=said("table.no_previous").pattern):
         use_previous(paths)
 
 
@@ -235,7 +236,7 @@ def test_two_at_once_wait_for_each_other(paths: Paths, server: Server) -> None:
     paths.create()
     hold = take(paths.locks / "table.lock")
     assert hold is not None
-    with hold, pytest.raises(AppError, match="working on the table"):
+    with hold, pytest.raises(AppError, match=said("table.busy").pattern):
         get_table(paths, server.url, patience_s=0.0)
     assert server.asked == []
 

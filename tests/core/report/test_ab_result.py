@@ -11,6 +11,7 @@ from app.core.errors import UsageError
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.report.ab_result import ab_card, ab_text
 from app.core.report.share import card_of, text_of
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
@@ -48,8 +49,8 @@ def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> 
     group = ab(stored_run, *FASTER, label_b="plugged in")
     card = ab_card(with_example(stored_run, group), group)
     assert card.title == "A/B test · CIFAR-10 CNN · batch 100 · float32"
-    assert card.headline == "B is 7.0 % faster than A (± 1.0 %)"
-    assert card.note == "95 % interval of 3 pairs"
+    assert said("ab.faster_within", half="1.0", second="A", faster="7.0", first="B").is_all_of(card.headline)
+    assert said("ab.interval_of_pairs", count="3").is_all_of(card.note)
     a, b = card.sides
     assert (a.name, a.settings, a.is_faster) == ("A", "threads automatic", False)
     assert (b.name, b.settings, b.is_faster) == ("B · plugged in", "1 thread", True)
@@ -76,7 +77,7 @@ def test_sides_on_different_engines_and_devices_name_both(stored_run: Run) -> No
     assert "TensorFlow 2.21.0 · PyTorch 2.9" in card.details[1]
     assert "batch" not in card.title
     assert "run" not in card.details[0].split(" · ")[-1]
-    assert "don't do the same work" in card.details[2]
+    assert said("group.other_work").is_in(card.details[2])
 
 
 def test_the_worst_verdict_is_shown_with_its_cause(stored_run: Run) -> None:
@@ -95,12 +96,12 @@ def test_the_worst_verdict_is_shown_with_its_cause(stored_run: Run) -> None:
 def test_no_difference_and_few_pairs_say_so(stored_run: Run) -> None:
     level = ab(stored_run, (100.0, 101.0), (101.0, 100.0), (100.0, 100.5))
     card = ab_card(with_example(stored_run, level), level)
-    assert card.headline == "No measurable difference"
+    assert said("ab.level").is_all_of(card.headline)
     assert card.note.startswith("B is 0.97 to 1.02")
     assert not any(side.is_faster for side in card.sides)
     once = ab(stored_run, (100.0, 80.0))
     card = ab_card(with_example(stored_run, once), once)
-    assert card.headline == "B was 25.0 % faster than A in the only pair"
+    assert said("ab.faster_once", second="A", faster="25.0", first="B").is_all_of(card.headline)
     assert card.note == "one pair, so there is no interval · more pairs are needed to be sure"
     assert card.sides[0].low is None
 
@@ -111,7 +112,7 @@ def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:
     assert lines[0] == ("B is 7.0 % faster than A (± 1.0 %) · A/B test · CIFAR-10 CNN · batch 100 · float32")
     assert lines[2] == "A (threads automatic): 107 · 107 to 108 (75 %) s per epoch"
     assert "Verdict: valid (all 6 runs)" in lines
-    assert lines[-1] == "Epochmark 0.1.0, run on 2026-11-01"
+    assert said("result.text_footer", date="2026-11-01", version="0.1.0").is_all_of(lines[-1])
     assert len(lines) <= 9
 
 
@@ -119,7 +120,7 @@ def test_without_a_pair_there_is_nothing_to_share(stored_run: Run) -> None:
     group = ab(stored_run, *FASTER)
     alone = replace(group, runs=group.runs[:1])
     assert group_example(alone) is None
-    with pytest.raises(UsageError, match="A/B test 7 has no pair with two results"):
+    with pytest.raises(UsageError, match=said("share.no_ab_result", group_id="7").pattern):
         ab_card(stored_run, alone)
 
 

@@ -26,6 +26,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
 from tests.recording import recorded_events, store_recording
+from tests.saying import said
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE
@@ -170,7 +171,7 @@ def test_json_holds_each_epochs_energy_but_not_the_number_of_the_machine(summary
     assert told["epoch_records"][0]["cpu_energy_j"] == pytest.approx(689.0)
     assert told["machine"]["cpu_name"] == "A CPU"
     assert "machine_id" not in told["machine"]
-    assert told["limit"] == "The run was too short to tell what limited it."
+    assert said("bottleneck.too_short").is_all_of(told["limit"])
 
 
 def test_json_of_no_runs_is_a_document() -> None:

@@ -13,6 +13,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
 from tests.conftest import MACHINE
 from tests.core.storage.storing import store
+from tests.saying import said
 from workloads import CATALOGUE
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
@@ -49,7 +50,7 @@ def test_headlines_of_repetitions(run: RunSummary) -> None:
     )
     assert group_note(group_of(run, "repeat", *values)) == "40.0 to 60.0 (75 %), spread 20.0 %"
     assert group_headline(group_of(run, "repeat", {"value": None})) == "n/a"
-    assert group_note(group_of(run, "repeat", {"value": None})) == "No run has a result."
+    assert said("repeat.no_result").is_all_of(group_note(group_of(run, "repeat", {"value": None})))
     assert group_headline(group_of(run, "repeat")) == "n/a"
 
 
@@ -83,4 +84,4 @@ def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
     lines = group_text(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"})).splitlines()
     assert lines[0] == f"Repeat · {WORKLOAD.title}"
     assert lines[-2:] == ["Run 1 · 40.0 s per epoch · valid · Test CPU", "Run 2 · failed · valid · Test CPU"]
-    assert "Not counted: run 2 (failed)." in lines
+    assert said("group.not_counted", runs="run 2 (failed)").is_in(lines)

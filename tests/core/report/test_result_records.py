@@ -22,6 +22,7 @@ from app.core.result_file.canonical import decode, short_code
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
 from tests.broken import make_results
+from tests.saying import said
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -161,7 +162,7 @@ def test_an_export_has_the_runs_with_results_and_no_more_steps_than_fit(paths: P
         assert [each.digest for each in few] == [each.digest for each in stored]
         assert decode(enclosed_file(database, ids)) == tuple(stored)
         database.connection.execute("UPDATE runs SET value = NULL")
-        with pytest.raises(UsageError, match="None of these runs"):
+        with pytest.raises(UsageError, match=said("result_file.no_results").pattern):
             results_of(database, [])
         assert enclosed_file(database, ids) == b""
 

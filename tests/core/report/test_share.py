@@ -13,6 +13,7 @@ from app.core.report.result_records import result_of
 from app.core.report.share import share_card
 from app.core.report.wording import result_text
 from app.core.result_file.canonical import short_code
+from tests.saying import said
 
 INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
 
@@ -149,5 +150,5 @@ def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeyp
 
 
 def test_a_run_without_an_epoch_time_has_no_picture(stored_run: Run) -> None:
-    with pytest.raises(UsageError, match="Run 7 has no result"):
+    with pytest.raises(UsageError, match=said("share.no_result", run_id="7").pattern):
         share_card(changed(stored_run, value=None))

@@ -21,6 +21,7 @@ from app.core.report.wording import (
 )
 from app.core.storage.reading import read_machine
 from app.core.verdict.rules import RULES, judge
+from tests.saying import said
 from tests.telemetry import machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -142,7 +143,7 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
         "The host took 7 % of the CPU time for other work.",
         "TensorFlow cannot use the GPU.",
     ]
-    assert notes[-1].text.startswith("Measured in a virtual machine (kvm): another run can be faster or slower")
+    assert said("note.shared_host_by", kind="kvm").begins(notes[-1].text)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,7 @@ def test_its_first_line_says_how_certain_it_is_and_on_what(stored_run: Run) -> N
 def test_a_result_that_cannot_be_compared_has_no_rank(stored_run: Run, changes: dict[str, Any]) -> None:
     lines = result_text(changed(stored_run, changes)).splitlines()
     assert not [line for line in lines if "×" in line]
-    assert lines[-1] == "Epochmark 0.1.0, run on 2026-11-20"
+    assert said("result.text_footer", date="2026-11-20", version="0.1.0").is_all_of(lines[-1])
 
 
 def test_a_text_gives_each_caution_once_and_identifies_nobody(

@@ -10,6 +10,7 @@ from app.core.messages import message, text
 from app.core.paths import Paths
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import Runner
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.workload import MemoryNeed, Workload
@@ -59,7 +60,7 @@ def test_a_build_for_the_processor_has_the_computers_memory(machine: Machine) ->
     spec = WORKLOAD.default_spec(batch_size=350, engine="torch")  # 70.5 GB
     problem = memory_problem(spec, machine, "cpu")
     assert problem is not None
-    assert "but this computer has 15 GB" in text(problem)
+    assert said("memory.computer_too_small", there_bytes="15 GB").is_in(text(problem))
     assert memory_problem(spec, machine, "cuda") is None  # as the card may be used
     on_card = memory_problem(replaced(spec, device="gpu:0", batch_size=400), machine, "cuda")
     assert on_card is not None
@@ -82,7 +83,7 @@ def test_nothing_is_certain_if_nothing_is_known(machine: Machine, monkeypatch: p
 
 
 def test_the_runner_refuses_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match=r"needs about 94\.1 GB"):
+    with pytest.raises(UsageError, match=said("memory.computer_too_small", need_bytes="94.1 GB").pattern):
         Runner(paths, machine).start(WORKLOAD.default_spec(batch_size=1_000))
     assert not paths.database.exists()
 

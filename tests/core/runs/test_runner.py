@@ -18,6 +18,7 @@ from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
 from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
 from workloads.protocol import events
@@ -117,7 +118,9 @@ def test_a_failing_listener_does_not_cost_the_run(paths: Paths, machine: Machine
 
 
 def test_a_run_that_cannot_be_is_refused_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="batch of 5,000 is larger than the 1,000"):
+    with pytest.raises(
+        UsageError, match=said("workload.batch_too_large", samples="1,000", batch_size="5,000").pattern
+    ):
         Runner(paths, machine).start(CATALOGUE["demo"].default_spec(batch_size=5000))
     assert not paths.database.exists()
 
@@ -140,7 +143,7 @@ def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
     spec = CATALOGUE["demo"].default_spec(epochs=200, parameters={"step_s": 0})
     session = Runner(paths, machine, Limits(store_s=0.5)).start(spec, recorder)
     finish(session)
-    assert "disk is full" in str(session.trouble)
+    assert said("database.disk_full").is_in(str(session.trouble))
     assert session.status == "failed"
     assert "not_stored" in [warning.code for warning in recorder.of(events.Warn)]
     assert recorder.events[-1].type == "end"

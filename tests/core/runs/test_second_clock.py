@@ -13,6 +13,7 @@ from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.verdict.rules import judge
 from app.core.verdict.training_rules import CLOCK_PCT, CLOCK_S
 from tests.core.runs.running import finish, stored
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -149,9 +150,9 @@ def test_a_worker_whose_clock_is_halved_is_found_out(cheat: str, paths: Paths, m
         worker_s, parent_s = run.metrics["worker_clock_s"], run.metrics["parent_clock_s"]
         assert parent_s is not None
         assert worker_s == pytest.approx(parent_s / 2, rel=0.02)
-        assert "ran slow: it counted" in codes["clock_slow"].text
+        assert said("verdict.clock_slow").is_in(codes["clock_slow"].text)
     if cheat == "durations_only":
-        assert "The durations of steps and epochs add up to" in codes["clock_slow"].text
+        assert said("verdict.durations_short").is_in(codes["clock_slow"].text)
 
 
 @pytest.mark.slow

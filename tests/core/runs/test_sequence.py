@@ -16,6 +16,7 @@ from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from tests.conftest import pretend_installed
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import USUAL
 from workloads.protocol import events
@@ -114,7 +115,7 @@ def test_a_repetition_is_stored_as_one_group(paths: Paths, machine: Machine, dia
     group = stored(paths, sequence)
     assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
     assert [group.numbers[run.id] for run in group.runs] == [1, 2]
-    assert group_sentence(group).startswith("2 runs: median ")
+    assert said("repeat.spread", runs="2").begins(group_sentence(group))
 
 
 @pytest.mark.slow
@@ -168,7 +169,7 @@ def test_a_failed_run_ends_the_plan_and_what_was_measured_is_kept(
     assert (sequence.status, sequence.trouble) == ("failed", None)
     group = stored(paths, sequence)
     assert [run.status for run in group.runs] == ["completed", "failed"]
-    assert group_sentence(group) == "No pair has two results."
+    assert said("ab.no_pair").is_all_of(group_sentence(group))
 
 
 @pytest.mark.slow
@@ -222,7 +223,7 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
     finish(sequence)
     assert sequence.status == "failed"
     assert isinstance(sequence.trouble, AppError)
-    assert "newer Epochmark" in str(sequence.trouble)
+    assert said("database.too_new").is_in(str(sequence.trouble))
     assert len(diary.runs) == 1
 
 
@@ -243,4 +244,4 @@ def test_a_comparison_of_engines_goes_on_after_a_run_that_fails(
         (second_engine, "failed"),
         ("none", "completed"),
     ]
-    assert group_sentence(group) == "demo: only TensorFlow has a result."
+    assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(group_sentence(group))

@@ -17,6 +17,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, USUAL
 from workloads.protocol.machine import Machine
@@ -80,7 +81,7 @@ def test_a_probe_can_be_stopped(paths: Paths, machine: Machine) -> None:
 
 
 def test_what_cannot_be_run_cannot_be_probed(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="larger than"):
+    with pytest.raises(UsageError, match=said("workload.batch_too_large").pattern):
         probe_duration_s(DEMO.default_spec(batch_size=5_000), paths, machine)
 
 

@@ -20,6 +20,7 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.rules import judge
 from tests.core.storage.storing import begin, store
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -137,7 +138,7 @@ def test_unreadable_parts_are_named_and_exported_as_stored(paths: Paths, machine
         exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
         table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
     assert (summary.status, summary.error_code, summary.verdict) == ("damaged", "damaged_record", "invalid")
-    assert summary.error_message == "Part of the record can't be read: its row (spread_pct, comment)."
+    assert said("note.damaged", parts="its row (spread_pct, comment)").is_all_of(summary.error_message)
     assert summary.value == 2.0
     assert run.damage == ("its row (spread_pct, comment)", "the engine", "1 of 3 epochs")
     assert [epoch.index for epoch in run.epochs] == [0, 2]

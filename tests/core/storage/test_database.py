@@ -15,6 +15,7 @@ from app.core.storage.queries import Query, find_ids, set_comment
 from app.core.storage.runs import list_runs, load_run, machine_text
 from app.core.storage.schema import MIGRATIONS
 from tests.conftest import ROOT
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
@@ -79,7 +80,7 @@ def test_another_programs_database_is_refused_and_left_alone(paths: Paths) -> No
     with contextlib.closing(sqlite3.connect(paths.database)) as other:
         other.execute("CREATE TABLE theirs (x)")
     before = paths.database.read_bytes()
-    with pytest.raises(DatabaseError, match="another program's database"):
+    with pytest.raises(DatabaseError, match=said("database.of_another_program").pattern):
         Database(paths.database)
     assert paths.database.read_bytes() == before
 
@@ -111,7 +112,10 @@ def test_a_full_disk_is_reported_in_a_sentence(paths: Paths) -> None:
     with Database(paths.database) as database:
         pages = database.connection.execute("PRAGMA page_count").fetchone()[0]
         database.connection.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(DatabaseError, match="disk is full"), database.transaction() as connection:
+        with (
+            pytest.raises(DatabaseError, match=said("database.disk_full").pattern),
+            database.transaction() as connection,
+        ):
             connection.execute("INSERT INTO machines (machine) VALUES (?)", ("x" * 100_000,))
 
 

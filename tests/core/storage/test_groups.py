@@ -12,6 +12,7 @@ from app.core.storage.groups import begin_group, group_places, list_groups, load
 from app.core.storage.queries import purge_trash, restore_runs, trash_runs
 from app.core.storage.recording import begin_run
 from app.core.storage.runs import delete_runs, list_runs
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -116,7 +117,7 @@ def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
 
 
 def test_a_missing_group_is_reported(database: Database, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="There's no group 7"):
+    with pytest.raises(UsageError, match=said("groups.unknown", group_id="7").pattern):
         load_group(database, 7)
     with pytest.raises(DatabaseError):
         add(database, machine, 7, "A")

@@ -15,6 +15,7 @@ from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import epochs_of_totals, import_log, list_logs, read_log, remove_log
 from tests.conftest import HINT, CommandLine
+from tests.saying import Saying, said
 from workloads import CATALOGUE
 
 MLP = CATALOGUE["mnist_mlp"]
@@ -74,7 +75,7 @@ def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | by
 
 def test_a_folder_or_nothing_is_not_a_log(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.csv"):
-        with pytest.raises(UsageError, match="isn't a file"):
+        with pytest.raises(UsageError, match=said("logs.not_a_file").pattern):
             read_log(path)
 
 
@@ -109,23 +110,23 @@ def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
         assert bars("cifar10_keras_cnn", None, logs=logs) == bars("cifar10_keras_cnn", None)
         remove_log(database, log.id)
         assert list_logs(database) == []
-        with pytest.raises(UsageError, match="no imported log"):
+        with pytest.raises(UsageError, match=said("logs.unknown").pattern):
             remove_log(database, log.id)
 
 
 @pytest.mark.parametrize(("workload", "name", "words"), [
-    ("matmul", "x", "isn't measured in seconds per epoch"),
-    ("demo", "x", "isn't measured in seconds per epoch"),
-    ("mnist_mlp", " ", "needs a name"),
-    ("mnist_mlp", "x" * 81, "needs a name"),
-    ("mnist_mlp", "a\x1b[31mb", "needs a name"),
+    ("matmul", "x", said("logs.not_measured_in_epochs")),
+    ("demo", "x", said("logs.not_measured_in_epochs")),
+    ("mnist_mlp", " ", said("logs.bad_name")),
+    ("mnist_mlp", "x" * 81, said("logs.bad_name")),
+    ("mnist_mlp", "a\x1b[31mb", said("logs.bad_name")),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_not_imported(
-    paths: Paths, tmp_path: Path, workload: str, name: str, words: str
+    paths: Paths, tmp_path: Path, workload: str, name: str, words: Saying
 ) -> None:
     path = written(tmp_path, GOOD)
     with Database(paths.database) as database:
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(UsageError, match=words.pattern):
             import_log(database, path, CATALOGUE[workload], name)
         assert list_logs(database) == []
 
@@ -184,4 +185,4 @@ def test_the_terminal_says_what_looks_like_totals_and_takes_their_differences(
     assert "5.0" in right.stdout
     refused = epochmark("logs", "import", str(written(tmp_path, GOOD)), *asked[3:], "falling", "--totals")
     assert refused.returncode == 2
-    assert "don't rise" in refused.stderr
+    assert said("logs.not_totals").is_in(refused.stderr)

@@ -36,6 +36,7 @@ from app.core.suite.stored import list_suites
 from tests.broken import make_results
 from tests.core.result_file.results import golden
 from tests.recording import as_preset, recorded_events, store_recording
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
@@ -57,7 +58,7 @@ def test_results_are_stored_listed_and_removed(paths: Paths) -> None:
         remove_result(database, 3)
         assert [result.id for result in list_results(database)] == [4, 2, 1]
         for refused in (remove_result, load_result):
-            with pytest.raises(UsageError, match="There's no imported result 3"):
+            with pytest.raises(UsageError, match=said("imports.unknown", number="3").pattern):
                 refused(database, 3)
 
 

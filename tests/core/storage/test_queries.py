@@ -26,6 +26,7 @@ from app.core.storage.queries import (
 )
 from app.core.storage.runs import list_runs, load_run
 from tests.core.storage.storing import store
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -259,7 +260,7 @@ def test_a_comment_of_more_than_one_plain_line_is_refused(
     database: Database, machine: Machine, comment: str
 ) -> None:
     run_id = store(database, machine, columns={"comment": "before"})
-    with pytest.raises(UsageError, match="one line of plain text"):
+    with pytest.raises(UsageError, match=said("runs.bad_comment").pattern):
         set_comment(database, run_id, comment)
     assert load_run(database, run_id).summary.comment == "before"
 
@@ -267,7 +268,7 @@ def test_a_comment_of_more_than_one_plain_line_is_refused(
 def test_a_comment_has_two_hundred_characters_at_most(database: Database, machine: Machine) -> None:
     run_id = store(database, machine)
     set_comment(database, run_id, "東" * 200 + " ")
-    with pytest.raises(UsageError, match="at most 200 characters, not 201"):
+    with pytest.raises(UsageError, match=said("runs.comment_too_long", given="201", limit="200").pattern):
         set_comment(database, run_id, "x" * 201)
     assert load_run(database, run_id).summary.comment == "東" * 200
 

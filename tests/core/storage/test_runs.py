@@ -16,6 +16,7 @@ from app.core.storage.queries import trash_runs
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, machine_text, rows_for_export
 from tests.core.storage.storing import add_epochs, begin, store
+from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 
@@ -177,7 +178,7 @@ def test_deleting_takes_everything_of_a_run_and_nothing_of_others(paths: Paths, 
 def test_a_running_run_is_not_deleted(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run_id = begin(database, machine)
-        with pytest.raises(UsageError, match="still running"):
+        with pytest.raises(UsageError, match=said("runs.still_running").pattern):
             delete_runs(database, [run_id])
 
 
@@ -224,7 +225,9 @@ def test_an_export_gives_each_run_its_own_epochs_whatever_is_in_the_trash(paths:
 def test_thousands_of_missing_runs_are_one_short_sentence(paths: Paths) -> None:
     with Database(paths.database) as database, pytest.raises(UsageError) as refused:
         delete_runs(database, range(1, 5_001))
-    assert refused.value.message == "There are no runs 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 4,990 more."
+    assert said("runs.unknown_and_more", more="4,990", run_ids="1, 2, 3, 4, 5, 6, 7, 8, 9, 10").is_all_of(
+        refused.value.message
+    )
 
 
 def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:

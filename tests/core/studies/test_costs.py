@@ -31,6 +31,7 @@ from app.core.studies.planning import plan_preset
 from app.core.studies.share import study_text
 from app.core.studies.tables import study_as_dict
 from tests.core.studies.storing_studies import store_study
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 OWN = OwnComputer(
@@ -96,10 +97,10 @@ def test_the_users_table_replaces_the_bundled_one(tmp_path: Path) -> None:
     path.write_text("\ufeffdevice,usd_per_hour,date\nTesla P100,0.9,2026\n", encoding="utf-8")
     assert [price.usd_per_hour for price in load_prices(path)] == [0.9]
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="can't be read"):
+    with pytest.raises(UsageError, match=said("studies.prices_unreadable").pattern):
         load_prices(path)
     path.write_text("name,price\n")
-    with pytest.raises(UsageError, match="columns device and usd_per_hour"):
+    with pytest.raises(UsageError, match=said("studies.prices_without_columns").pattern):
         load_prices(path)
 
 
@@ -130,16 +131,16 @@ def test_what_costs_say(runner: Runner, database: Database, eight_cores: Machine
     plan = plan_preset("cost", runner, workloads=["mnist_cnn"])
     result = store_study(database, eight_cores, plan, lambda _: 14.2736)
     lines = cost_findings(result, Costs(OWN, bundled_prices()))
-    assert lines[0] == "An epoch takes 1.00 times as long as on a Tesla K80 in 2017."
-    assert "An hour of training costs 0.560 USD here." in lines
+    assert said("studies.against_time", baseline="Tesla K80", times="1.00").is_all_of(lines[0])
+    assert said("studies.cost_per_hour", price="0.560").is_in(lines)
     # 20 USD a month against 1.46 USD/h at 14.27 / 5.05 times the speed, less 0.06 USD of electricity.
     hours = 20 / (1.46 / (14.2736 / 5.05247) - 0.06)
-    assert lines[-1].startswith(
-        "For MNIST CNN, renting a Tesla P100 at 1.46 USD/h (2020) costs less if you train less than"
+    assert said("studies.rent_below", date="2020", price="1.46", device="Tesla P100", workload="MNIST CNN").begins(
+        lines[-1]
     )
     assert f"{hours:,.0f} h a month" in lines[-1]
-    assert "Enter what" not in study_text(result, costs=Costs())
-    assert cost_findings(result, Costs())[-1] == "Enter what your computer costs to see the cost of an epoch."
+    assert not said("studies.cost_no_price").is_in(study_text(result, costs=Costs()))
+    assert said("studies.cost_no_price").is_all_of(cost_findings(result, Costs())[-1])
 
 
 def test_measured_power_stands_for_one_that_nobody_told(
@@ -151,7 +152,7 @@ def test_measured_power_stands_for_one_that_nobody_told(
     unpriced = Costs(OwnComputer(electricity_usd_per_kwh=0.5))
     assert own_usd_per_hour(result.points[0], unpriced.own) == pytest.approx(0.05)  # 100 W
     lines = cost_findings(result, unpriced)
-    assert "Electricity is that of CPU and GPU as measured, 100 W; the whole computer takes more." in lines
+    assert said("studies.cost_measured_power", power_w="100").is_in(lines)
     # What the user says counts, and without a price nothing does.
     assert own_usd_per_hour(result.points[0], OWN) == OWN.usd_per_hour
     assert own_usd_per_hour(result.points[0], OwnComputer()) is None

@@ -20,6 +20,7 @@ from app.core.studies.tables import study_table
 from app.core.studies.units import Unit, count_text
 from app.gui.charts.figure_scale import value_axis, x_axis
 from tests.core.studies.storing_studies import store_study
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -92,7 +93,7 @@ def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
 def test_a_study_without_a_result_has_no_picture(runner: Runner, database: Database, eight_cores: Machine) -> None:
     empty = store_study(database, eight_cores, plan_preset("batch", runner), lambda _: None)
     assert figures(empty) == ()
-    with pytest.raises(UsageError, match="no result to share"):
+    with pytest.raises(UsageError, match=said("share.no_study_result").pattern):
         study_card(empty)
 
 

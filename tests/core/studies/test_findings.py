@@ -18,6 +18,7 @@ from app.core.studies.presets import PRESETS
 from app.core.studies.share import study_card
 from tests.conftest import pretend_installed
 from tests.core.studies.storing_studies import Outcome, store_study
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 from workloads.protocol.machine import Machine
@@ -42,14 +43,14 @@ Make = Callable[..., StudyResult]
 def test_the_smallest_batch_within_five_percent_is_named(study: Make) -> None:
     rates = {8: 400.0, 16: 700.0, 32: 900.0, 64: 970.0, 128: 1_000.0, 256: 990.0, 512: 980.0, 1_024: 960.0}
     lines = findings(study("batch", lambda spec: 50_000 / rates[spec.batch_size]))
-    assert lines[0] == "Fastest with batch 128: 1,000 images per second."
-    assert "Batch 64 is the smallest within 5 % of it (97 %)." in lines
-    assert "That's 2.50 times as fast as batch 8." in lines
+    assert said("studies.batch_best", rate="1,000 images per second", batch="128").is_all_of(lines[0])
+    assert said("studies.batch_sweet", share_pct="97", batch="64").is_in(lines)
+    assert said("studies.batch_gain", batch="8", times="2.50").is_in(lines)
 
 
 def test_lack_of_memory_is_a_limit_not_a_failure(study: Make) -> None:
     lines = findings(study("batch", lambda spec: 40.0 if spec.batch_size < 500 else "out_of_memory"))
-    assert "Batches of up to 256 fit; batch 512 ran out of memory." in lines
+    assert said("studies.batch_fits", full="512", fits="256").is_in(lines)
     assert not any("failed" in line.lower() for line in lines)
 
 
@@ -59,9 +60,9 @@ def test_more_cpus_are_called_slower_only_beyond_both_intervals(
 ) -> None:
     times = {1: 320.0, 2: 160.0, 4: 82.0, 8: 43.0, 16: 43.0 * of_16}
     lines = findings(study("threads", lambda spec: times[spec.threads or 0]))
-    assert lines[0].startswith("Fastest with 8 CPUs: ")
-    assert "That's 7.44 times as fast as 1 CPU: 93 % of ideal." in lines
-    assert any("make it slower" in line for line in lines) == is_slower
+    assert said("studies.threads_best", count="8").begins(lines[0])
+    assert said("studies.threads_scaling", efficiency_pct="93", times="7.44").is_in(lines)
+    assert any(said("studies.threads_slower").is_in(line) for line in lines) == is_slower
 
 
 def test_what_cannot_be_told_apart_is_not_ranked(study: Make) -> None:
@@ -72,14 +73,16 @@ def test_what_cannot_be_told_apart_is_not_ranked(study: Make) -> None:
         return next(rounds[False if spec.onednn is False else kinds[spec.jit]])
 
     lines = findings(study("software", outcome))
-    assert lines[0] == "Fastest, with no measurable difference between them: TensorFlow, TensorFlow compiled."
+    assert said("studies.fastest_is", points="TensorFlow, TensorFlow compiled", first="Fastest").is_all_of(
+        lines[0]
+    )
     assert lines[1].endswith(" as fast as TensorFlow without oneDNN.")
     assert lines[1].startswith("1.25× (1.")
 
 
 def test_one_engine_alone_is_told_so(study: Make) -> None:
     lines = findings(study("devices", lambda _: 40.0))
-    assert lines[0] == "There is one point only: TensorFlow. Install another engine to compare."
+    assert said("studies.only_point", point="TensorFlow").is_all_of(lines[0])
 
 
 @pytest.mark.parametrize("key", list(PRESETS))
@@ -103,9 +106,11 @@ def test_a_ranking_that_turns_round_is_told(
         return (100.0 if is_jax else 50.0) if is_prediction else (90.0 if is_jax else 60.0)
 
     lines = findings(store_study(database, eight_cores, plan, outcome))
-    assert "The ranking turns round: none is fastest on all of them." in lines
+    assert said("studies.ranking_turns").is_in(lines)
     same = findings(store_study(database, eight_cores, plan, lambda spec: 50.0 + (spec.engine == "jax") * 40))
-    assert any("turns round" in line for line in same), "higher is better for images per second only"
+    assert any(said("studies.ranking_turns").is_in(line) for line in same), (
+        "higher is better for images per second only"
+    )
 
 
 def test_a_ranking_within_the_intervals_does_not_turn_round(
@@ -118,15 +123,15 @@ def test_a_ranking_within_the_intervals_does_not_turn_round(
         return 60.0 + (0.5 if is_prediction == is_jax else 0.0)  # nearer than two percent
 
     lines = findings(store_study(database, eight_cores, plan_preset("phases", runner), outcome))
-    assert "The same one is fastest, or level with the fastest, on all of them." in lines
-    assert not any("turns round" in line for line in lines)
+    assert said("studies.ranking_stays").is_in(lines)
+    assert not any(said("studies.ranking_turns").is_in(line) for line in lines)
 
 
 def test_the_picture_counts_runs_not_points(runner: Runner, database: Database, eight_cores: Machine) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
     result = store_study(database, eight_cores, plan, lambda _: 40.0, verdict="caution")
-    assert study_card(result).badge[0] == "6 of 6 runs to use with caution"
-    assert "6 of the 6 runs should be used with caution." in findings(result)
+    assert said("studies.badge_caution", runs="6", count="6").is_all_of(study_card(result).badge[0])
+    assert said("studies.cautions", runs="6", count="6").is_in(findings(result))
 
 
 def test_the_gain_on_an_axis_of_ones_own_has_its_interval(
@@ -143,8 +148,8 @@ def test_sizing_says_how_many_cpus_are_enough_and_what_limited_them(study: Make)
     result = study("sizing", lambda spec: times[int(spec.settings["cpus"])])
     details = Details(limits={"1": "CPU-bound.", "2": "CPU-bound.", "4": "GPU-bound."})
     lines = findings(result, details)
-    assert lines[0] == "4 of 16 CPUs are enough: within 5 % of the fastest."
-    assert "1, 2: CPU-bound." in lines
+    assert said("studies.cpus_enough", most="16", count="4").is_all_of(lines[0])
+    assert said("bottleneck.cpu_bound", busy="1, 2").is_in(lines)
     assert "4: GPU-bound." in lines
 
 
@@ -161,7 +166,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
             for number, accuracy in enumerate(curves[size])
         )
     lines = findings(result, Details(epochs=epochs))
-    assert lines[0] == "100 is the first to reach 40.0 % accuracy, after 80.0 s."
+    assert said("studies.first_to", time_s="80.0", accuracy="40.0", point="100").is_all_of(lines[0])
     assert lines[1] == "400 after 90.0 s; 50 after 120 s."
     figure = study_card(result, Details(epochs=epochs)).figure
     assert figure.name == "Loss"
@@ -169,8 +174,8 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
 
 
 def test_without_a_result_it_says_so(study: Make) -> None:
-    assert findings(study("batch", lambda _: None))[0] == "No point has a result yet."
-    assert "8 points are still to come." in findings(study("batch", lambda _: None))
+    assert said("studies.nothing_yet").is_all_of(findings(study("batch", lambda _: None))[0])
+    assert said("studies.waiting", count="8").is_in(findings(study("batch", lambda _: None)))
 
 
 def test_failures_and_doubts_are_told_once_each(runner: Runner, database: Database, eight_cores: Machine) -> None:
@@ -181,13 +186,13 @@ def test_failures_and_doubts_are_told_once_each(runner: Runner, database: Databa
 
     lines = findings(store_study(database, eight_cores, plan, outcome, verdict="caution"))
     assert lines.count("100, 200: It ended.") == 1
-    assert "1 of the 1 runs should be used with caution." in lines
+    assert said("studies.cautions", runs="1").is_in(lines)
 
 
 def test_a_demo_says_that_it_means_nothing(runner: Runner, database: Database, eight_cores: Machine) -> None:
     plan = plan_axes(CATALOGUE["demo"].default_spec("quick"), {"seed": (1, 2)}, runner)
     result = store_study(database, replace(eight_cores), plan, lambda _: 1.0, verdict="invalid")
-    assert findings(result)[-1].startswith("The demo doesn't train")
+    assert said("verdict.demo").begins(findings(result)[-1])
 
 
 def curves_of(result: StudyResult) -> Details:
@@ -213,7 +218,7 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(
         "Loss by epoch",
     ]
     lines = findings(result, curves_of(result))
-    assert any("the first to reach 30.0 % accuracy" in line for line in lines)
+    assert any(said("studies.first_to", accuracy="30.0").is_in(line) for line in lines)
     quick = plan_axes(CIFAR.default_spec("quick"), axes, runner)
     result = store_study(database, eight_cores, quick, lambda _: 40.0)
     assert not wants_epochs(result)

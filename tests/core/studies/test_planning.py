@@ -14,6 +14,7 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.studies.planning import RUNS_LIMIT, make_plan, plan_axes, plan_preset
 from app.core.studies.presets import PRESETS, WOOLF
 from tests.conftest import pretend_installed
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 from workloads.workload import MemoryNeed, Workload
@@ -99,11 +100,11 @@ def test_too_many_runs_are_refused(runner: Runner) -> None:
 
 
 def test_unknown_studies_and_workloads_are_named(runner: Runner) -> None:
-    with pytest.raises(UsageError, match="no study 'speed'"):
+    with pytest.raises(UsageError, match=said("studies.unknown_preset", preset="'speed'").pattern):
         plan_preset("speed", runner)
     with pytest.raises(UsageError, match="nothing"):
         plan_preset("batch", runner, workloads=["nothing"])
-    with pytest.raises(UsageError, match="one workload"):
+    with pytest.raises(UsageError, match=said("studies.one_workload").pattern):
         plan_preset("batch", runner, workloads=["mnist_mlp", "mnist_cnn"])
 
 

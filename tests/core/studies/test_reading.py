@@ -18,6 +18,7 @@ from app.core.studies.planning import plan_preset
 from app.core.studies.points import StudyResult
 from app.core.studies.share import study_card, study_lines_to_read, study_text
 from tests.core.studies.storing_studies import store_study
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 Rates = Callable[[int, int], dict[str, float]]
@@ -82,7 +83,7 @@ def test_what_helps_a_phase_is_its_limit(result: StudyResult) -> None:
 
 def test_what_nothing_helps_is_left_open(result: StudyResult) -> None:
     lines = findings(result, measured(result, lambda cpus, folder: {"preprocess": 100.0 + cpus / 8 + folder}))
-    assert "Preprocessing: the limit isn't clear, as neither CPUs nor folders changed its speed by 5 %." in lines
+    assert said("studies.phase_open", phase="Preprocessing").is_in(lines)
 
 
 def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResult) -> None:
@@ -91,17 +92,17 @@ def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResul
 
     assert "I/O-bound" in findings(result, measured(result, rates))[1]
     lines = findings(result, measured(result, rates, spread=3.0))
-    assert "limit isn't clear" in lines[1]
-    assert not any("measured once" in line for line in lines)
+    assert said("studies.phase_open").is_in(lines[1])
+    assert not any(said("studies.reading_once").is_in(line) for line in lines)
     once = {point.name: {"preprocess": (100.0,)} for point in result.done}
-    assert any("measured once only" in line for line in findings(result, Details(phases=once)))
+    assert any(said("studies.reading_once").is_in(line) for line in findings(result, Details(phases=once)))
 
 
 def test_no_setup_may_be_the_best_in_every_phase(result: StudyResult) -> None:
     def rates(_: int, folder: int) -> dict[str, float]:
         return {"preprocess": 100.0 * folder, "train_jpeg": 100.0 / folder, "infer_jpeg": 50.0}
 
-    assert findings(result, measured(result, rates))[0].startswith("No setup is within 5 %")
+    assert said("studies.reading_none").begins(findings(result, measured(result, rates))[0])
 
 
 def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult) -> None:
@@ -147,5 +148,7 @@ def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: lis
 def test_folders_are_refused_where_nothing_reads_them(
     runner: Runner, folders: list[str], key: str, workloads: tuple[str, ...]
 ) -> None:
-    with pytest.raises(UsageError, match="Folders are for the study sizing with the workload storage"):
+    with pytest.raises(
+        UsageError, match=said("studies.reads_nothing", workload="storage", presets="sizing").pattern
+    ):
         plan_preset(key, runner, workloads=workloads, folders=folders)

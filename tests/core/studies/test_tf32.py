@@ -12,6 +12,7 @@ from app.core.records import RunSummary
 from app.core.runs.runner import Runner, checked_workload
 from app.core.studies.axes import axis_text
 from app.core.studies.planning import plan_preset
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines import setup
 from workloads.engines.engine import Engine, Started
@@ -27,7 +28,7 @@ CARDS = {"8.9": True, "12.0": True, "8.0": True, "7.5": False, None: False, "new
 @pytest.mark.parametrize("tf32", [True, False])
 def test_a_processor_has_none(engine: str, tf32: bool) -> None:
     workload = CATALOGUE["mnist_mlp"]
-    with pytest.raises(UsageError, match="TF32 is for NVIDIA GPUs"):
+    with pytest.raises(UsageError, match=said("engine.tf32_needs_gpu").pattern):
         checked_workload(workload.default_spec(engine=engine, device="cpu", tf32=tf32))
     checked_workload(workload.default_spec(engine=engine, device="gpu:0", tf32=tf32))
     checked_workload(workload.default_spec(engine=engine, device="cpu"))

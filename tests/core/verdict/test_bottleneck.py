@@ -16,6 +16,7 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
 from tests.core.storage.storing import begin
 from tests.core.verdict.records import measured, quiet_run, with_telemetry
+from tests.saying import said
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -51,9 +52,13 @@ def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
     small = events.Model(parameters_count=1_337_002)
     run = replace(on_gpu(stored_run, 35.0), model=small)
     assert code(run) == "launch_bound"
-    assert text(run).startswith("GPU 35 % busy: this small network is launch-bound")
-    assert text(run).endswith(" Try batch 512.")  # 100 × 100/35, and the next power of two
-    assert "this network" in text(replace(run, model=events.Model(parameters_count=60_000_000)))
+    assert said("bottleneck.launch_bound_small", busy_pct="35").begins(text(run))
+    assert said("bottleneck.try_batch", batch_size="512").is_in(
+        text(run)
+    )  # 100 × 100/35, and the next power of two
+    assert said("bottleneck.launch_bound").is_in(
+        text(replace(run, model=events.Model(parameters_count=60_000_000)))
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,9 @@ def test_a_batch_is_advised_where_there_may_be_room(
 
 @pytest.mark.parametrize("busy_pct", [0.0, 1.0, 5.0])
 def test_no_more_than_sixteen_times_the_batch(stored_run: Run, busy_pct: float) -> None:
-    assert text(on_gpu(stored_run, busy_pct, {"batch_size": 33})).endswith(" Try batch 512.")
+    assert said("bottleneck.try_batch", batch_size="512").is_in(
+        text(on_gpu(stored_run, busy_pct, {"batch_size": 33}))
+    )
 
 
 def test_input_generated_during_the_run_is_named_instead(stored_run: Run) -> None:
@@ -101,14 +108,14 @@ def test_busy_gpus(stored_run: Run, busy_pct: float | None, readings: dict[str, 
 def test_half_precision_is_advised_where_it_is_not_used(stored_run: Run) -> None:
     for precision, advised in (("float32", True), ("mixed_float16", False)):
         run = on_gpu(stored_run, 97.0, {"precision": precision}, memory_utilization_pct=85.0)
-        assert ("Half precision" in text(run)) == advised
+        assert (said("bottleneck.half_precision").is_in(text(run))) == advised
 
 
 def test_physical_cores_are_enough(stored_run: Run) -> None:
     found = explain(on_cpu(stored_run, 50.0))
     assert found is not None
     assert found.code == "physical_cores"
-    assert found.text == "8 of 16 threads do the work: physical cores are enough."
+    assert said("bottleneck.physical_cores", there="16", busy="8").is_all_of(found.text)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +147,7 @@ def test_cpu_time_taken_by_others_is_not_waiting(stored_run: Run) -> None:
         run = on_cpu(stored_run, 100.0, cores)
         run = with_telemetry(run, list(range(len(run.telemetry))), **taken)
         assert code(run) == "taken"
-        assert "Other programs and the host used" in text(run)
+        assert said("bottleneck.taken").is_in(text(run))
 
 
 def test_a_little_other_load_is_not_the_limit(stored_run: Run) -> None:
@@ -185,7 +192,7 @@ def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     run = with_telemetry(run, inside[30:], throttle_count=1)
     assert code(run) == "throttled"
     assert text(run).startswith("Throttled after 31 seconds: the CPU clock was held down for")
-    assert text(run).endswith("Better cooling would keep the speed.")
+    assert said("bottleneck.better_cooling").is_in(text(run))
 
 
 def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:

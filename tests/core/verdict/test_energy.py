@@ -23,6 +23,7 @@ from app.core.storage.runs import list_runs, rows_for_export
 from app.core.verdict.energy import Energy, energy_columns, energy_of
 from tests.core.hardware.telemetry.test_slowdowns import write
 from tests.core.storage.storing import begin
+from tests.saying import said
 from tests.telemetry import environment_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -201,7 +202,7 @@ def test_a_run_on_the_cpu_counts_no_gpu(stored_run: Run) -> None:
 def test_the_sentence_says_where_it_comes_from(stored_run: Run) -> None:
     run = with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0))
     told = energy_text(with_columns(run))
-    assert "from its power each second" in told
+    assert said("note.energy_by_power").is_in(told)
     assert told.startswith("Energy: GPU 4.5 kJ (1.2 Wh)")
 
 

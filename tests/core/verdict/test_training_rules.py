@@ -15,6 +15,7 @@ from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
 from tests.conftest import MACHINE
 from tests.core.verdict.records import quiet_run
+from tests.saying import said
 from workloads import CATALOGUE, STANDARD
 from workloads.training.loss_bands import PROOFS
 from workloads.training.operations import STEP_OPERATIONS
@@ -131,10 +132,10 @@ def test_what_a_gpu_hides_is_no_reproach(run: Run) -> None:
 
 def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
     lines = dict(proof_lines(run))
-    assert lines["Examples"] == "150,000 in the weight updates, at least 150,000 expected"
-    assert lines["Operations"] == "236.3 million for each example in a step, 236.3 million expected"
+    assert said("proof.examples_done", asked="150,000", done="150,000").is_all_of(lines["Examples"])
+    assert said("proof.operations_of", declared_mflop="236.3", done_mflop="236.3").is_all_of(lines["Operations"])
     assert lines["Precision"] == "100 % float32"
-    assert lines["Clock"] == "50.0 s by the training process, 50.0 s by Epochmark"
+    assert said("proof.clocks", parent_s="50.0", worker_s="50.0").is_all_of(lines["Clock"])
 
 
 @pytest.mark.parametrize(

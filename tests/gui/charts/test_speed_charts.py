@@ -17,6 +17,7 @@ from app.gui.style.tokens import DARK, LIGHT
 from tests.gui.charts.test_training_charts import points, span
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.saying import said
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
@@ -40,7 +41,7 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
     chart = estimate_chart(qtbot, application_theme)
     series = RunSeries(500)
     chart.show_estimates(series, EPOCH, 10.0, live=True)
-    assert chart.accessibleDescription() == "No estimate yet"
+    assert said("chart.no_estimate").is_all_of(chart.accessibleDescription())
     add_estimate(series, 12.0, 70.0, None)
     for t_s, half in ((13.0, 8.0), (14.0, 4.0), (15.0, 1.3)):
         add_estimate(series, t_s, 66.0, half)
@@ -123,7 +124,7 @@ def test_interruptions_are_marked_at_the_top_of_the_throughput(qtbot: QtBot, app
     chart.show_curve(curve, 10.0, live=True, interrupted_t_s=(2.0,))
     (x,), (y,) = chart.marks.getData()
     assert (x, 10.0 < y < span(chart, "y")[1]) == (2.0, True)
-    assert chart.accessibleDescription().endswith("interrupted once")
+    assert said("chart.steps_now_interrupted").is_in(chart.accessibleDescription())
     assert chart.marks.opts["brush"].color() == QColor(LIGHT.caution)
     application_theme.choose("dark")
     assert chart.marks.opts["brush"].color() == QColor(DARK.caution)
@@ -152,7 +153,7 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     low, high = span(chart, "y")
     assert (low < 90, high > 100) == (True, True)
     assert [text for _, text, _ in chart.entries] == ["speed", "clock", "°C"]
-    assert chart.accessibleDescription() == "Speed 90 % of the initial speed"
+    assert said("chart.speed_now", share_pct="90").is_all_of(chart.accessibleDescription())
 
 
 def test_a_moment_of_standstill_does_not_flatten_the_rest(qtbot: QtBot, application_theme: Theme) -> None:

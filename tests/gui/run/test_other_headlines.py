@@ -13,6 +13,7 @@ from app.gui.pages.results.cells import cell_text
 from app.gui.run.view import RunView
 from tests.core.storage.storing import begin
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -49,17 +50,17 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     run_id = store_steps(driver, machine, "vgg16", {})
     view = view_of(driver)
     assert (view.headline.value.text(), view.headline.unit.text()) == ("64.0", "images / s")
-    assert "after the first round" in view.headline.note.whole_text
-    assert view.charts.epochs_card.heading.text() == "Seconds per round of 100 steps"
-    assert "An epoch of 1,281,167 examples takes" in view.headline.message.whole_text
-    assert view.charts.bars_card.heading.text() == "Known hardware"
+    assert said("result.later_steps", part="round").is_in(view.headline.note.whole_text)
+    assert said("chart.seconds_per_round", steps="100").is_all_of(view.charts.epochs_card.heading.text())
+    assert said("note.epoch_takes_long", samples="1,281,167").is_in(view.headline.message.whole_text)
+    assert said("chart.against_known").is_all_of(view.charts.bars_card.heading.text())
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     card = share_card(run)
     assert (card.value, card.unit) == ("64.0", "images per second")
-    assert card.badge[0].endswith("steps missing")
+    assert said("short.steps_missing").is_in(card.badge[0])
     assert cell_text(run.summary, "value") == "64.0 images/s"
-    assert "Seconds per epoch" not in view.charts.bars.accessibleName()
+    assert not said("chart.seconds_per_epoch").is_in(view.charts.bars.accessibleName())
 
 
 def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: Machine) -> None:
@@ -74,7 +75,7 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
     model = charts.figures.model()
     cells = [[model.index(row, column).data() for column in (0, 1)] for row in range(model.rowCount())]
     assert cells == [["Fastest product", "2.500 TFLOP/s"], ["Product of 1,024 × 1,024", "1.500 TFLOP/s"]]
-    assert charts.bars_card.heading.text() == "No published results for this workload"
+    assert said("chart.nothing_published").is_all_of(charts.bars_card.heading.text())
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     assert cell_text(run.summary, "epochs_done") == "–"

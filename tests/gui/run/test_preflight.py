@@ -16,6 +16,7 @@ from app.gui.run.verdict_dialog import CautionsDialog
 from app.gui.services.bundle import Services
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import Telemetry
@@ -94,13 +95,13 @@ def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtB
     assert [reason.code for reason in line.cautions] == ["on_battery", "other_load"]
     told = line.text.whole_text
     assert told.startswith("The computer is running on battery. Other programs are using 34 % of the CPU. Plug in")
-    assert told.endswith("updates and backups finish.")
+    assert said("advice.other_load").is_in(told)
     assert line.text.property("tone") == "caution"
     line.show()
     line.resize(800, line.height())
     assert line.text.text() == told
     line.resize(200, line.height())
-    assert "Plug in the charger" in line.text.toolTip()
+    assert said("advice.plug_in").is_in(line.text.toolTip())
     with qtbot.waitSignal(line.changed):
         line.show_telemetry(CALM)
     assert (line.cautions, line.text.property("tone")) == ((), "")
@@ -124,11 +125,13 @@ def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driv
     driver.window.resize(1024, 700)
     line.show_telemetry(BUSY)
     QApplication.processEvents()
-    assert line.text.text() == "The computer is running on battery. Other programs are using 34 % of the CPU."
+    assert said("preflight.on_battery", part=". Other programs are using 34 % of the CPU").is_all_of(
+        line.text.text()
+    )
     assert line.details_button.isVisible()
     line.show_telemetry(VERY_BUSY)
     QApplication.processEvents()
-    assert line.text.text() == "The computer is running on battery. 4 more."
+    assert said("preflight.on_battery", part=". 4 more").is_all_of(line.text.text())
     driver.press(line.details_button)
     dialog = driver.window.findChild(CautionsDialog)
     assert isinstance(dialog, CautionsDialog)
@@ -179,10 +182,10 @@ def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Drive
     assert setup.preflight.isVisible()
     before = setup.run_button.geometry()
     setup.preflight.show_telemetry(BUSY)
-    assert setup.run_button.accessibleName() == "Run anyway"
+    assert said("setup.run_anyway").is_all_of(setup.run_button.accessibleName())
     assert setup.run_button.isEnabled()
     setup.preflight.show_telemetry(CALM)
-    assert setup.run_button.accessibleName() == "Run benchmark"
+    assert said("menu.run").is_all_of(setup.run_button.accessibleName())
     assert setup.run_button.geometry() == before
     looks.go_on.set()
 
@@ -193,7 +196,7 @@ def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     driver.choose_demo(step_s=0.05, epochs=50)
     setup = driver.page.setup
     looks.found = BUSY
-    driver.until(lambda: setup.run_button.accessibleName() == "Run anyway")
+    driver.until(lambda: said("setup.run_anyway").is_all_of(setup.run_button.accessibleName()))
     driver.press(setup.run_button)
     driver.wait_for_epochs(1)
     driver.page.choose()  # as during another page's run
@@ -201,7 +204,7 @@ def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     looks.threads.clear()
     driver.qtbot.wait(200)
     assert (looks.threads, setup.preflight.text.whole_text) == ([], "")
-    assert setup.run_button.accessibleName() == "Run benchmark"
+    assert said("menu.run").is_all_of(setup.run_button.accessibleName())
     driver.page.show_run_view()
     driver.page.cancel()
     driver.wait_for_result()

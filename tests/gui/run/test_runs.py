@@ -9,6 +9,7 @@ from app.core.metrics import format_seconds
 from app.core.report.wording import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol import events
 
 YES, NO = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
@@ -63,7 +64,7 @@ def test_run_to_completion(driver: Driver) -> None:
     assert (summary.status, summary.epochs_done) == ("completed", 4)
     assert view.headline.value.text() == format_seconds(summary.seconds_per_epoch_s)
     assert view.headline.pill.whole_text.startswith("Invalid")
-    assert "demo doesn't train" in view.headline.message.whole_text
+    assert said("verdict.demo").is_in(view.headline.message.whole_text)
     assert len(view.charts.epochs.accessibleDescription().split(",")) == 4
     assert [bar.kind for bar in view.charts.bars.bars] == ["you"]
     assert driver.page.save_button.isEnabled()
@@ -144,7 +145,7 @@ def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.
     asked = answer(monkeypatch, NO)
     driver.window.close()
     assert driver.window.isVisible()
-    assert "Cancel it and close" in asked[0]
+    assert said("window.ask_to_cancel").is_in(asked[0])
     assert driver.services.bridge.is_running
     answer(monkeypatch, YES)
     driver.window.close()
@@ -188,7 +189,7 @@ def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.
 def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
     setup = driver.page.setup
     driver.choose_demo(steps=11)  # an epoch of the demo has ten
-    assert "can't be cut to 11" in setup.problem.text()
+    assert said("workload.too_many_steps", asked="11").is_in(setup.problem.text())
     assert not setup.run_button.isEnabled()
     driver.window.action("menu.run").trigger()
     assert not driver.services.bridge.is_running

@@ -16,6 +16,7 @@ from app.gui.run.share_picture import BARS_LIMIT, paint_share_picture, save_shar
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import ROOT
+from tests.saying import said
 
 LONG = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (東京 £ 🙂) with a name as long as this" * 3
 # Where no text may ever stand: the margins, between result and chart, and the chart's own margins.
@@ -160,10 +161,10 @@ def test_a_picture_is_a_png_and_says_so_in_its_name(application_theme: Theme, tm
 
 
 def test_a_picture_that_cannot_be_written_leaves_what_was_there(application_theme: Theme, tmp_path: Path) -> None:
-    with pytest.raises(AppError, match="can't be saved"):
+    with pytest.raises(AppError, match=said("picture.not_saved").pattern):
         save_share_picture(example(), DARK, tmp_path / "missing" / "result.png")
     in_its_place = tmp_path / "folder.png"
     in_its_place.mkdir()
-    with pytest.raises(AppError, match="can't be saved"):
+    with pytest.raises(AppError, match=said("picture.not_saved").pattern):
         save_share_picture(example(), DARK, in_its_place)
     assert list(tmp_path.iterdir()) == [in_its_place]

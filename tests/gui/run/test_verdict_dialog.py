@@ -23,6 +23,7 @@ from app.gui.style.theme import Theme
 from tests.core.verdict.records import quiet_run, with_telemetry
 from tests.gui.driving import Driver
 from tests.recording import recorded_events, store_recording
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -76,8 +77,8 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert names[0].startswith("Caution: ")
     assert names[-1].startswith("Fact: ")
     # The proof that it trained, and what it may be compared with.
-    assert "1,500, one for each step" in told
-    assert "moved by 20 % of its length" in told
+    assert said("proof.one_update_each", done="1,500").is_in(told)
+    assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"
     assert any(text.startswith("TensorFlow ") for text in told)
 
@@ -113,7 +114,7 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
     texts = [child.text() for child in dialog.findChildren(QLabel)]
     note = headline_note(run.summary)
     assert "spread" in note
-    assert "first epoch" in note
+    assert said("result.first_epoch").is_in(note)
     assert texts.count(note) == 1
 
 
@@ -139,7 +140,7 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     card.show_stored(disturbed(run))
     assert card.pill.whole_text == "Caution: on battery; other programs used 40 % of the CPU"
     assert card.pill.tone == "caution"
-    assert "Other programs used 40 % of the CPU." in card.message.whole_text
+    assert said("verdict.other_load", share_pct="40").is_in(card.message.whole_text)
     card.why_button.click()
     dialog = card.findChild(VerdictDialog)
     assert isinstance(dialog, VerdictDialog)
@@ -158,8 +159,8 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     card.show_live(summary, progress, cancelled=False)
     assert card.pill.whole_text == ""  # nothing was judged yet
     card.show_live(summary, progress, cancelled=False, verdict=events.Judged(level="valid"))
-    assert card.pill.whole_text == "No problems so far"
-    assert card.progress_text.whole_text == "Epoch 1 · step 0"
+    assert said("run.no_problems").is_all_of(card.pill.whole_text)
+    assert said("run.at_step", step="0", epoch="1").is_all_of(card.progress_text.whole_text)
     narrowing: dict[str, Any] = {
         "basis": "estimate",
         "value": 66.2,
@@ -170,8 +171,8 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
     assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.4 %) · ")
-    assert card.note.whole_text.endswith("validation not included yet")
-    assert card.pill.whole_text == "Caution: on battery"
+    assert said("run.validation_not_counted").is_in(card.note.whole_text)
+    assert said("cli.found_caution", reason="on battery").is_all_of(card.pill.whole_text)
     assert card.message.whole_text == "It runs on battery. Plug it in."
     assert not card.why_button.isVisible()  # there is no record yet
     assert card.sizeHint().height() == height

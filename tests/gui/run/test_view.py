@@ -19,6 +19,7 @@ from app.gui.charts.training_charts import EpochChart
 from app.gui.run.view import RunView
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.saying import said
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
@@ -109,7 +110,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     later_s = sorted(EPOCHS_S[1:5])
     median_s = (later_s[1] + later_s[2]) / 2
     assert view.headline.value.text() == f"{median_s:.1f}"
-    assert "median of epochs 2 to 5" in view.headline.note.whole_text
+    assert said("result.median_of_epochs", last="5").is_in(view.headline.note.whole_text)
     assert 500 < view.headline.progress_bar.value() < 600
     assert view.headline.remaining.text().endswith("left")
     charts = view.charts
@@ -152,7 +153,7 @@ def test_after_the_end(
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     assert headline.value.text() == share_card(run).value
-    assert headline.rank.whole_text.endswith("between MX150 and i5-8250U")
+    assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert "spread" in headline.message.whole_text
     assert headline.pill.whole_text.startswith("Caution: 8.6 % spread")
     assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
@@ -182,7 +183,7 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown_in.append(Path(url.toLocalFile())))
     driver.press(driver.page.save_button)
-    driver.until(lambda: "Saved picture as" in driver.message)
+    driver.until(lambda: said("picture.saved").is_in(driver.message))
     driver.press(driver.window.banner.button)
     assert shown_in == [folder]
     driver.press(driver.page.save_button)
@@ -216,8 +217,8 @@ def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
     view = shown(driver)
     assert view.headline.unit.text() == "ms / step"
     texts = [child.text() for child in view.charts.findChildren(QLabel)]
-    assert "Seconds per shortened epoch" in texts
-    assert "5 of 10 steps each" in texts
+    assert said("chart.seconds_per_cut_epoch").is_in(texts)
+    assert said("chart.steps_each", whole="10", steps="5").is_in(texts)
     assert not any("median" in text for text in texts)
     chart: EpochChart = view.charts.epochs
     assert len(chart.median.getData()[0]) == 0

@@ -23,6 +23,7 @@ from app.gui.shell.application import FaultCatcher, open_window
 from app.gui.shell.display import find_problem, has_display
 from app.gui.style.theme import Theme
 from tests.gui.driving import SHORT, Driver
+from tests.saying import said
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
 
@@ -245,11 +246,11 @@ def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     with Database(driver.services.paths.database) as database:
         database.connection.execute("BEGIN EXCLUSIVE")
         driver.until(lambda: driver.services.bridge.trouble is not None)
-        driver.until(lambda: "wasn't stored" in driver.page.view.headline.pill.whole_text)  # type: ignore[union-attr]
+        driver.until(lambda: said("run.not_stored").is_in(driver.page.view.headline.pill.whole_text))  # type: ignore[union-attr]
     view = driver.page.view
     assert view is not None
     assert view.isVisible()
-    assert "What couldn't be stored is in" in view.headline.message.whole_text
+    assert said("runs.rescued").is_in(view.headline.message.whole_text)
     assert "locked" in driver.message
     assert view.charts.epochs.accessibleDescription().startswith("3 of 3")
     assert driver.page.again_button.isVisible()
@@ -263,7 +264,7 @@ def test_damaged_results_are_reported(driver: Driver, paths: Paths) -> None:
     assert not paths.database.with_name(paths.database.name + "-wal").exists()
     paths.database.write_bytes(b"no database " * 1_000)
     page.refresh()
-    driver.until(lambda: "are damaged" in driver.message)
+    driver.until(lambda: said("database.begun_anew").is_in(driver.message))
 
 
 def test_damaged_settings_are_reported(driver: Driver, paths: Paths, application_theme: Theme) -> None:
@@ -298,7 +299,7 @@ def test_the_log_of_a_run_is_one_click_away(driver: Driver) -> None:
     driver.press(driver.page.log_button)
     log = driver.page.log
     driver.until(log.isVisible)
-    assert "Phase: measure" in log.text.toPlainText()
+    assert said("log.phase", name="measure").is_in(log.text.toPlainText())
     assert "told to fail" in log.text.toPlainText()
     assert log.place.text().endswith(f"run-{driver.page.run.summary.id}.log")  # type: ignore[union-attr]
     driver.press(log.copy_button)

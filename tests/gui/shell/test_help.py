@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog
 
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
@@ -31,7 +32,7 @@ def test_the_sheet_has_every_shortcut_of_the_menu(driver: Driver) -> None:
     assert {"F1", "?", "Ctrl+R"} <= wanted <= shown
     texts = [text for text, _ in sheet.rows]
     assert len(set(texts)) == len(texts)
-    assert "Run benchmark" in texts
+    assert said("menu.run").is_in(texts)
 
 
 def test_a_report_says_what_is_known_and_who_is_not(
@@ -41,13 +42,13 @@ def test_a_report_says_what_is_known_and_who_is_not(
     log = tmp_path / "epochmark.log"
     log.write_text("old line\n" * 100_000 + f"It failed in /home/anna/x of {getpass.getuser()}\n" + "\xff")
     text = problem_report(machine, log)
-    assert text.startswith("What happened:")
+    assert said("report.questions").begins(text)
     assert "Epochmark 0." in text
     assert "Computer: Test CPU" in text
     assert "It failed in ~/x" in text
     assert "anna" not in text
     assert len(text) < 4_000
-    assert "Last lines" not in problem_report(None, tmp_path / "none.log")
+    assert not said("report.log").is_in(problem_report(None, tmp_path / "none.log"))
 
 
 def test_a_report_is_completed_and_copied(driver: Driver) -> None:

@@ -19,6 +19,7 @@ from app.gui.services.picture_code import scan_file
 from app.gui.style.tokens import DARK
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
+from tests.saying import said
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +67,16 @@ def sources(paths: Paths) -> list[str]:
 @pytest.mark.parametrize("name", ["result.png", "forum.jpg", "result.epochmark.json"])
 def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Path, name: str) -> None:
     drop(driver, theirs / name)
-    driver.until(lambda: driver.message == "1 result imported.")
+    driver.until(lambda: said("imports_page.done").is_all_of(driver.message))
     driver.press(driver.window.banner.button)
     compare = driver.window.compare
     driver.until(lambda: any(bar.kind == "imported" for bar in compare.all_bars))
     bar = next(bar for bar in compare.all_bars if bar.kind == "imported")
     assert "EPYC" in bar.name
     assert bar.value == pytest.approx(51.79, rel=1e-3)
-    assert any("not verified" in remark for remark in bar.remarks)
+    assert any(said("compare.imported_result").is_in(remark) for remark in bar.remarks)
     drop(driver, theirs / name)
-    driver.until(lambda: "imported before" in driver.message)
+    driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     assert count(paths) == 1
 
 
@@ -85,7 +86,7 @@ def test_files_of_a_folder_come_in_beside_a_broken_one(
     (tmp_path / "good.json").write_bytes((theirs / "result.epochmark.json").read_bytes())
     (tmp_path / "bad.json").write_text("{")
     drop(driver, tmp_path)
-    driver.until(lambda: driver.message.startswith("1 result imported."))
+    driver.until(lambda: said("imports_page.done").begins(driver.message))
     assert "bad.json" in driver.message
     assert count(paths) == 1
 
@@ -108,10 +109,10 @@ def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Pa
     clipboard, paste = QGuiApplication.clipboard(), driver.window.action("imports_page.paste")
     clipboard.clear()
     paste.trigger()
-    assert "no result on the clipboard" in driver.message
+    assert said("imports_page.nothing_to_paste").is_in(driver.message)
     clipboard.setText("just a text")
     paste.trigger()
-    driver.until(lambda: "isn't the short form" in driver.message)
+    driver.until(lambda: said("short_form.not_one").is_in(driver.message))
     clipboard.setImage(QImage(str(theirs / "forum.jpg")))
     paste.trigger()
     driver.until(lambda: count(paths) == 1)
@@ -121,7 +122,7 @@ def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Pa
     driver.until(lambda: sources(paths) == [path.name])  # the file takes the place of its code
     clipboard.setText(path.read_text("utf-8"))
     paste.trigger()
-    driver.until(lambda: "imported before" in driver.message)
+    driver.until(lambda: said("imports_page.no_new").is_in(driver.message))
     assert sources(paths) == [path.name]
     clipboard.clear()
 
@@ -178,7 +179,7 @@ def test_logs_of_a_folder_come_in_by_their_names(driver: Driver, paths: Paths, t
     (tmp_path / "logs" / "gpu").mkdir(parents=True)
     (tmp_path / "logs" / "gpu" / "mnist_mlp_tensorflow.csv").write_text(LOG)
     drop(driver, tmp_path / "logs")
-    driver.until(lambda: driver.message == "1 result imported.")
+    driver.until(lambda: said("imports_page.done").is_all_of(driver.message))
     driver.press(driver.window.banner.button)
     compare = driver.window.compare
     driver.until(lambda: [bar.name for bar in compare.all_bars if bar.kind == "log"] == ["gpu"])

@@ -16,6 +16,7 @@ from app.gui.shell.zoom import STEPS_PCT, VARIABLE, Zoom, zoomed
 from app.gui.style.theme import Theme
 from tests.gui.conftest import Told
 from tests.gui.driving import SHORT, Driver
+from tests.saying import said
 
 SMALLEST, HUGE = QSize(1024, 600), QSize(8000, 5000)
 # The window's own start, up to where Qt would wait for events.
@@ -51,10 +52,10 @@ def press(driver: Driver, key: Qt.Key) -> int:
 
 def test_the_keys_store_a_zoom_and_say_when_it_is_seen(driver: Driver) -> None:
     assert press(driver, Qt.Key.Key_Minus) == 90
-    assert driver.message == "Zoom set to 90 %. Restart Epochmark to see it."
+    assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)
     assert load_settings(driver.services.paths.settings).zoom_pct == 90
     assert press(driver, Qt.Key.Key_Plus) == 100
-    assert driver.message == "The zoom stays at 100 %."
+    assert said("zoom.stays", zoom_pct="100").is_all_of(driver.message)
     press(driver, Qt.Key.Key_Minus)
     assert press(driver, Qt.Key.Key_0) == 100
 
@@ -75,7 +76,7 @@ def test_the_window_never_becomes_larger_than_the_screen(services: Services, tol
     for _ in STEPS_PCT:
         zoom.larger(QSize(1366, 768))
     assert services.preferences.settings.zoom_pct == 125
-    assert told.messages[-1][0] == "This screen has no room for 150 %. The zoom stays at 125 %."
+    assert said("zoom.no_room", kept_pct="125", zoom_pct="150").is_all_of(told.messages[-1][0])
     zoomed_since = Zoom(services, SMALLEST, lambda: None)  # as after a restart: screens seem smaller by as much
     zoomed_since.larger(QSize(1366 * 100 // 125, 768 * 100 // 125))
     assert services.preferences.settings.zoom_pct == 125
@@ -143,7 +144,7 @@ def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
     driver.press(driver.page.setup.run_button)
     driver.until(lambda: driver.services.bridge.is_running)
     press(driver, Qt.Key.Key_Minus)
-    assert driver.message == "Zoom set to 90 %. Restart Epochmark to see it."
+    assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)
     assert not driver.window.banner.button.isVisible()
     driver.window.benchmark.cancel()
     driver.wait_for_result()

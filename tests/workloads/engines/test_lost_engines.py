@@ -15,6 +15,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests import real_engines
 from tests.conftest import pretend_installed
+from tests.saying import said
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -65,7 +66,7 @@ def test_an_engine_that_fails_at_import_is_missing(
 def test_an_engine_that_is_gone_after_its_import_is_missing(paths: Paths, machine: Machine) -> None:
     run = run_with("import pathlib\npathlib.Path(__file__).unlink()", paths, machine)
     assert (run.summary.status, run.summary.error_code) == ("failed", "engine_missing")
-    assert str(run.summary.error_message).startswith("PyTorch was removed, or its drive is gone, while")
+    assert said("engine.gone", engine="PyTorch").begins(str(run.summary.error_message))
 
 
 @pytest.mark.engines
@@ -87,4 +88,4 @@ def test_an_engine_that_is_removed_while_it_trains_is_missing_if_it_is_still_nee
     run = stored(paths, session.run_id)
     if run.summary.status != "completed":  # it may have imported all it needed
         assert run.summary.error_code == "engine_missing"
-        assert "was removed, or its drive is gone" in str(run.summary.error_message)
+        assert said("engine.gone").is_in(str(run.summary.error_message))

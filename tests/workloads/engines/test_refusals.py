@@ -11,6 +11,7 @@ from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
 from app.core.runs.runner import Runner, checked_workload
 from tests.conftest import pretend_installed
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.machine import Gpu, Machine
@@ -34,21 +35,21 @@ def asked(workload: str, engine: str, **changes: Any) -> RunSpec:
 def test_jax_compiles_without_being_asked_and_cannot_do_without() -> None:
     assert asked("mnist_mlp", "jax").jit
     checked_workload(asked("mnist_mlp", "jax"))
-    with pytest.raises(UsageError, match="JAX compiles every step with XLA"):
+    with pytest.raises(UsageError, match=said("engine.compiles_always", compiler="XLA", engine="JAX").pattern):
         checked_workload(asked("mnist_mlp", "jax", jit=False))
     assert not asked("mnist_mlp", "torch").jit
 
 
 def test_pytorch_compiles_only_with_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(UsageError, match=r"PyTorch needs a C\+\+ compiler"):
+    with pytest.raises(UsageError, match=said("engine.no_compiler", engine="PyTorch").pattern):
         checked_workload(asked("mnist_mlp", "torch", jit=True))
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     checked_workload(asked("mnist_mlp", "torch", jit=True))
 
 
 def test_jax_has_no_onednn_setting() -> None:
-    with pytest.raises(UsageError, match="JAX has no setting onednn"):
+    with pytest.raises(UsageError, match=said("engine.without_setting", setting="onednn", engine="JAX").pattern):
         checked_workload(asked("mnist_mlp", "jax", onednn=True))
 
 
@@ -69,7 +70,7 @@ def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Pa
 def test_a_build_for_the_processor_has_no_gpu(engine: str, paths: Paths, machine: Machine) -> None:
     pretend_installed(engine, paths, "cpu")
     with_gpu = replace(machine, os_name="Linux 6.1", gpus=(GPUS["nvidia"],))
-    with pytest.raises(UsageError, match="Without a GPU"):
+    with pytest.raises(UsageError, match=said("engine.fused_needs_gpu").pattern):
         Runner(paths, with_gpu).check(asked("imdb_bidirectional_lstm", engine, parameters={"lstm": "fused"}))
 
 
@@ -84,14 +85,14 @@ def test_pytorch_has_float16_only_on_a_gpu(workload: str, paths: Paths, machine:
         ("torch", "mixed_bfloat16"),
     ):
         runner.check(asked(workload, engine, precision=precision, device="cpu"))
-    with pytest.raises(UsageError, match="Without a GPU, PyTorch and Keras compute mixed_float16 in float32"):
+    with pytest.raises(UsageError, match=said("engine.float16_needs_gpu", engine="PyTorch").pattern):
         runner.check(asked(workload, "torch", precision="mixed_float16", device="cpu"))
 
 
 def test_only_jax_compiles_a_fused_lstm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda program: program)  # as where there is a compiler
     for engine in ("tensorflow", "torch"):
-        with pytest.raises(UsageError, match="can't compile a fused LSTM"):
+        with pytest.raises(UsageError, match=said("engine.not_fused_and_compiled").pattern):
             checked_workload(asked("lstm_ptb_32", engine, parameters={"lstm": "fused"}, jit=True))
     checked_workload(asked("lstm_ptb_32", "jax", parameters={"lstm": "fused"}))
 

@@ -13,6 +13,7 @@ from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -77,14 +78,14 @@ def test_the_memory_is_measured(paths: Paths) -> None:
 
 
 def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="can't use a GPU"):
+    with pytest.raises(UsageError, match=said("limits.no_gpu").pattern):
         Runner(paths, machine).check(CATALOGUE["host_to_device"].default_spec())
 
 
 def test_a_graphics_processor_that_the_engine_does_not_see_is_missed_at_once(paths: Paths) -> None:
     limit, _ = run(paths, "host_to_device", "auto", (Gpu("GTX 1060", "nvidia"),))
     assert (limit.summary.status, limit.summary.error_code) == ("failed", "device_unavailable")
-    assert "can't use a GPU" in str(limit.summary.error_message)
+    assert said("limits.no_gpu").is_in(str(limit.summary.error_message))
 
 
 @pytest.mark.parametrize("preset", ["quick", pytest.param("standard", marks=pytest.mark.long)])

@@ -18,6 +18,7 @@ from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol import events
@@ -110,7 +111,7 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert 0.8e9 < metrics["peak_memory_bytes"] <= 2.0e9
     assert of(stream, "result") == [], "a short run has no epoch time"
     shown = epochmark("results", "show", "1").stdout
-    assert "A short run: 120 of 500 steps" in shown
+    assert said("note.short_run", steps_per_epoch="500", steps="120").is_in(shown)
     assert "× the" not in shown
 
 

@@ -23,6 +23,7 @@ from app.core.report.html.page import report_page
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.recording import as_preset, recorded_events, store_recording
+from tests.saying import said
 from workloads.protocol import events
 
 
@@ -75,7 +76,7 @@ def test_it_has_all_that_a_reader_asks_for(run: Run) -> None:
     assert page.tags.count("svg") >= 6
     assert page.tags.count("h1") == 1
     labels = [value for tag, name, value in page.attributes if (tag, name) == ("svg", "aria-label")]
-    assert "This computer: 51.2" in labels[0]
+    assert said("share.on_this_computer", name="51.2").is_in(labels[0])
     assert all(re.search(r"\d", label) for label in labels)
 
 
@@ -146,13 +147,13 @@ def test_several_runs_have_an_overview_and_places_of_their_own(database: Databas
     ids = [store_recording(database, recorded) for recorded in recordings]
     page = Reader("".join(FORMATS["html"].lines(database, ids)))
     assert page.tags.count("article") == 2
-    assert "Runs in this report" in page.text
+    assert said("html.runs").is_in(page.text)
     places = [value for _, name, value in page.attributes if name == "id"]
     assert len(places) == len(set(places)) == 2
 
 
 def test_too_many_runs_and_none_are_refused(database: Database) -> None:
-    with pytest.raises(UsageError, match="no run for a report"):
+    with pytest.raises(UsageError, match=said("html.nothing").pattern):
         list(FORMATS["html"].lines(database, []))
     with pytest.raises(UsageError, match=f"at most {RUNS_LIMIT} runs, not {RUNS_LIMIT + 1}"):
         list(FORMATS["html"].lines(database, range(1, RUNS_LIMIT + 2)))

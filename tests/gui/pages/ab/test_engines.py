@@ -13,6 +13,7 @@ from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed
 from tests.gui.driving import Driver
 from tests.gui.pages.ab.test_page import begin, ended, open_page, stored
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
@@ -80,7 +81,10 @@ def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> No
     b = setup.sides[1]
     b.engine.take("jax")
     assert [spec.jit for spec in setup.plan().specs] == [False, True]
-    assert (b.compiled.isEnabled(), "JAX always compiles" in b.compiled.toolTip()) == (False, True)
+    assert (b.compiled.isEnabled(), said("setup.always_compiled", engine="JAX").is_in(b.compiled.toolTip())) == (
+        False,
+        True,
+    )
     assert setup.run_button.isEnabled()
     b.engine.take("tensorflow")
     assert (b.compiled.isEnabled(), b.values()["jit"]) == (True, False)

@@ -23,6 +23,7 @@ from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.run.test_runs import NO, YES, answer, workers
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 from workloads.settings import differing
@@ -64,7 +65,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     page = driver.window.ab
     assert page.group is None
     assert not page.history.isVisible()
-    assert "Change a setting of one side" in page.setup.problem.text()
+    assert said("ab_setup.equal").is_in(page.setup.problem.text())
     assert page.setup.problem.property("tone") == ""
     assert not page.setup.run_button.isEnabled()
     set_edited(page.setup.sides[1].editors["threads"], 1)
@@ -77,7 +78,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert isinstance(batch, QSpinBox)
     batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
-    assert "this computer has 7.5 GB" in page.setup.problem.text()
+    assert said("memory.computer_too_small", there_bytes="7.5 GB").is_in(page.setup.problem.text())
 
 
 def test_all_settings_reach_their_side(driver: Driver) -> None:
@@ -140,7 +141,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert 1.2 < float(page.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
     assert page.who.text() in ("faster: batch 200", "no measurable difference")
-    assert "don't do the same work" in page.remarks.whole_text
+    assert said("group.other_work").is_in(page.remarks.whole_text)
     assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
     assert page.history.count() == 1
     assert not workers()
@@ -157,7 +158,7 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
     driver.until(ended(driver, page))
     save_to(monkeypatch, tmp_path / "ab.png")
     driver.press(page.foot.save_button)
-    driver.until(lambda: driver.message == "Saved picture as ab.png")
+    driver.until(lambda: said("picture.saved", name="ab.png").is_all_of(driver.message))
     assert QImage(str(tmp_path / "ab.png")).size().toTuple() == (1200, 630)
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: driver.message == sentence("picture.copied"))
@@ -231,8 +232,8 @@ def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     driver.press(page.foot.going.cancel_button)
     assert page.foot.going.progress_text.whole_text == "Cancelling …"
     driver.until(ended(driver, page))
-    assert "in the only pair" in page.sentence.whole_text
-    assert "weren't started" in page.remarks.whole_text
+    assert said("ab.only_pair").is_in(page.sentence.whole_text)
+    assert said("group.not_begun").is_in(page.remarks.whole_text)
     assert stored(driver)[0].runs[-1].status == "cancelled"
 
 
@@ -244,16 +245,18 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
         side.name.setText(name)
     driver.press(page.setup.run_button)
     driver.until(page.foot.go_button.isVisible)
-    assert page.foot.question.whole_text == "Set up side A, plugged in, then continue (run 1 of 4)."
+    assert said("ab_page.set_up_side", planned="4", number="1", label="plugged in", side="A").is_all_of(
+        page.foot.question.whole_text
+    )
     assert not driver.stored()
     driver.press(page.foot.go_button)
     assert page.foot.going.cancel_button.isVisible()
     driver.until(page.foot.go_button.isVisible)
-    assert "Set up side B, on battery" in page.foot.question.whole_text
+    assert said("ab_page.set_up_side", label="on battery", side="B").is_in(page.foot.question.whole_text)
     assert len(driver.stored()) == 1
     driver.press(page.foot.stop_button)
     driver.until(ended(driver, page))
-    assert "3 of 4 planned runs weren't started" in page.remarks.whole_text
+    assert said("group.not_begun", planned="4", count="3").is_in(page.remarks.whole_text)
 
 
 def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
@@ -273,7 +276,7 @@ def test_a_failed_run_is_reported(driver: Driver) -> None:
     page = open_page(driver)
     begin(driver, page, Plan(kind="ab", specs=(demo(), demo(outcome="out_of_memory")), times=2))
     driver.until(ended(driver, page))
-    assert page.sentence.whole_text == "No pair has two results."
+    assert said("ab.no_pair").is_all_of(page.sentence.whole_text)
     assert "run 2 (failed)" in page.remarks.whole_text
     assert "memory" in page.remarks.whole_text
     assert page.remarks.property("tone") == "invalid"
@@ -312,7 +315,7 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
     asked = answer(monkeypatch, NO)
     driver.press(page.setup.run_button)
     driver.until(lambda: len(asked) == 1)
-    assert "Another Epochmark" in asked[0]
+    assert said("busy.other_epochmark").is_in(asked[0])
     driver.until(page.setup.run_button.isEnabled)
     answer(monkeypatch, YES)
     driver.press(page.setup.run_button)

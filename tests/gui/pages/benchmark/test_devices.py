@@ -14,6 +14,7 @@ from app.gui.pages.settings.page import SettingsPage
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
@@ -121,7 +122,7 @@ def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer:
     setup.device.take("jax", "cpu")
     assert asked(driver) == ("jax", "cpu", True)
     assert (compiled(driver).isChecked(), compiled(driver).isEnabled()) == (True, False)
-    assert "JAX always compiles" in compiled(driver).toolTip()
+    assert said("setup.always_compiled", engine="JAX").is_in(compiled(driver).toolTip())
     choose(driver, "mnist_mlp")
     assert asked(driver) == ("jax", "cpu", True)
     assert not compiled(driver).isEnabled()
@@ -153,8 +154,10 @@ def test_a_card_that_another_engine_could_use_is_one_click_from_its_installation
 ) -> None:
     row = driver.page.setup.device_row
     on_computer(WINDOWS, RTX)
-    assert row.help_text.whole_text == "TensorFlow can't use your RTX 5070 on Windows. PyTorch can."
-    assert row.help_button.accessibleName() == "Install PyTorch …"
+    assert said(
+        "setup.gpu_not_on_system", engine="PyTorch", system="Windows", gpu="RTX 5070", instead_of="TensorFlow"
+    ).is_all_of(row.help_text.whole_text)
+    assert said("setup.install_engine", engine="PyTorch").is_all_of(row.help_button.accessibleName())
     driver.press(row.help_button)
     assert isinstance(driver.window.page, SettingsPage)
     assert set(driver.services.engines.installed) == {"tensorflow"}
@@ -167,7 +170,7 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     on_computer(WINDOWS, RTX, torch="cuda")
     assert not row.help_text.isVisible()
     setup.device.take("tensorflow", "cpu")
-    assert row.help_text.whole_text == "Your RTX 5070 runs with PyTorch."
+    assert said("setup.gpu_runs_with", engine="PyTorch", gpu="RTX 5070").is_all_of(row.help_text.whole_text)
     place = setup.dataset.y()
     driver.press(row.help_button)
     assert asked(driver) == ("torch", "gpu:0", False)
@@ -245,7 +248,7 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
         (group,) = list_groups(database, "engines")
     assert [run.status for run in group.runs] == ["completed", "failed", "failed", "completed"]
     assert driver.page.view is not None
-    assert driver.page.view.headline.rank.whole_text == "TensorFlow is fastest"
+    assert said("engine_page.is_fastest", engine="TensorFlow").is_all_of(driver.page.view.headline.rank.whole_text)
     table = driver.page.view.charts.engines
     assert table.isVisible()
     assert [item.text() for row in (0, 1) if (item := table.item(row, 1)) is not None] == ["TensorFlow", "JAX"]

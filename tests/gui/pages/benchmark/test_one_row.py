@@ -5,6 +5,7 @@ import pytest
 from app.gui.widgets.editors import set_edited
 from tests.core.test_one_row import ROW
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads import settings
 
 
@@ -21,6 +22,8 @@ def test_the_forms_have_its_editor(driver: Driver) -> None:
     assert setup.spec().settings == {"autotune": False}
     window.show_page("ab")
     sides = window.ab.setup.sides
-    assert sides[1].editors["autotune"].accessibleName() == "Autotune of side B"
+    assert said("ab_setup.of_side", side="B", label="Autotune").is_all_of(
+        sides[1].editors["autotune"].accessibleName()
+    )
     set_edited(sides[1].editors["autotune"], "on")
     assert window.ab.setup.plan().label_b == "Autotune"

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.widgets.editors import FolderEdit
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol.parameters import Parameter
 
 PLACES = Parameter("places", "folders", "", "Where to <measure>", required=True)
@@ -28,7 +29,7 @@ def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_pa
     editor = editor_of(driver)
     assert editor.isVisible()
     assert setup.problem.isVisible()
-    assert setup.problem.text().startswith("storage needs at least one folder. Choose it under More settings")
+    assert said("workload.needs_folder", workload="storage").begins(setup.problem.text())
     assert not setup.run_button.isEnabled()
     editor.line.setText(str(tmp_path))
     assert setup.run_button.isEnabled()
@@ -67,7 +68,7 @@ def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
     form.set_value("places", "/a")
     assert changes == [{"places": "/a"}]
     assert (editor.accessibleName(), editor.line.accessibleName()) == ("Places", "Places")
-    assert editor.add_button.accessibleName() == "Add to: Places"
+    assert said("folder_edit.add_to", name="Places").is_all_of(editor.add_button.accessibleName())
     assert "&lt;measure&gt;" in editor.toolTip()
     assert editor.focusProxy() is editor.line
     form.deleteLater()

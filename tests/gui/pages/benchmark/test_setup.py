@@ -23,6 +23,7 @@ from tests.archives import FILE, SIZE_BYTES, make_archive, passing
 from tests.core.datasets.server import Handler, Server, serving
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol.machine import Gpu, Machine
@@ -173,7 +174,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
     slot = driver.page.setup.known.bars.slot
     assert slot is not None
-    assert slot[0] == "This computer"
+    assert said("compare_page.you").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
 
@@ -301,9 +302,9 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
     assert row.choice.findData("real") < 0
     assert server.ranges == []
     driver.press(row.get_button)
-    driver.until(lambda: "Data set installed" in driver.message)
+    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
     assert server.ranges == [None]
-    driver.until(lambda: row.choice.itemText(0) == "Automatic: real")
+    driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
     row.choice.setCurrentIndex(row.choice.findData("real"))
     assert driver.page.setup.spec().data == "real"
     assert (driver.services.paths.datasets / "cifar10").is_dir()
@@ -313,7 +314,9 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
 def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver) -> None:
     row = driver.page.setup.dataset
     choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
-    driver.until(lambda: row.get_button.text().strip() == "Import your own copy …" and row.get_button.isVisible())
+    driver.until(
+        lambda: said("data_row.import_own").is_all_of(row.get_button.text().strip()) and row.get_button.isVisible()
+    )
     assert row.choice.findData("real") < 0
     driver.press(row.get_button)
     assert driver.window.page is driver.window.settings
@@ -329,11 +332,11 @@ def test_a_download_can_be_cancelled_and_resumed(driver: Driver, server: Server)
     driver.press(row.progress.cancel_button)
     assert row.progress.text.whole_text == "Cancelling …"
     go_on.set()
-    driver.until(lambda: "Download cancelled" in driver.message)
+    driver.until(lambda: said("data_row.download_cancelled").is_in(driver.message))
     assert row.get_button.isVisible()
     assert not (driver.services.paths.datasets / "cifar10").exists()
     driver.press(row.get_button)
-    driver.until(lambda: "Data set installed" in driver.message)
+    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
 
 
 def test_a_failed_download_is_reported(driver: Driver, server: Server) -> None:
@@ -356,11 +359,11 @@ def test_a_download_continues_while_another_workload_is_shown(driver: Driver, se
     assert row.progress.isVisible()
     choose(driver, "demo")
     go_on.set()
-    driver.until(lambda: "Data set installed" in driver.message)
+    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
     driver.qtbot.wait(50)
     assert not row.choice.isEnabled()
     choose(driver, "cifar10_keras_cnn")
-    assert row.choice.itemText(0) == "Automatic: real"
+    assert said("data_row.auto_real").is_all_of(row.choice.itemText(0))
     assert not row.progress.cancel_button.isVisible()
 
 

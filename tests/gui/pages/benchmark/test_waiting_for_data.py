@@ -14,6 +14,7 @@ from tests.archives import FILE, SIZE_BYTES, make_archive, passing
 from tests.core.datasets.server import serving
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.datasets import cifar10
 
 
@@ -45,13 +46,13 @@ def test_a_download_waits_can_be_cancelled_and_resumes(
         driver.until(lambda: row.get_button.isVisible() and row.get_button.isEnabled())
         with hold(driver.services):
             driver.press(row.get_button)
-            driver.until(lambda: row.progress.text.whole_text == "Waiting: it's being installed elsewhere …")
+            driver.until(lambda: said("data_row.waiting").is_all_of(row.progress.text.whole_text))
             driver.press(row.progress.cancel_button)
-            driver.until(lambda: "Download cancelled" in driver.message)
+            driver.until(lambda: said("data_row.download_cancelled").is_in(driver.message))
             driver.until(row.get_button.isEnabled)
             driver.press(row.get_button)
             driver.until(lambda: row.progress.text.whole_text.startswith("Waiting"))
-        driver.until(lambda: "Data set installed" in driver.message)
+        driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
         assert server.ranges == [None]
 
 
@@ -74,7 +75,7 @@ def test_an_import_and_a_removal_refuse_instead_of_waiting(
             act()
             assert not row.import_button.isEnabled()
             qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-            assert told.messages[0][0].startswith("CIFAR-10 is being downloaded, imported or removed elsewhere.")
+            assert said("settings.data_in_use", title="CIFAR-10").begins(told.messages[0][0])
             qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
 
 

@@ -10,6 +10,7 @@ from app.gui.pages.benchmark.workload_box import RECENT_LIMIT, WorkloadBox, with
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.services.bundle import Services
 from tests.gui.driving import PATIENCE_MS, Driver
+from tests.saying import said
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Machine
 
@@ -64,7 +65,7 @@ def test_the_star_makes_a_favourite_that_stays(driver: Driver, by_keyboard: bool
     press_star()
     assert load_settings(file).favourite_workloads == ("mnist_cnn",)
     assert setup.star.isChecked()
-    assert setup.star.accessibleDescription() == "Remove from favourites"
+    assert said("setup.remove_favourite").is_all_of(setup.star.accessibleDescription())
     assert listed(setup.workload) == ["Favourites", "mnist_cnn", "Others", STANDARD]
     assert setup.chosen_workload.id == "mnist_cnn"
     setup.workload.choose(STANDARD)
@@ -113,4 +114,4 @@ def test_the_chooser_has_the_star_too(services: Services, machine: Machine, qtbo
 def test_what_was_run_is_recently_used(driver: Driver) -> None:
     driver.run_demo(epochs=1)
     assert load_settings(driver.services.home.settings).recent_workloads == ("demo",)
-    assert "Recently used" in listed(driver.page.setup.workload)
+    assert said("setup.recently_used").is_in(listed(driver.page.setup.workload))

@@ -14,6 +14,7 @@ from app.gui.pages.benchmark.workload_table import WorkloadTable
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.driving import PATIENCE_MS, Driver
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.workload import MemoryNeed, Workload
@@ -73,7 +74,7 @@ def test_words_are_looked_for_everywhere(chooser: WorkloadChooser, text: str, id
     assert shown(chooser) == ids
     assert chooser.choose_button.isEnabled() == bool(ids)
     if not ids:
-        assert chooser.title.text() == "No matching workloads"
+        assert said("workloads.nothing_found").is_all_of(chooser.title.text())
 
 
 def test_the_keyboard_alone_chooses(chooser: WorkloadChooser, qtbot: QtBot) -> None:
@@ -94,9 +95,9 @@ def test_a_probe_estimates_the_time_of_a_whole_run(chooser: WorkloadChooser, qtb
     chooser.search.setText("demo")
     chooser.probe_button.click()
     assert not chooser.probe_button.isEnabled()
-    assert "timing some steps" in chooser.answer.text()
+    assert said("workloads.probing").is_in(chooser.answer.text())
     qtbot.waitUntil(lambda: "timing" not in chooser.answer.text(), timeout=PATIENCE_MS)
-    assert "whole run takes" in chooser.answer.text()
+    assert said("workloads.duration").is_in(chooser.answer.text())
     assert cells(chooser, "demo")[2] == "about 1 s"
     assert chooser.probe_button.isEnabled()
 
@@ -110,7 +111,9 @@ def test_a_workload_that_does_not_fit_says_so_and_is_not_probed(
     dialog.show()
     qtbot.waitUntil(lambda: bool(dialog.table.entries.rows), timeout=PATIENCE_MS)
     assert cells(dialog, "demo")[3] == "93.1 GB"
-    assert dialog.answer.text().startswith("A batch of 100 needs about 93.1 GB, but this computer has 15 GB.")
+    assert said("memory.computer_too_small", there_bytes="15 GB", need_bytes="93.1 GB", batch_size="100").begins(
+        dialog.answer.text()
+    )
     assert not dialog.probe_button.isEnabled()
     dialog.reject()
 
@@ -139,7 +142,9 @@ def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
     finder.machine = replace(finder.machine, memory_bytes=10**9)
     monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(2 * 10**9, 0))
     driver.choose_demo()
-    assert driver.page.setup.problem.text().startswith("A batch of 100 needs about 1.9 GB")
+    assert said("memory.computer_too_small", need_bytes="1.9 GB", batch_size="100").begins(
+        driver.page.setup.problem.text()
+    )
     assert not driver.page.setup.run_button.isEnabled()
 
 

@@ -14,6 +14,7 @@ from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
 from tests.core.result_file.results import golden
 from tests.gui.conftest import Told
+from tests.saying import said
 
 PATIENCE_MS = 10_000
 
@@ -42,9 +43,13 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     assert keys == ["imported-3", "imported-1"]
     bar = imported(page)[0]
     assert bar.remarks[:3] == ("imported, not verified", "TensorFlow 2.21.0", "valid")
-    rows = [row for row in page.table.rows.rows if row.texts[0] == "EPYC (imported 3)"]
+    rows = [
+        row
+        for row in page.table.rows.rows
+        if said("compare.imported_numbered", number="3", name="EPYC").is_all_of(row.texts[0])
+    ]
     assert rows[0].texts[3:8] == ("CPU", "2026", "TensorFlow 2.21.0", "128", "float32")
-    assert "imported 3, lab.json" in rows[0].texts[9]
+    assert said("compare_page.from_imported", source="lab.json", number="3").is_in(rows[0].texts[9])
     page.bar_list.pointed.emit(bar)
     place = QPoint(5, 5)
     QApplication.sendEvent(
@@ -52,7 +57,7 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     )
     (menu,) = page.findChildren(QMenu)
     (action,) = menu.actions()
-    assert action.text() == "Remove imported result"
+    assert said("compare_page.remove_result").is_all_of(action.text())
     action.trigger()
     qtbot.waitUntil(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"], timeout=PATIENCE_MS)
     assert ("Removed EPYC", "") in told.messages

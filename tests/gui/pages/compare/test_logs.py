@@ -12,6 +12,7 @@ from app.gui.pages.compare.logs import LogPreview
 from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
 from tests.gui.conftest import Told
+from tests.saying import said
 
 PATIENCE_MS = 10_000
 HEAD = "epoch,elapsed,loss,acc,val_loss,val_acc\n"
@@ -42,8 +43,10 @@ def values(page: ComparePage) -> dict[str, float]:
 
 def test_a_log_is_shown_before_it_is_imported(page: ComparePage, told: Told, qtbot: QtBot, tmp_path: Path) -> None:
     preview = previewed(page, qtbot, tmp_path / "k80.csv", GOOD)
-    assert preview.facts.text() == "3 epochs: 3.38 s per epoch (3.25 to 3.50)"
-    assert preview.first.text() == "The first epochs: 9.00, 3.25, 3.50 s"
+    assert said("compare_page.log_facts", high="3.50", low="3.25", median="3.38", count="3").is_all_of(
+        preview.facts.text()
+    )
+    assert said("compare_page.log_begins", durations="9.00, 3.25, 3.50").is_all_of(preview.first.text())
     assert preview.caution.isHidden()
     assert preview.differences.isHidden()
     assert preview.name.text() == "k80"
@@ -61,9 +64,9 @@ def test_totals_are_noticed_and_their_differences_used_unless_unwanted(
 ) -> None:
     preview = previewed(page, qtbot, tmp_path / "totals.csv", TOTALS)
     assert preview.caution.isVisible()
-    assert preview.facts.text().startswith("10 epochs: 5.10 s per epoch")
+    assert said("compare_page.log_facts", median="5.10", count="10").begins(preview.facts.text())
     preview.differences.setChecked(False)
-    assert preview.facts.text().startswith("10 epochs: 30.6 s per epoch")
+    assert said("compare_page.log_facts", median="30.6", count="10").begins(preview.facts.text())
     preview.differences.setChecked(True)
     preview.import_button.click()
     qtbot.waitUntil(lambda: list(values(page)) == ["totals"], timeout=PATIENCE_MS)
@@ -77,7 +80,7 @@ def test_who_cancels_imports_nothing_and_a_bad_log_is_refused(
     (tmp_path / "k80.csv").write_text("nonsense")
     page.logs.show_preview(tmp_path / "k80.csv", "mnist_mlp")
     qtbot.waitUntil(lambda: told.messages[-1:] != [] and told.messages[-1][1] == "invalid", timeout=PATIENCE_MS)
-    assert "the columns epoch, elapsed are missing" in told.messages[-1][0]
+    assert said("logs.columns_missing", columns="epoch, elapsed").is_in(told.messages[-1][0])
     assert values(page) == {}
 
 
@@ -91,7 +94,7 @@ def test_a_log_is_removed_from_its_bars_menu(page: ComparePage, told: Told, qtbo
     )
     (menu,) = page.findChildren(QMenu)
     (action,) = menu.actions()
-    assert action.text() == "Remove imported log"
+    assert said("compare_page.remove_log").is_all_of(action.text())
     action.trigger()
     qtbot.waitUntil(lambda: values(page) == {}, timeout=PATIENCE_MS)
     assert ("Removed k80", "") in told.messages

@@ -21,6 +21,7 @@ from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 DAY, LAST_YEAR = "2026-11-19T10:00:00Z", "2018-11-20T10:00:00Z"
@@ -176,7 +177,7 @@ def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
 def test_the_scale_can_be_linear(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     QTest.mouseClick(page.scale.buttons["linear"], Qt.MouseButton.LeftButton)
-    assert page.card.note.whole_text.startswith("linear scale")
+    assert said("compare_page.linear_scale").begins(page.card.note.whole_text)
     assert page.scale.buttons["linear"].isChecked()
     assert not page.scale.buttons["log"].isChecked()
     assert page.view.buttons["bars"].isChecked()
@@ -184,7 +185,7 @@ def test_the_scale_can_be_linear(page: ComparePage, qtbot: QtBot) -> None:
     qtbot.waitUntil(page.isActiveWindow)
     page.scale.buttons["linear"].setFocus()
     QTest.keyClick(page.scale.buttons["linear"], Qt.Key.Key_Left)
-    assert page.card.note.whole_text.startswith("log scale")
+    assert said("compare_page.log_scale").begins(page.card.note.whole_text)
 
 
 def test_scales_hold_every_value_and_few_grid_lines() -> None:

@@ -28,6 +28,7 @@ from app.gui.widgets.basics import Card
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -84,7 +85,7 @@ def test_a_computer_without_a_gpu_is_not_reported_as_faulty(view: DoctorView, qt
         assert told in texts(view)
     QTest.mouseClick(view.report_button, Qt.MouseButton.LeftButton)
     report = QGuiApplication.clipboard().text()
-    assert "Test on cpu: ok" in report
+    assert said("doctor.check_device", device="cpu: ok").is_in(report)
     assert str(Path.home()) not in report
     assert trials() == []
 
@@ -99,7 +100,7 @@ def test_cancelling_ends_the_process_and_shows_what_is_known(view: DoctorView, q
     qtbot.waitUntil(lambda: not view.is_examining, timeout=20_000)
     assert trials() == []
     assert "stopped" in view.head.text()
-    assert "NVIDIA driver" in texts(view)
+    assert said("doctor.check_driver").is_in(texts(view))
     assert view.examine_button.isVisible()
 
 
@@ -158,11 +159,11 @@ def test_checks_appear_as_they_are_decided(
 
     monkeypatch.setattr(doctor_view, "examine", examine)
     view.examine()
-    qtbot.waitUntil(lambda: "not running" in texts(view), timeout=10_000)
+    qtbot.waitUntil(lambda: said("doctor.driver_state_driver_not_loaded").is_in(texts(view)), timeout=10_000)
     assert view.step.whole_text == sentence("doctor.starting_tensorflow")
     go_on.set()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
-    assert "not running" not in texts(view)
+    assert not said("doctor.driver_state_driver_not_loaded").is_in(texts(view))
 
 
 @pytest.mark.slow
@@ -200,9 +201,9 @@ def test_an_unknown_log_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbo
     view.explain_log(path)
     qtbot.waitUntil(lambda: "new.log" in texts(view), timeout=10_000)
     assert "flux capacitor" in texts(view)
-    assert "Unknown to the doctor" in texts(view)
+    assert said("doctor.unknown_lines").is_in(texts(view))
     assert "In the log" not in texts(view)
-    assert view.head.text() == "Line 1 looks like a failure that the doctor doesn't know."
+    assert said("doctor.log_unknown", line="1").is_all_of(view.head.text())
     assert "https://" in view.introduction.text()
 
 

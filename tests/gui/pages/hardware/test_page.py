@@ -23,6 +23,7 @@ from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
@@ -181,7 +182,7 @@ def test_each_logical_cpu_has_a_bar_as_high_as_it_is_busy(live: LiveView, servic
     accent = QColor(services.theme.tokens.accent)
     assert picture.pixelColor(10, BARS_PX - 2) != accent
     assert picture.pixelColor(BAR_MOST_PX + 10, 2) == accent
-    assert bars.accessibleName() == "Each logical CPU, 0: 0 %, 1: 100 %"
+    assert said("live.each_core_with_shares", shares="0: 0 %, 1: 100 %").is_all_of(bars.accessibleName())
 
 
 def test_values_a_machine_does_not_report_are_not_available() -> None:

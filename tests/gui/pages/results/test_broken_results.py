@@ -10,6 +10,7 @@ from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.page import ResultsPage
 from tests import broken
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 # One of each kind, and some at random, with a seed that stays the same.
@@ -123,8 +124,8 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     page.open_run(broken.BROKEN)
     driver.until(lambda: page.run is not None)
     assert page.detail is not None
-    assert "can't be read" in page.detail.numbers.text()
+    assert said("note.damaged").is_in(page.detail.numbers.text())
     message = page.detail.view.headline.message
-    assert "can't be read" in message.toolTip() + message.text()
+    assert said("note.damaged").is_in(message.toolTip() + message.text())
     driver.press(page.detail.delete_button)
     driver.until(lambda: broken.BROKEN not in page.model.rows)

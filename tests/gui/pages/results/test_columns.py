@@ -13,6 +13,7 @@ from app.gui.pages.results.columns import COLUMNS, KEYS, NAME_PX, fitting_column
 from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -105,7 +106,7 @@ def test_the_filter_says_what_it_matches(driver: Driver, machine: Machine) -> No
     hint = page.filters.search.placeholderText()
     assert all(word in hint for word in ("name", "workload", "device", "engine", "verdict", "day", "number"))
     assert page.filters.search.fontMetrics().horizontalAdvance(hint) < page.filters.search.width() - 24
-    assert "all words" in page.filters.search.toolTip()
+    assert said("results_page.filter_tip").is_in(page.filters.search.toolTip())
 
 
 @given(st.fixed_dictionaries({key: st.integers(40, 260) for key in COLUMNS}), st.integers(0, 3_000))

@@ -17,6 +17,7 @@ from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full, type_comment
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
@@ -93,9 +94,9 @@ def test_each_entry_does_what_its_button_does(
 ) -> None:
     save_to(monkeypatch, tmp_path / "menu.png")
     open_menu(page, 1)["Save picture …"].trigger()
-    driver.until(lambda: driver.message == "Saved picture as menu.png")
+    driver.until(lambda: said("picture.saved", name="menu.png").is_all_of(driver.message))
     open_menu(page, 1)["Copy"].trigger()
-    driver.until(lambda: driver.message == "Copied 1 run as a table")
+    driver.until(lambda: said("results_page.copied", count="1").is_all_of(driver.message))
     open_menu(page, 1)["Rename"].trigger()
     editor = page.table.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)
@@ -154,7 +155,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     driver.until(lambda: own() == ["This computer", "Test CPU"])
     assert any(bar.kind == "reference" for bar in bars.bars)
     limit = compare_page(driver).limit
-    assert limit.currentText() == "2 selected runs"
+    assert said("compare_page.selected", count="2").is_all_of(limit.currentText())
     limit.setCurrentIndex(limit.findData(20))
     driver.until(lambda: len(own()) == 3)
     limit.setCurrentIndex(limit.count() - 1)

@@ -17,6 +17,7 @@ from tests.gui.pages.results.using import (
     select,
     show_in_full,
 )
+from tests.saying import said
 
 
 def test_export_of_the_chosen_and_of_all(
@@ -26,7 +27,7 @@ def test_export_of_the_chosen_and_of_all(
     select(page, 2, 3)
     assert page.export_button.text().strip() == "Export 2 …"
     driver.press(page.export_button)
-    driver.until(lambda: "Exported 2 runs" in driver.message)
+    driver.until(lambda: said("export.done", count="2").is_in(driver.message))
     with (tmp_path / "chosen.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["id"], row["comment"], row["seconds_per_epoch_s"]) for row in rows] == [
@@ -36,7 +37,7 @@ def test_export_of_the_chosen_and_of_all(
     save_to(monkeypatch, tmp_path / "all.json")
     driver.window.show_page("benchmark")  # where the choice is not visible
     driver.window.action("menu.export").trigger()
-    driver.until(lambda: "Exported 4 runs" in driver.message)
+    driver.until(lambda: said("export.done", count="4").is_in(driver.message))
     runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]
     assert [len(run["epoch_records"]) for run in runs] == [3, 3, 3, 3]
     save_to(monkeypatch, tmp_path / "missing" / "all.csv")
@@ -53,26 +54,26 @@ def test_what_the_filter_shows_is_what_is_exported(
     assert page.count.text() == "3 of 4 runs"
     assert page.export_button.text().strip() == "Export 3 …"
     driver.press(page.export_button)
-    driver.until(lambda: driver.message == "Exported 3 runs to filtered.csv")
+    driver.until(lambda: said("export.done", name="filtered.csv", count="3").is_all_of(driver.message))
     with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
         assert [row["id"] for row in csv.DictReader(file)] == ["1", "2", "4"]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("water")
     assert page.count.text() == "1 of 4 runs"
     driver.window.action("menu.export").trigger()
-    driver.until(lambda: driver.message == "Exported 1 run to filtered.csv")
+    driver.until(lambda: said("export.done", name="filtered.csv", count="1").is_all_of(driver.message))
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("nothing has this")
     (tmp_path / "filtered.csv").unlink()
     driver.window.action("menu.export").trigger()
-    assert driver.message == "No matching runs"
+    assert said("results_page.no_match").is_all_of(driver.message)
     assert not (tmp_path / "filtered.csv").exists()
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("   ")
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(0)
     assert page.count.text() == "4 runs"
-    assert page.export_button.text().strip() == "Export all …"
+    assert said("results_page.export_all").is_all_of(page.export_button.text().strip())
 
 
 def test_a_file_is_of_the_chosen_kind(
@@ -99,7 +100,7 @@ def test_a_file_that_exists_is_not_written_over_unasked(
     driver.qtbot.wait(100)
     assert file.read_text() == "mine"
     driver.window.action("menu.save_picture").trigger()
-    driver.until(lambda: "Saved picture as result v1.2.png" in driver.message)
+    driver.until(lambda: said("picture.saved", name="result v1.2.png").is_in(driver.message))
     assert QImage(str(file)).width() == 1200
     assert len(decode(extract(file.read_bytes()))) == 1, "the picture carries the result file"
 

@@ -21,6 +21,7 @@ from app.gui.style.tokens import Tokens
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -161,8 +162,8 @@ def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: Results
     driver.window.resize(1024, 700)
     driver.until(lambda: driver.window.width() == 1024)
     assert page.table.horizontalScrollBar().maximum() == 0
-    assert detail.sentence.whole_text.startswith("5 runs: median 51.0 s per epoch")
-    assert "1 of 6 planned runs wasn't started" in detail.remarks.whole_text
+    assert said("repeat.spreads", value="51.0 s per epoch", runs="5").begins(detail.sentence.whole_text)
+    assert said("group.not_begun", planned="6", count="1").is_in(detail.remarks.whole_text)
     assert [detail.runs.model().index(row, 0).data() for row in range(5)] == ["2", "3", "4", "5", "6"]
     detail.runs.activated.emit(detail.runs.model().index(1, 0))
     driver.until(lambda: page.run is not None and page.run.summary.id == 3)
@@ -191,7 +192,7 @@ def test_an_ab_shows_its_pairs_and_can_be_copied_and_exported(
     assert "\nB · 1 thread: 50.5 · " in text
     save_to(monkeypatch, tmp_path / "ab.csv")
     driver.press(detail.export_button)
-    driver.until(lambda: driver.message == "Exported 4 runs to ab.csv")
+    driver.until(lambda: said("export.done", name="ab.csv", count="4").is_all_of(driver.message))
     detail = show_group(driver, page, ENGINES)
     assert detail.runs.isVisible()
     assert detail.runs.model().index(1, 2).data() == "PyTorch"

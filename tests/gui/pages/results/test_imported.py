@@ -11,6 +11,7 @@ from app.gui.pages.results.page import ResultsPage
 from tests.core.result_file.results import golden
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to, select
+from tests.saying import said
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_they_are_shown_only_when_wanted_and_under_their_label(driver: Driver, p
     driver.until(lambda: shown(page) == ["matmul", "mnist_mlp", "demo", "mnist_mlp"])
     assert page.table.isVisible()
     assert page.model.rows == [4, 3, 2, 1]
-    assert page.imported.heading.text() == "Imported, not verified"
+    assert said("imports_page.not_verified").is_all_of(page.imported.heading.text())
     choose(driver, page, "imported")
     assert not page.table.isVisible()
     assert not page.export_button.isVisible()
@@ -101,7 +102,7 @@ def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: Re
     words = dict(zip(cells[::2], cells[1::2], strict=True))
     assert words["CPU"] == "AMD EPYC"
     assert words["Code"] == "67D0-963F"
-    assert words["Source"].startswith("lab.json, imported ")
+    assert said("imports_page.origin", file="lab.json").begins(words["Source"])
     fields = {texts[0]: texts[1] for texts in detail.leaf_rows.texts}
     result = golden()[2]
     assert fields["spec.samples_per_epoch"] == "60000"

@@ -15,13 +15,14 @@ from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, select, store_another, type_comment
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
 def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) -> None:
     assert page.model.rows == [4, 3, 2, 1]
     assert page.count.text() == "4 runs"
-    assert page.export_button.accessibleName() == "Export all …"
+    assert said("results_page.export_all").is_all_of(page.export_button.accessibleName())
     driver.until(lambda: driver.window.focusWidget() is page.table)
     assert column(page, "value") == ["30.0 s/epoch", "40.0 s/epoch", "50.0 s/epoch", "60.0 s/epoch"]
     with driver.qtbot.waitSignal(page.model.found):
@@ -108,7 +109,7 @@ def test_delete_and_undo(driver: Driver, page: ResultsPage) -> None:
         driver.press(page.delete_button)
     assert page.model.rows == [3, 1]
     assert [run.id for run in driver.stored()] == [3, 1]
-    assert "Deleted 2 runs" in driver.message
+    assert said("results_page.deleted", count="2").is_in(driver.message)
     assert driver.window.action("menu.undo_delete").isEnabled()
     with driver.qtbot.waitSignal(page.model.found):
         driver.press(driver.window.banner.button)
@@ -134,7 +135,7 @@ def test_a_running_run_is_not_deleted(driver: Driver) -> None:
     page = driver.open_results()
     select(page, page.model.rows[0])
     page.delete()
-    driver.until(lambda: "still running" in driver.message)
+    driver.until(lambda: said("runs.still_running").is_in(driver.message))
     driver.page.cancel()
     driver.wait_for_result()
 

@@ -24,6 +24,7 @@ from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full
+from tests.saying import said
 from workloads.protocol import events
 
 
@@ -43,7 +44,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     driver.press(detail.charts_button)
     save_to(monkeypatch, tmp_path / "picture.png")
     driver.press(detail.save_button)
-    driver.until(lambda: "Saved picture as picture.png" in driver.message)
+    driver.until(lambda: said("picture.saved", name="picture.png").is_in(driver.message))
     assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
     clipboard, action = QGuiApplication.clipboard(), driver.window.action
     pictures: list[Callable[[], object]] = [detail.picture_button.click, action("menu.copy_picture").trigger]
@@ -97,7 +98,7 @@ def test_naming_then_leaving_or_deleting(
         go_on[comment].set()
         if button is detail.back_button:
             driver.until(lambda: column(page, "comment")[0] == "one")
-    driver.until(lambda: driver.message.startswith("Deleted 1 run"))
+    driver.until(lambda: said("results_page.deleted", count="1").begins(driver.message))
     page.undo()
     driver.until(lambda: page.model.rows == [4, 3, 2, 1])
     driver.until(lambda: column(page, "comment")[0] == "one two")

@@ -13,6 +13,7 @@ from tests.archives import FILE, SIZE_BYTES, make_archive, passing
 from tests.core.datasets.server import Server, serving
 from tests.gui.driving import Driver
 from tests.gui.pages.benchmark.test_setup import halted
+from tests.saying import said
 from workloads.datasets import cifar10
 
 
@@ -37,7 +38,7 @@ def line_of(driver: Driver) -> DatasetLine:
 
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
     go_on, line = halted(server), line_of(driver)
-    assert line.state.whole_text.startswith("Not installed, ")
+    assert said("settings.not_installed").begins(line.state.whole_text)
     assert line.state.whole_text.endswith(" to download · Automatic: synthetic")
     driver.press(line.get_button)
     driver.until(lambda: server.ranges != [])
@@ -52,15 +53,15 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     driver.press(line.progress.cancel_button)
     assert line.progress.text.whole_text == "Cancelling …"
     go_on.set()
-    driver.until(lambda: driver.message == "Download cancelled; it resumes where it stopped")
+    driver.until(lambda: said("data_row.download_cancelled").is_all_of(driver.message))
     assert not line.progress.isVisible()
     driver.until(line.get_button.isEnabled)
     driver.press(line.get_button)
-    driver.until(lambda: driver.message == "Data set installed")
+    driver.until(lambda: said("data_row.now_installed").is_all_of(driver.message))
     driver.until(line.remove_button.isEnabled)
     assert line.state.whole_text.endswith(" · Automatic: real")
     driver.window.show_page("benchmark")
-    driver.until(lambda: row.choice.itemText(0) == "Automatic: real")
+    driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
 
 
 def test_a_failed_download_is_one_sentence_and_leaves_all_as_it_was(driver: Driver, server: Server) -> None:
@@ -86,4 +87,4 @@ def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
     download.report(total // 2 + 1, total)
     assert download.sentence().endswith(f" (50 %), {round(total / 4 / 10 / 1e6)} MB/s")
     download.report(total, total)
-    assert download.sentence() == "Checking and unpacking …"
+    assert said("data_row.unpacking").is_all_of(download.sentence())

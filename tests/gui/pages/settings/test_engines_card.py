@@ -27,6 +27,7 @@ from tests.core.engines.index import Index
 from tests.core.engines.test_offers import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
 from tests.gui.keyboard import is_control, round_trip
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
@@ -75,20 +76,20 @@ def test_each_engine_says_what_it_would_use_here_and_what_that_costs(opened: Ope
     torch, tensorflow, jax = card.rows.values()
     assert torch.title.text() == "PyTorch"
     assert torch.note.whole_text == "Not installed · would use your GeForce RTX 5070 · 2.0 GB to download"
-    assert torch.variant.currentText() == "cuda (recommended)"
+    assert said("engines_card.recommended", variant="cuda").is_all_of(torch.variant.currentText())
     assert enabled(torch) == (True, False, False)
     assert torch.install_button.accessibleName() == "Install: PyTorch"
     assert tensorflow.title.text().startswith("TensorFlow 2")
-    assert tensorflow.note.whole_text == "Comes with Epochmark · uses your CPU"
+    assert said("engines_card.included", device="your CPU").is_all_of(tensorflow.note.whole_text)
     assert not tensorflow.install_button.isVisible()
-    assert jax.note.whole_text == "Not installed · would use your CPU · 200 MB to download"
+    assert said("engines_card.offer", device="your CPU · 200 MB to download").is_all_of(jax.note.whole_text)
     assert not jax.variant.isEnabled()
 
 
 def test_another_build_can_be_chosen_and_says_why_it_does_not_fit(opened: Opened) -> None:
     torch = opened(LINUX, GTX_1080).rows["torch"]
     names = [torch.variant.itemText(number) for number in range(torch.variant.count())]
-    assert names[0] == "cuda-legacy (recommended)"
+    assert said("engines_card.recommended", variant="cuda-legacy").is_all_of(names[0])
     torch.variant.setCurrentIndex(names.index("cpu"))
     assert "would use your CPU · 236 MB to download, 855 MB on disk" in torch.note.whole_text
     torch.variant.setCurrentIndex(names.index("cuda"))
@@ -97,7 +98,7 @@ def test_another_build_can_be_chosen_and_says_why_it_does_not_fit(opened: Opened
 
 def test_on_another_computer_it_says_that_there_is_none(opened: Opened) -> None:
     torch = opened("Haiku").rows["torch"]
-    assert torch.note.whole_text == "Not available for this computer"
+    assert said("engines_card.not_here").is_all_of(torch.note.whole_text)
     assert not torch.install_button.isVisible()
 
 
@@ -106,10 +107,10 @@ def test_an_installed_engine_shows_version_and_device(opened: Opened, paths: Pat
     torch = opened(LINUX, RTX_5070).rows["torch"]
     assert torch.title.text() == "PyTorch 1.0 (cuda)"
     assert torch.note.whole_text == "Installed, 0 B · uses your GeForce RTX 5070"
-    assert torch.variant.currentText() == "cuda (recommended)"
+    assert said("engines_card.recommended", variant="cuda").is_all_of(torch.variant.currentText())
     assert enabled(torch) == (False, True, True)
     torch.variant.setCurrentIndex(torch.variant.findText("cpu"))
-    assert torch.note.whole_text.startswith("cpu would use your CPU")
+    assert said("engines_card.other_variant", device="your CPU", variant="cpu").begins(torch.note.whole_text)
     assert torch.install_button.isEnabled()
 
 
@@ -128,7 +129,7 @@ def test_what_is_broken_says_so_and_can_be_installed_again(fault: str, opened: O
     torch = opened().rows["torch"]
     assert "Install it again." in torch.note.whole_text
     assert torch.note.property("tone") == "invalid"
-    assert torch.install_button.text().strip() == "Install again"
+    assert said("engines_card.install_again").is_all_of(torch.install_button.text().strip())
     assert enabled(torch) == (True, False, True)
 
 
@@ -143,7 +144,7 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
     driver.until(lambda: "torch" in driver.services.engines.installed)
     press(torch.remove_button)
     answer(driver, "Remove PyTorch")
-    driver.until(lambda: driver.message == "Removed PyTorch")
+    driver.until(lambda: said("engines_card.removed", title="PyTorch").is_all_of(driver.message))
     driver.until(lambda: "torch" not in driver.services.engines.installed)
     driver.until(lambda: torch.row.state == "absent")
     assert not (paths.engines / "torch").exists()
@@ -161,7 +162,9 @@ def test_an_engine_is_kept_while_a_run_uses_it(driver: Driver, opened: Opened, p
             press(button)
             if button is card.rows["torch"].remove_button:
                 answer(driver, "Remove PyTorch")
-            driver.until(lambda: "is using PyTorch" in driver.message and not card.is_busy)
+            driver.until(
+                lambda: said("engines.in_use", title="PyTorch").is_in(driver.message) and not card.is_busy
+            )
             driver.window.banner.hide()
             driver.until(lambda: driver.window.findChild(QMessageBox) is None)
         owner.release()
@@ -183,7 +186,7 @@ def test_it_prefers_the_build_that_helps(driver: Driver, opened: Opened, paths: 
     card = opened(WINDOWS, RTX_5070)
     assert card.rows["torch"].variant.currentText() == "cpu"
     driver.window.settings.show_engines("torch")
-    assert card.rows["torch"].variant.currentText() == "cuda (recommended)"
+    assert said("engines_card.recommended", variant="cuda").is_all_of(card.rows["torch"].variant.currentText())
     assert card.rows["torch"].install_button.isEnabled()
 
 
@@ -209,7 +212,7 @@ def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
 def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
     torch = opened(LINUX, RTX_5070_OLD_DRIVER).rows["torch"]
     torch.variant.setCurrentIndex(torch.variant.findText("cuda"))
-    assert "needs driver 580 or newer" in torch.note.whole_text
+    assert said("engines.driver_too_old", oldest="580").is_in(torch.note.whole_text)
 
 
 def test_progress_has_bytes_percent_and_rate() -> None:
@@ -242,16 +245,18 @@ def test_an_engine_is_installed_checked_and_offered_at_once(driver: Driver, open
     assert torch.cancel_button.isVisible()
     assert torch.progress_text.text()
     assert not torch.install_button.isVisible()
-    driver.until(lambda: driver.message == "Installed PyTorch 2.0")
+    driver.until(
+        lambda: said("engines_card.now_installed", version="2.0", title="PyTorch").is_all_of(driver.message)
+    )
     driver.until(lambda: "torch" in driver.services.engines.installed)
     driver.until(lambda: torch.row.state == "ready" and torch.check_button.isVisible())
     driver.window.banner.hide()
     press(torch.check_button)
-    driver.until(lambda: driver.message == "PyTorch 2.0 is complete and can be used")
+    driver.until(lambda: said("engines_card.checked", version="2.0", title="PyTorch").is_all_of(driver.message))
     (paths.engines / "torch" / "packages" / "torch" / "data.bin").write_bytes(b"x")
     driver.until(torch.check_button.isVisible)
     press(torch.check_button)
-    driver.until(lambda: "data.bin of PyTorch is missing or damaged" in driver.message)
+    driver.until(lambda: said("engines.files_damaged", title="PyTorch", names="data.bin").is_in(driver.message))
     driver.window.show_page("benchmark")
     assert driver.page.setup.device.findText("CPU · PyTorch") > 0
 
@@ -314,7 +319,9 @@ def test_a_folder_of_packages_is_enough(
     assert field is not None
     field.setText(str(folder))
     QTest.keyClick(field, Qt.Key.Key_Return)
-    driver.until(lambda: driver.message == "Installed PyTorch 2.0")
+    driver.until(
+        lambda: said("engines_card.now_installed", version="2.0", title="PyTorch").is_all_of(driver.message)
+    )
     assert index.asked == []
 
 
@@ -326,6 +333,6 @@ def test_what_goes_wrong_is_said_and_nothing_is_left(
     index.states = lambda _: "0" * 64
     torch = opened().rows["torch"]
     press(torch.install_button)
-    driver.until(lambda: "checksum differs" in driver.message)
+    driver.until(lambda: said("engines.other_file").is_in(driver.message))
     driver.until(torch.install_button.isEnabled)
     assert engine_folder(paths, "torch").look().state == "absent"

@@ -13,6 +13,7 @@ from app.gui.services.bundle import Services
 from tests.core.datasets.server import serving
 from tests.core.exchange.test_table_file import ROW, table
 from tests.gui.conftest import Told
+from tests.saying import said
 
 PATIENCE_MS = 10_000
 
@@ -56,7 +57,8 @@ def test_the_table_is_fetched_when_the_button_is_pressed(
         card.get_button.click()
         assert not card.get_button.isEnabled()
         qtbot.waitUntil(
-            lambda: told.messages != [] and "The table has 1 row" in told.messages[-1][0], timeout=PATIENCE_MS
+            lambda: told.messages != [] and said("table.fetched", count="1").is_in(told.messages[-1][0]),
+            timeout=PATIENCE_MS,
         )
         assert card.get_button.isEnabled()
         assert not card.previous_button.isVisible()
@@ -64,7 +66,9 @@ def test_the_table_is_fetched_when_the_button_is_pressed(
         card.get_button.click()
         qtbot.waitUntil(card.previous_button.isVisible, timeout=PATIENCE_MS)
     card.previous_button.click()
-    qtbot.waitUntil(lambda: "in use again: 1 row" in told.messages[-1][0], timeout=PATIENCE_MS)
+    qtbot.waitUntil(
+        lambda: said("table.previous_used", count="1").is_in(told.messages[-1][0]), timeout=PATIENCE_MS
+    )
     assert len(load_table(services.paths)) == 1
 
 
@@ -81,9 +85,13 @@ def test_its_bars_are_on_compare(services: Services, told: Told, qtbot: QtBot) -
         page.table_button.click()
         qtbot.waitUntil(lambda: any(bar.kind == "community" for bar in page.bar_list.bars), timeout=PATIENCE_MS)
     (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "community")
-    assert bar.remarks[0] == "community, 3 machines"
+    assert said("compare.community", count="3").is_all_of(bar.remarks[0])
     page.view.take("table")
     page.draw()
-    cells = [row.texts for row in page.table.rows.rows if row.texts[0] == "RTX 3060 (community)"]
+    cells = [
+        row.texts
+        for row in page.table.rows.rows
+        if said("compare.community_name", name="RTX 3060").is_all_of(row.texts[0])
+    ]
     assert cells[0][3] == "GPU"
     assert "community" in cells[0]

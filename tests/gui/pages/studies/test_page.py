@@ -29,6 +29,7 @@ from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.test_texts import steering
+from tests.saying import Saying, said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -116,12 +117,17 @@ def test_folders_make_a_study_of_drives(driver: Driver, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "problem"), [("", "Enter an axis"), ("batch=x", "whole number"), ("colour=red", "no axis 'colour'")]
+    ("axis", "problem"),
+    [
+        ("", said("studies.no_axis")),
+        ("batch=x", said("studies.not_whole")),
+        ("colour=red", said("studies.unknown_axis", name="'colour'")),
+    ],
 )
-def test_an_axis_that_makes_no_sense_is_told_at_once(driver: Driver, axis: str, problem: str) -> None:
+def test_an_axis_that_makes_no_sense_is_told_at_once(driver: Driver, axis: str, problem: Saying) -> None:
     page = open_page(driver)
     choose(driver, page, OWN, axis=axis)
-    assert problem in page.setup.problem.text()
+    assert problem.is_in(page.setup.problem.text())
     assert not page.setup.run_button.isEnabled()
 
 
@@ -187,7 +193,7 @@ def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driv
     page.charts.setCurrentIndex(1)
     page.charts.activated.emit(1)
     assert page.view.figure is not None
-    assert page.view.figure.value_title == "Milliseconds per step"
+    assert said("studies.step_title").is_all_of(page.view.figure.value_title)
 
 
 def test_results_open_a_study_and_never_show_a_median_of_its_points(driver: Driver, machine: Machine) -> None:
@@ -224,7 +230,7 @@ def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine)
         store_study(database, machine, plan, lambda _: 10.0)
     page = open_page(driver)
     driver.until(lambda: page.can_share)
-    assert "Enter what your computer costs" in page.more.text()
+    assert said("studies.cost_no_price").is_in(page.more.text())
     page.setup.studies.setCurrentRow(list(PRESETS).index("cost"))
     driver.press(page.setup.prices_button)
     dialog = page.findChild(PricesDialog)
@@ -232,7 +238,7 @@ def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine)
     dialog.editors["power_w"].setValue(200)
     dialog.editors["electricity_usd_per_kwh"].setValue(0.25)
     dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
-    driver.until(lambda: "An hour of training costs 0.050 USD here" in page.more.text())
+    driver.until(lambda: said("studies.cost_per_hour", price="0.050").is_in(page.more.text()))
     assert driver.services.preferences.settings.own_computer.purchase_usd is None
     driver.press(page.setup.prices_button)
     dialog = page.findChildren(PricesDialog)[-1]

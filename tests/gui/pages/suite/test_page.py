@@ -27,6 +27,7 @@ from tests.gui.clipped import clipped
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.test_texts import steering
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
@@ -134,7 +135,7 @@ def test_a_part_that_does_not_fit_scores_nothing_and_says_so(driver: Driver, mac
     page = open_page(driver)
     driver.until(lambda: page.result is not None)
     assert page.headline.value.text() == "0"
-    assert "GPT mini ran out of memory" in page.more.text()
+    assert said("suite.zeros", parts="GPT mini").is_in(page.more.text())
     assert page.resume_button.isVisible()
 
 
@@ -147,7 +148,7 @@ def test_results_open_a_suite_and_an_export_has_every_part(
     driver.until(lambda: results.group is not None)
     detail = results.group_detail
     assert detail is not None
-    assert detail.page_button.accessibleName() == "Open suite"
+    assert said("results_page.open_suite").is_all_of(detail.page_button.accessibleName())
     driver.press(detail.page_button)
     page = driver.window.suite
     driver.until(lambda: page.isVisible() and page.result is not None)
