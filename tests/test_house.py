@@ -114,6 +114,13 @@ def empty_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
 
 
+def turkish_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield properties of Qt's classes that PySide doesn't find in Turkish, where "i" has another capital."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and re.match(r"Q[A-Z]", called(node)):
+            yield from ((node.lineno, word.arg) for word in node.keywords if word.arg and word.arg.startswith("i"))
+
+
 def waits_blindly(call: ast.Call) -> bool:
     """Return whether a call waits for so long whatever happens: in the window, or for no event."""
     match call:
@@ -192,6 +199,11 @@ def test_variables_say_what_they_hold() -> None:
     assert [f"{name}:{line}: {what}" for name, line, what in empty] == []
 
 
+def test_properties_of_qt_are_found_in_every_language() -> None:
+    wrong = [(name, *each) for name, tree in of_program().items() for each in turkish_names(tree)]
+    assert [f"{name}:{line}: {what}" for name, line, what in wrong] == []
+
+
 def circle(modules: dict[str, ast.Module]) -> list[str]:
     """Return modules that import each other, for types or when they're loaded; [] if there are none."""
     graph = {
@@ -252,6 +264,7 @@ def test_a_circle_is_found_unless_a_function_closes_it() -> None:
         (patched_times, "patch.setattr('app.x.INTERVAL_MS', 1)", "patch.setattr('app.x.ITEMS', 1)"),
         (empty_names, "def f():\n    found = 1", "class A:\n    found = Signal()"),
         (empty_names, "def f(told): pass", "f(told=1)"),
+        (turkish_names, "QTimer(self, interval=1)", "QTimer(self, singleShot=True)"),
         (long_functions, "def f():\n" + "    pass\n" * 50, "def f():\n" + "    pass\n" * 49),
     ],
 )

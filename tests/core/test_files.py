@@ -109,7 +109,7 @@ def test_a_link_is_followed_to_the_file_that_it_names(target: Path, tmp_path: Pa
 def test_a_loop_of_links_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    with pytest.raises(OSError, match="Too many levels") as caught:
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)) as caught:
         write_whole(tmp_path / "a", [NEW])
     assert caught.value.errno == errno.ELOOP
     assert names(tmp_path) == ["a", "b"]
@@ -139,7 +139,7 @@ def test_devices_are_written_to_and_stay(tmp_path: Path) -> None:
 
 def test_a_device_that_is_full_says_so(tmp_path: Path) -> None:
     full = device(tmp_path, "full")
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         write_whole(full, [NEW])
     assert full.is_char_device()
 

@@ -197,7 +197,7 @@ def test_without_qts_libraries_the_window_is_not_tried(
 def test_qt_of_this_environment_loads(qt_libraries: ModuleType) -> None:
     if sys.platform.startswith("linux"):
         assert qt_libraries.find_problem("offscreen") == ""
-        assert "no_such.so: cannot open shared object file" in qt_libraries.find_problem("no_such")
+        assert "no_such.so: " in qt_libraries.find_problem("no_such")
 
 
 # The locks

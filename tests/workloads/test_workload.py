@@ -1,5 +1,6 @@
 """Declarations: parameters and limits refuse what cannot be run, in a sentence, before anything starts."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -256,7 +257,7 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
     for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
         assert refusal(tmp_path, missing).startswith(f"There's no folder {quoted(str(missing))}. Create it")
     too_long = refusal(tmp_path / ("x" * 300))
-    assert said("folder.unreadable", reason="File name too long").is_in(too_long) or os.name == "nt", (
+    assert said("folder.unreadable", reason=os.strerror(errno.ENAMETOOLONG)).is_in(too_long) or os.name == "nt", (
         "there, it is just missing"
     )
     same = f"{tmp_path} and {tmp_path / 'link'} are the same folder. Leave one of them out."

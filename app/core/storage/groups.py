@@ -33,10 +33,10 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
     sql = (
         "SELECT id, created_at, kind, plan FROM groups"
         " WHERE id IN (SELECT group_id FROM runs WHERE group_id IS NOT NULL AND deleted_at IS NULL)"
-        " AND (?1 IS NULL OR kind = ?1) ORDER BY id DESC LIMIT ?2"
+        " AND (:kind IS NULL OR kind = :kind) ORDER BY id DESC LIMIT :limit"
     )
     with database.complaints():
-        rows = database.connection.execute(sql, (kind, -1 if limit is None else limit)).fetchall()
+        rows = database.connection.execute(sql, {"kind": kind, "limit": -1 if limit is None else limit}).fetchall()
     return _with_runs(database, rows)
 
 

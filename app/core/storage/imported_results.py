@@ -27,26 +27,27 @@ SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
-# ?1 workload, ?2 date or NULL, ?3 headline, ?4 whether all of its digits are known, ?5 digest.
+# The date may be NULL; is_exact: whether all digits of the headline are known.
 _OWN = (
-    "SELECT id FROM runs WHERE workload = ?1 AND (started_at = ?2 OR (?2 IS NULL AND ?4)) AND value = ?3"
+    "SELECT id FROM runs WHERE workload = :workload AND value = :value"
+    " AND (started_at = :date OR (:date IS NULL AND :is_exact))"
     " AND deleted_at IS NULL"
 )
 _EARLIER = (
-    "SELECT id FROM imported_results WHERE digest = ?5 UNION ALL"
-    " SELECT id FROM imported_results WHERE workload = ?1 AND value = ?3"
-    " AND (started_at = ?2 OR ((?2 IS NULL OR started_at IS NULL) AND ?4))"
+    "SELECT id FROM imported_results WHERE digest = :digest UNION ALL"
+    " SELECT id FROM imported_results WHERE workload = :workload AND value = :value"
+    " AND (started_at = :date OR ((:date IS NULL OR started_at IS NULL) AND :is_exact))"
 )
-# What may be the same run, for a code with its few digits, and the other way round. ?2, ?3 range of the headline.
-_LIKE = "SELECT id, document FROM imported_results WHERE workload = ?1 AND value BETWEEN ?2 AND ?3"
+# What may be the same run, for a code with its few digits, and the other way round.
+_LIKE = "SELECT id, document FROM imported_results WHERE workload = ? AND value BETWEEN ? AND ?"
 _OWN_LIKE = (
-    "SELECT id, value, value_low, value_high FROM runs WHERE workload = ?1 AND value BETWEEN ?2 AND ?3"
-    " AND workload_version = ?4 AND batch_size = ?5 AND precision = ?6 AND engine = ?7 AND deleted_at IS NULL"
+    "SELECT id, value, value_low, value_high FROM runs WHERE workload = ? AND value BETWEEN ? AND ?"
+    " AND workload_version = ? AND batch_size = ? AND precision = ? AND engine = ? AND deleted_at IS NULL"
 )
 _CODES = (
-    "SELECT id, document FROM imported_results WHERE workload IN (SELECT value FROM json_each(?1))"
-    " AND started_at IS NULL AND value BETWEEN ?2 AND ?3"
-    " AND json_valid(document) AND json_extract(document, '$.app_version') = ?4 ORDER BY id DESC LIMIT 500"
+    "SELECT id, document FROM imported_results WHERE workload IN (SELECT value FROM json_each(?))"
+    " AND started_at IS NULL AND value BETWEEN ? AND ?"
+    " AND json_valid(document) AND json_extract(document, '$.app_version') = ? ORDER BY id DESC LIMIT 500"
 )
 # The number is that of a code's entry, or NULL.
 _STORE = (
@@ -91,13 +92,20 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             same = (summary.workload, result.started_at, summary.value)
             # Without a date, all digits of the headline tell; a short form has only four of them.
             is_exact = result.app_version != UNKNOWN_VERSION or len(results) > RESULTS_LIMIT
-            mine = connection.execute(_OWN, (*same, is_exact)).fetchone()
+            asked = {
+                "workload": same[0],
+                "date": same[1],
+                "value": same[2],
+                "is_exact": is_exact,
+                "digest": digest,
+            }
+            mine = connection.execute(_OWN, asked).fetchone()
             mine = mine[0] if mine is not None else None if is_exact else _own_told(connection, result)
             if mine is not None:
                 own.append(mine)
                 continue
             # A code whose few digits are all of the headline is no more than a code.
-            rows = connection.execute(_EARLIER, (*same, is_exact, digest))
+            rows = connection.execute(_EARLIER, asked)
             earlier = next((row[0] for row in rows if not (is_exact and row[0] in codes)), None)
             if earlier is None and not is_exact:
                 earlier = _whole(connection, result)
@@ -190,10 +198,12 @@ def list_results(
     """
     sql = (
         "SELECT id, imported_at, digest, label, source, document FROM imported_results"
-        " WHERE ?1 IS NULL OR workload = ?1 ORDER BY id DESC LIMIT ?2"
+        " WHERE :workload IS NULL OR workload = :workload ORDER BY id DESC LIMIT :limit"
     )
     with database.complaints():
-        rows = database.connection.execute(sql, (workload, -1 if limit is None else limit)).fetchall()
+        rows = database.connection.execute(
+            sql, {"workload": workload, "limit": -1 if limit is None else limit}
+        ).fetchall()
     results = (_stored(dict(row)) for row in rows)
     return [result for result in results if result is not None]
 
@@ -205,11 +215,11 @@ def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list
     """
     wanted = sorted(set(workloads))
     sql = (
-        "WITH wanted AS (SELECT value FROM json_each(?1)), whole AS (SELECT source, imported_at FROM"
+        "WITH wanted AS (SELECT value FROM json_each(?)), whole AS (SELECT source, imported_at FROM"
         " imported_results WHERE workload IN wanted GROUP BY source, imported_at"
-        " HAVING COUNT(DISTINCT workload) = ?2)"
+        " HAVING COUNT(DISTINCT workload) = ?)"
         " SELECT id, imported_at, digest, label, source, document FROM imported_results JOIN whole"
-        " USING (source, imported_at) WHERE workload IN wanted ORDER BY id DESC LIMIT ?3"
+        " USING (source, imported_at) WHERE workload IN wanted ORDER BY id DESC LIMIT ?"
     )
     with database.complaints():
         values = (json.dumps(wanted), len(wanted), SHOWN_LIMIT * len(wanted))

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QPushButton, QWidget
 
 from app.core.messages import sentence
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label, row
+from app.gui.widgets.timers import timer
 
 TAIL_BYTES = 200_000
 TICK_MS = 1_000
@@ -38,7 +38,7 @@ class LogDialog(QDialog):
         whole = column(self.text, foot)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
-        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer = timer(self, TICK_MS)
         self._timer.timeout.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -3,7 +3,7 @@
 import threading
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.tokens import GAP_PX, Tokens
 from app.gui.widgets.basics import Button, ClampedLabel, label, row, set_tone
+from app.gui.widgets.timers import timer
 from workloads.protocol.events import Reason
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -57,7 +58,7 @@ class PreflightLine(QWidget):
         line.setStretch(1, 1)
         line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
-        self._timer = QTimer(self, interval=interval_ms)
+        self._timer = timer(self, interval_ms)
         self._timer.timeout.connect(self._check)
         services.theme.changed.connect(self._show)
         services.bridge.started.connect(self._forget)

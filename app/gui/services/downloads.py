@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.core.datasets.install import InstalledDataset, fetch_dataset
 from app.core.errors import AppError
@@ -13,6 +13,7 @@ from app.core.paths import Paths
 from app.gui.services.rate import Rate
 from app.gui.services.tasks import Tasks
 from app.gui.widgets.basics import Tone
+from app.gui.widgets.timers import timer
 
 TICK_MS = 200
 
@@ -107,7 +108,7 @@ class Downloads(QObject):
         super().__init__(parent)
         self._tasks, self._tell = tasks, tell
         self.current: Download | None = None
-        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer = timer(self, TICK_MS)
         self._timer.timeout.connect(self.moved)
 
     def start(self, paths: Paths, dataset: InstalledDataset) -> None:

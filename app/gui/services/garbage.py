@@ -7,7 +7,9 @@ Python's and waits in `connect` for Qt's.
 
 import gc
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
+
+from app.gui.widgets.timers import timer
 
 INTERVAL_MS = 1_000
 
@@ -18,7 +20,7 @@ class GarbageCollector(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
-        self._timer = QTimer(self, interval=INTERVAL_MS)
+        self._timer = timer(self, INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
 

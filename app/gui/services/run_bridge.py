@@ -8,7 +8,7 @@ from collections.abc import Sequence as Several
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from app.core.errors import AppError
 from app.core.messages import message, sentence
@@ -24,6 +24,7 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.runs import list_runs, missing_runs
 from app.gui.services.tasks import Tasks
+from app.gui.widgets.timers import timer
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -80,7 +81,7 @@ class RunBridge(QObject):
         self._session: Session | Sequence | None = None
         self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._starting = False
-        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer = timer(self, TICK_MS)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
         self._timer.timeout.connect(self._on_tick)
         self.is_cancelled = False

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
 from app.core.messages import sentence
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Tone, label, set_tone
+from app.gui.widgets.timers import timer
 
 BANNER_S = 12
 BANNER_WIDTH_PX = 640
@@ -38,7 +39,7 @@ class Banner(QFrame):
         row.setContentsMargins(2 * GAP_PX, GAP_PX // 2, GAP_PX, GAP_PX // 2)
         for widget in (self.text, self.button, self.close_button):
             row.addWidget(widget)
-        self._timer = QTimer(self, singleShot=True, interval=BANNER_S * 1000)
+        self._timer = timer(self, BANNER_S * 1000, once=True)
         self._timer.timeout.connect(self.hide)
         self.hide()
 

@@ -1,5 +1,6 @@
 """The storage test's files without an engine: room for them, what is removed and what never is."""
 
+import errno
 import json
 import os
 import shutil
@@ -224,7 +225,7 @@ def test_a_folder_that_disappears_is_reported_in_a_sentence(tmp_path: Path) -> N
     parent.mkdir()
     with pytest.raises(WorkloadError) as found:
         attempt(parent, removing(parent))
-    reason = "No such file or directory"
+    reason = os.strerror(errno.ENOENT)
     assert found.value.said == message("storage.folder_gone", folder=str(parent), reason=reason)
     assert found.value.code == "bad_parameters"
     with pytest.raises(WorkloadError, match=r"storage\.folder_gone"):

@@ -1,7 +1,7 @@
 """The setup of an A/B: the workload, and what is special about each side."""
 
 import msgspec
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -40,6 +40,7 @@ from app.gui.widgets.device_list import DeviceList, EngineList
 from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, indented, make_editor
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
+from app.gui.widgets.timers import timer
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.machine import Machine
@@ -152,7 +153,7 @@ class AbSetup(Card):
         self._services = services
         self._busy = ""
         self._asked = 0
-        self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
+        self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
         self.workload = ChoiceBox(sentence("label.workload"))
         give_way(self.workload)

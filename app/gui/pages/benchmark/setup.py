@@ -34,6 +34,7 @@ from app.gui.widgets.basics import (
 )
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.pills import PillRow
+from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
 from workloads.engines.registry import USUAL, compiles_always, engine_title
 from workloads.protocol.machine import Machine
@@ -68,7 +69,7 @@ class SetupView(QWidget):
         self.facts = PillRow()
         self._asked, self._busy = 0, ""
         self._estimated: tuple[RunSpec, Machine] | None = None
-        self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
+        self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
         self.workload, self.device_row = WorkloadBox(services), DeviceRow(services)
         self.device, self.star = self.device_row.list, Star(services)

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QTimer
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -19,6 +19,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, ElidedLabel, column, label, set_tip
+from app.gui.widgets.timers import timer
 from workloads.protocol.events import TelemetryEvent
 from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
@@ -39,7 +40,7 @@ class LiveView(QWidget):
         self.arrived: deque[tuple[float, Telemetry]] = deque()
         self.telemetry: deque[TelemetryEvent] = deque(maxlen=round(SPAN_S / INTERVAL_S) + 1)
         self._begun_s: float | None = None
-        self._timer = QTimer(self, interval=round(1000 * INTERVAL_S))
+        self._timer = timer(self, round(1000 * INTERVAL_S))
         self._timer.timeout.connect(self.show_arrived)
         self.figures = Figures()
         self.cores = CoreBars(services.theme)

@@ -1,11 +1,12 @@
 """The filters above the results: words, workload, status, and whose they are."""
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.messages import sentence
 from app.gui.widgets.basics import give_way, row, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
 
 TYPING_MS = 150
@@ -30,7 +31,7 @@ class Filters(QWidget):
         self.search.setAccessibleName(sentence("results_page.filter"))
         set_tip(self.search, sentence("results_page.filter_tip"))
         self.workload, self.status, self.source = ChoiceBox(), ChoiceBox(), ChoiceBox()
-        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._typing = timer(self, TYPING_MS, once=True)
         self._fill()
         self._typing.timeout.connect(self.changed)
         self.search.textChanged.connect(lambda _: self._typing.start())

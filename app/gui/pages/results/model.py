@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QIcon
 
 from app.core.errors import AppError
@@ -24,6 +24,7 @@ from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import Index, TableModel
+from app.gui.widgets.timers import timer
 
 # Small: a group's row needs all of its runs.
 PAGE_ROWS = 40
@@ -67,7 +68,7 @@ class RunsModel(TableModel):
         self._storing = 0
         self._put_off: list[Callable[[], None]] = []
         self._complained = False
-        self._again = QTimer(self, singleShot=True, interval=READ_AGAIN_MS)
+        self._again = timer(self, READ_AGAIN_MS, once=True)
         self._again.timeout.connect(self.forget)
         self.is_typed_in: Callable[[], bool] = lambda: False
         self.rows: list[int] = []

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QDir, QTimer, Signal
+from PySide6.QtCore import QDir, Signal
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout
 
 from app.core.engines.install import Checkup
@@ -19,6 +19,7 @@ from app.gui.pages.settings.parts import ask, open_dialog
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, label, line
+from app.gui.widgets.timers import timer
 from workloads.engines.registry import engine_title
 
 TICK_MS = 200
@@ -44,7 +45,7 @@ class EnginesCard(Card):
         self.looking = label(sentence("engines_card.looking"), muted=True)
         self._list = QVBoxLayout()
         self._list.setSpacing(GAP_PX)
-        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer = timer(self, TICK_MS)
         self._timer.timeout.connect(self._on_tick)
         self.body.addWidget(label(sentence("engines_card.note"), muted=True, wrap=True))
         self.body.addWidget(self.looking)

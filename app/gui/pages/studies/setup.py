@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
 
@@ -33,6 +33,7 @@ from app.gui.widgets.basics import (
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.editors import FolderEdit, indented
 from app.gui.widgets.segments import Segments
+from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset
@@ -68,7 +69,7 @@ class StudySetup(PlanSetup):
         self._services = services
         self._busy, self._asked = "", 0
         self._plan: Plan | None = None
-        self._soon = QTimer(self, singleShot=True, interval=PLAN_MS)
+        self._soon = timer(self, PLAN_MS, once=True)
         self._soon.timeout.connect(self._make_plan)
         self.studies = StudyList()
         self.question = ClampedLabel(lines=2, muted=False)
