@@ -237,7 +237,9 @@ def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_ha
     assert said("imports.unknown", number="9").is_in(epochmark("results", "show", "9", "--imported").stderr)
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
         # As another program may leave it.
-        connection.execute("UPDATE imported_results SET source = ?1, label = ?1, imported_at = ?1", (NASTY,))
+        connection.execute(
+            "UPDATE imported_results SET source = :text, label = :text, imported_at = :text", {"text": NASTY}
+        )
     shown += [epochmark("results", "list", "--imported", *options).stdout for options in ((), ("--json",))]
     shown += [listed, as_json, one.stdout, epochmark("import", "--list").stdout]
     for text in shown:

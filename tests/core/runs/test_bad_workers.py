@@ -160,7 +160,7 @@ from workloads import CATALOGUE
 paths = default_paths()
 paths.create()
 say = lambda event: event.type == "hello" and print(event.pid, flush=True)
-Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters={"step_s": 1}), say)
+Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters={"step_s": 1}), say).wait(600)
 """
     environment = {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "other")}
     with subprocess.Popen(
