@@ -46,7 +46,7 @@ def soil(database: Database) -> None:
     with database.transaction() as connection:
         table = connection.execute("PRAGMA table_info(runs)").fetchall()
         names = [row[1] for row in table if row[2] == "TEXT" and row[1] not in kept]
-        connection.execute(f"UPDATE runs SET {', '.join(f'{name} = ?1' for name in names)}", (NASTY,))
+        connection.execute(f"UPDATE runs SET {', '.join(f'{name} = :text' for name in names)}", {"text": NASTY})
         connection.execute(
             "INSERT INTO warnings (run_id, seq, code, message) VALUES (1, 99, 'nasty', ?)", (NASTY,)
         )
