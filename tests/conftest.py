@@ -1,6 +1,7 @@
 """What all tests share: folders of their own, a machine that is always the same, and the command line."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -182,8 +183,9 @@ def epochmark(environment: dict[str, str], forks: Forks | None) -> CommandLine:
     return run
 
 
-# How hints begin in what `command` starts.
-HINT = f"{sys.executable} -m app"
+# How hints begin in what `command` starts; a path with a space is in quotes.
+PYTHON_AS_TYPED = sys.executable if os.name == "nt" else shlex.quote(sys.executable)
+HINT = f"{PYTHON_AS_TYPED} -m app"
 
 
 def command(*arguments: str) -> list[str]:

@@ -108,7 +108,7 @@ def test_without_a_wish_data_sets_lie_among_epochmarks_own_files(paths: Paths, f
         ("unplugged/below", "doesn't exist"),
         ("file", "is a file."),
         ("file/below", "doesn't exist"),
-        ("x" * 300, f"can't be used ({os.strerror(errno.ENAMETOOLONG)}"),
+        ("x" * 300, "can't be used ("),
     ],
 )
 def test_a_missing_data_set_folder_is_one_sentence(paths: Paths, tmp_path: Path, folder: str, words: str) -> None:

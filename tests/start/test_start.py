@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import PYTHON_AS_TYPED
 from tests.start.starting import environment, load, make_project, on_posix, read_stamp, run_start
 
 # Set-up and starts, for real
@@ -24,7 +25,7 @@ def test_first_start_sets_up_and_passes_on_arguments_and_exit_code(
     assert done.returncode == 7, done.stderr
     report = json.loads(done.stdout)  # nothing else may be on stdout
     assert report["argv"] == ["7", "--json"]
-    assert report["started_as"] == f"{sys.executable} {project / 'start.py'}"
+    assert report["started_as"] == f"{PYTHON_AS_TYPED} {project / 'start.py'}"
     assert Path(report["python"]).parent.parent == project / ".venv"
     assert "Setting up Epochmark in .venv" in done.stderr
     stamp = read_stamp(project)

@@ -4,7 +4,6 @@ import ctypes
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from app.gui.services.bundle import Services
 from app.gui.shell import attention, desktop
 from app.gui.shell.attention import Attention
 from app.gui.shell.main_window import MainWindow
-from tests.conftest import ROOT
+from tests.conftest import PYTHON_AS_TYPED, ROOT
 from tests.gui.driving import Driver, replay
 from tests.recording import recorded_events, until_epoch
 from workloads import CATALOGUE
@@ -141,7 +140,7 @@ def test_the_title_names_the_workload_and_the_share(driver: Driver) -> None:
 def test_the_launcher_on_linux_hears_it(tmp_path: Path) -> None:
     script, heard = tmp_path / "tell.py", tmp_path / "heard.txt"
     script.write_text(SIGNAL)
-    command = f"dbus-monitor --session > {heard} & sleep 1; {sys.executable} {script}; sleep 1"
+    command = f"dbus-monitor --session > {heard} & sleep 1; {PYTHON_AS_TYPED} {script}; sleep 1"
     done = subprocess.run(
         ["dbus-run-session", "--", "sh", "-c", command],
         cwd=ROOT,
