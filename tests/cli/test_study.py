@@ -55,6 +55,7 @@ def test_a_point_that_fails_or_lacks_memory_is_a_result_and_the_rest_goes_on(epo
     assert len(begun) == 2, "only what failed for another reason is tried again"
 
 
+@pytest.mark.long
 @posix_only
 @pytest.mark.parametrize("seed", range(2))
 def test_killed_anywhere_a_study_goes_on_without_repeating_a_point(

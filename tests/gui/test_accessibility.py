@@ -89,6 +89,7 @@ def test_stored_runs_can_be_heard(driver: Driver) -> None:
     assert faults(driver.window) == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("state", FULL)
 def test_full_pages_can_be_heard(driver: Driver, state: str) -> None:

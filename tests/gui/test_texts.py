@@ -176,6 +176,7 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
     assert seen == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
     services, window, seen = driver.services, driver.window, list[str]()
@@ -201,6 +202,7 @@ def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> N
     assert seen == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
     window, results, seen = driver.window, driver.window.results, list[str]()

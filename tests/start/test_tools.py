@@ -70,6 +70,7 @@ def test_check_runs_everything_tests_last(
     assert ("Failed before the tests" in capsys.readouterr().err) == (failing in ("ruff", "mypy"))
 
 
+@pytest.mark.long
 @on_posix
 def test_exit_code_of_a_child_that_handles_ctrl_c(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = load(project / "start.py")

@@ -8,6 +8,7 @@ from tests.benchmarks.ordinary import epochs_codes, quick_codes
 from tests.ordinary import KINDS
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_quick_is_valid_on_ordinary_computers() -> None:
     codes = [quick_codes(kind, random.Random(f"{kind} {number}")) for kind in KINDS for number in range(10)]

@@ -89,6 +89,7 @@ def test_it_takes_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
     assert chart.backgroundBrush().color().name().upper() == DARK.surface
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, application_theme: Theme) -> None:
     """See test_charts."""

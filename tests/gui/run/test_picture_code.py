@@ -95,6 +95,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
         assert is_told_by(mine, read_short_form(text))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_code_of_several_results_survives_the_same(
@@ -120,6 +121,7 @@ def framed(picture: QImage, width: int, height: int) -> Image.Image:
     return photo
 
 
+@pytest.mark.long
 def test_large_pictures_are_read_if_they_need_little_memory(
     run: Run, application_theme: Theme, tmp_path: Path
 ) -> None:

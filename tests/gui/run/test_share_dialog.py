@@ -54,6 +54,7 @@ def test_every_field_is_there_and_what_is_unticked_goes(driver: Driver, dialog: 
     assert "EPYC" in dialog.text.toPlainText()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", TEXT_FORMS)
 def test_what_is_copied_is_what_is_shown(driver: Driver, dialog: ShareDialog, form: str) -> None:
     dialog.view.buttons["text"].click()

@@ -65,6 +65,7 @@ def command_with(sources: Path) -> "object":
     return command
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links to packages need rights there")
 def test_plain_numpy_trains_the_mlp_from_packages_of_its_own(

@@ -158,6 +158,7 @@ def test_two_engines_of_a_kind_do_not_add_up() -> None:
     assert busiest_pct([*copies, (f"pid_2{start[5:]}_1_engtype_Copy", 70.0)]) == {1 << 32 | 2: 100.0}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(
     st.lists(

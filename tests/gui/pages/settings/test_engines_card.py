@@ -261,6 +261,7 @@ def test_an_engine_is_installed_checked_and_offered_at_once(driver: Driver, open
     assert driver.page.setup.device.findText("CPU · PyTorch") > 0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_an_installation_can_be_cancelled_and_a_second_one_waits(
@@ -283,6 +284,7 @@ def test_an_installation_can_be_cancelled_and_a_second_one_waits(
     assert not any(paths.engines.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths, index: Index) -> None:
@@ -302,6 +304,7 @@ def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths
     assert not places.is_busy(paths, "torch")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_folder_of_packages_is_enough(

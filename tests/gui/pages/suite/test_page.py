@@ -63,6 +63,7 @@ def rows(page: SuitePage) -> list[list[str]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_one_click_runs_all_parts_and_shows_a_score_to_post(
     demo: None, driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
