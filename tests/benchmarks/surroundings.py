@@ -27,6 +27,7 @@ from tests.conftest import ROOT
 
 DISPLAY = ":78"
 USER = "nobody"
+REASONS_LIMIT = 60
 XCB = "libxcb-cursor.so.0", "libxcb-icccm.so.4", "libxcb-keysyms.so.1", "libxkbcommon-x11.so.0"
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 _LANGUAGE = ("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES")
@@ -228,9 +229,9 @@ def run_in(name: str, options: list[str]) -> int:
         f" {ready_s - began_s:6.0f} s {over_s - ready_s:6.0f} s {code:5}",
         flush=True,
     )
-    for line in output.splitlines():
-        if code and line.startswith(("FAILED", "ERROR")):
-            print(f"    {line}", flush=True)
+    reasons = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR", "E   "))]
+    for line in reasons[:REASONS_LIMIT] if code else []:
+        print(f"    {line[:200]}", flush=True)
     return int(code != 0)
 
 
