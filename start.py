@@ -46,7 +46,7 @@ NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 
 # A file of tests is one process's: what its tests share is made once.
 # Files in the order that tests/conftest.py gives them, not by their number of tests.
-# Each process may hold TensorFlow and a window: six need 6 GB.
+# Each process may hold TensorFlow and a window, so there is a limit.
 PYTEST = ["-m", "pytest", "-n", "logical", "--maxprocesses", "6", "--dist", "loadfile", "--no-loadscope-reorder"]
 # pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
 SELECTIONS = {"--fast": ["-m", "not (engine or engines or slow or long)"], "--all": ["-m", ""]}

@@ -84,7 +84,7 @@ def driver(
 ) -> Iterator[Driver]:
     """The real window, shown, with the machine found."""
     limits = None if request.node.get_closest_marker("engine") else SHORT
-    # Making charts takes half of the time of opening, and most tests show none.
+    # Making charts takes more than a third of the time of opening, and most tests show none.
     window, services = open_window(application_theme, paths, limits, prepares_charts=False)
     driver = Driver(qtbot, window, services)
     qtbot.waitUntil(lambda: services.finder.machine is not None, timeout=PATIENCE_MS)

@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox
+from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
 from app.core.runs.session import Limits, Session
@@ -22,7 +23,7 @@ from app.gui.services.tasks import Tasks
 from app.gui.shell.application import FaultCatcher, open_window
 from app.gui.shell.display import find_problem, has_display
 from app.gui.style.theme import Theme
-from tests.gui.driving import SHORT, Driver
+from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 from tests.saying import said
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
@@ -143,6 +144,15 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
     window, services = open_window(application_theme, paths, Limits())
     assert window.isVisible()
     assert window.width() >= 1024
+    window.close()
+    services.tasks.close()
+
+
+def test_the_charts_of_a_run_are_made_while_the_window_is_idle(
+    qtbot: QtBot, paths: Paths, application_theme: Theme
+) -> None:
+    window, services = open_window(application_theme, paths, Limits())
+    qtbot.waitUntil(lambda: window.benchmark.view is not None, timeout=PATIENCE_MS)
     window.close()
     services.tasks.close()
 

@@ -302,7 +302,8 @@ def events_of(case: Case, engine: str) -> str:
         workload.load = lambda folder, spec: few_to_check(usual(folder, spec))
     case.cheat(workload)
     stream = io.BytesIO()
-    with contextlib.suppress(*[WorkloadError] * bool(case.codes)):
+    # A cheat may end with an error; what it reported before is judged.
+    with contextlib.suppress(WorkloadError) if case.codes else contextlib.nullcontext():
         workload.run(Job(spec=case.spec(engine), datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
     return stream.getvalue().decode()
 
