@@ -46,8 +46,18 @@ def installed() -> Path:
     return paths.engines
 
 
-def probe(module: str, engine: str, paths: Paths, *arguments: str) -> list[dict[str, Any]]:
-    """Let a module of the tests train with an engine, started as a worker is; return its lines of JSON."""
+def probe(
+    module: str, engine: str, paths: Paths, *arguments: str, compiles_well: bool = False
+) -> list[dict[str, Any]]:
+    """Let a module of the tests train with an engine, started as a worker is; return its lines of JSON.
+
+    Args:
+        module: Prints these lines.
+        engine: Its first argument.
+        paths: Where the engine's packages are.
+        arguments: Its other ones.
+        compiles_well: Whether JAX compiles as it does in runs. Three steps don't repay the time for that.
+    """
     packages = packages_of(engine, paths)
     command = [sys.executable, "-m", module]
     if packages is not None:
@@ -55,6 +65,8 @@ def probe(module: str, engine: str, paths: Paths, *arguments: str) -> list[dict[
     # One thread: with more, PyTorch's wait for each other by spinning, which takes forever beside other tests.
     spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", threads=1)
     environment = {**os.environ, **engine_named(engine).run_variables(spec)}
+    if not compiles_well:
+        environment["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
     done = subprocess.run(
         [*command, engine, *arguments], cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -1,14 +1,18 @@
 """A real run, recorded: its events as `run --json` printed them, for pictures and tests that need a whole one."""
 
 import gzip
+import tempfile
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from app.core.records import Side
+from app.core.records import Run, Side
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
+from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -74,3 +78,14 @@ def store_recording(
         writer.add(event)
     writer.finish(status, error)
     return run_id
+
+
+def recorded_run() -> Run:
+    """Return the run as it is read from a database, which is then gone."""
+    return deepcopy(_recorded_run())
+
+
+@cache
+def _recorded_run() -> Run:
+    with tempfile.TemporaryDirectory() as folder, Database(Path(folder, "runs")) as database:
+        return load_run(database, store_recording(database, recorded_events()))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 from app.gui.pages.benchmark.setup import FORM_MAX_PX
 from app.gui.widgets.form_scroll import FormScroll
 from tests.gui.driving import Driver
+from tests.gui.pixels import number, pixels
 
 pytestmark = pytest.mark.slow
 
@@ -83,11 +84,9 @@ def test_the_ranking_has_the_room_that_the_form_leaves(driver: Driver) -> None:
     resize(driver, 2560, 1440)
     settled(driver, known)
     assert known.width() > 0.6 * driver.page.setup.width()
-    painted = known.bars.grab().toImage()
-    accent = driver.services.theme.tokens.neutral_bar
-    rows = [y for y in range(painted.height()) if painted.pixelColor(240, y).name().upper() == accent.upper()]
-    assert rows
-    assert rows[-1] - rows[0] > 0.55 * painted.height()
+    column = pixels(known.bars.grab().toImage())[:, 240]
+    (rows,) = (column == number(driver.services.theme.tokens.neutral_bar)).nonzero()
+    assert rows[-1] - rows[0] > 0.55 * len(column)
 
 
 def test_settings_are_beside_each_other_where_there_is_room(driver: Driver) -> None:

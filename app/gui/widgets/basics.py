@@ -129,6 +129,7 @@ class ClampedLabel(QLabel):
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
         self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
         self._others: tuple[str, ...] = ()
+        self._others_px: tuple[int, int] | None = None  # at which width, and the height of the longest
         self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
         self._clamp()
@@ -141,7 +142,7 @@ class ClampedLabel(QLabel):
 
     def keep_room_for(self, texts: Iterable[str]) -> None:
         """Keep the room of the longest of these texts, whatever is shown, so that nothing below jumps."""
-        self._others = tuple(texts)
+        self._others, self._others_px = tuple(texts), None
         self._clamp()
 
     def fits(self, width_px: int) -> bool:
@@ -178,8 +179,9 @@ class ClampedLabel(QLabel):
         return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(40, self.width()))
 
     def _wanted_px(self, text: str) -> int:
-        longest_px = max((self._height(each) for each in (text, *self._others)), default=0)
-        return max(self._kept_px, min(longest_px, self._room_px))
+        if self._others_px is None or self._others_px[0] != self.width():
+            self._others_px = self.width(), max(map(self._height, self._others), default=0)
+        return max(self._kept_px, min(max(self._height(text), self._others_px[1]), self._room_px))
 
     def _height(self, text: str, width_px: int | None = None) -> int:
         box = QRect(0, 0, max(40, self.width() if width_px is None else width_px), 10_000)

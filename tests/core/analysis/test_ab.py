@@ -149,6 +149,7 @@ def test_repetitions_lie_between_their_ends(values: list[float], within: list[fl
         assert (result.confidence_pct or 0) >= (95 if len(values) > 5 else 50)
 
 
+@pytest.mark.slow
 def test_the_median_lies_in_its_interval_as_often_as_it_says() -> None:
     random_ = random.Random(20263)
     for count in (4, 9, 17):

@@ -63,6 +63,7 @@ def coverage_pct(simulate: Simulated, count: int, true_s: float) -> tuple[float,
     return 100 * held / RESAMPLINGS, 100 * (statistics.fmean(each.step_s for each in found) / true_s - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulate", [independent, related, skewed])
 @pytest.mark.parametrize("step_s", [0.001, 0.13, 10.0])
 def test_the_interval_holds_the_truth_as_often_as_it_says(simulate: Simulated, step_s: float) -> None:
@@ -83,6 +84,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(simulate: Simulated, s
     assert statistics.median(widths) < (4.5 if simulate is related else 3)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_mean_of_a_recorded_trace_that_is_resampled() -> None:
     """Pieces of a real trace, put together at random: their mean is known, and neighbours stay neighbours."""
     calm = [step_s for epoch_s in trace("quiet") for step_s in epoch_s]

@@ -33,6 +33,7 @@ def test_a_valid_number_is_seldom_wrong_and_an_interval_mostly_holds(family: str
     assert sum(holds(each, true_s) for each, true_s in said) >= 8
 
 
+@pytest.mark.slow
 def test_on_a_quiet_machine_quick_is_valid_and_soon_over() -> None:
     said = [each for each, _ in replayed("quiet", 12)]
     assert [each.verdict for each in said].count("valid") >= 11

@@ -126,6 +126,7 @@ def test_only_web_servers_are_asked(url: str) -> None:
         read_small(url, LIMIT_BYTES)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(min_size=1, max_size=3_000), max_size=9), st.booleans(), st.booleans())
 def test_any_content_comes_back_equal(server: Server, parts: list[bytes], packed: bool, chunks: bool) -> None:

@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ _TRIAL = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(_FACTS, st.lists(_TRIAL, max_size=4))
 def test_whatever_is_found_gives_an_answer(facts: Facts, trials: list[Trial]) -> None:
     found = diagnose(facts, trials)

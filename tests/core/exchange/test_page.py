@@ -32,6 +32,7 @@ def read(folder: Path, page: str | bytes) -> tuple[Result, ...]:
     return read_results(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(results(), min_size=1, max_size=3), st.sampled_from(("", "\ufeff", "\r\n ")))
 def test_a_report_comes_back_equal(

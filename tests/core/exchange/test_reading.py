@@ -44,6 +44,7 @@ def written(folder: Path, content: str | bytes, name: str = "other") -> Path:
     return path
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(results(), min_size=1, max_size=3), st.booleans())
 def test_a_result_file_and_a_picture_come_back_equal(

@@ -22,10 +22,8 @@ from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
 from app.core.report.private_texts import hide, private_texts
 from app.core.settings import Settings, save_settings
-from app.core.storage.database import Database
-from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
-from tests.recording import recorded_events, store_recording
+from tests.recording import recorded_run
 from tests.saying import said
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
@@ -240,9 +238,8 @@ def test_hiding_leaves_longer_names_and_none_alone() -> None:
     assert hide(None, PRIVATE) is None
 
 
-def test_json_names_the_bottleneck_that_the_window_names(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        run = load_run(database, store_recording(database, recorded_events()))
+def test_json_names_the_bottleneck_that_the_window_names() -> None:
+    run = recorded_run()
     shown = explain(run)
     assert shown is not None
     assert shown.code == "cpu_bound"

@@ -27,6 +27,7 @@ from app.core.result_file.summary import summary_of
 from tests.core.result_file.results import golden, results
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(results(), min_size=1, max_size=3))
 def test_what_goes_out_comes_back_equal(out: list[Result]) -> None:

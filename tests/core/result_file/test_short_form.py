@@ -91,6 +91,7 @@ def test_what_it_tells_comes_back(result: Result) -> None:
         assert mine is None or math.isclose(mine, theirs, rel_tol=5.1e-4)
 
 
+@pytest.mark.slow
 @given(usual_results(), st.data())
 def test_one_wrong_letter_is_noticed(result: Result, data: st.DataObject) -> None:
     text = short_form(result)
@@ -143,6 +144,7 @@ def test_a_narrower_range_is_no_interval_and_a_first_epoch_has_no_code() -> None
     assert short_form(replace(result, statistics=replace(numbers, basis="first_epoch"))) == ""
 
 
+@pytest.mark.slow
 @given(st.lists(usual_results(), max_size=5))
 def test_a_code_of_several_tells_each_as_its_own_code_does(several: list[Result]) -> None:
     text = short_forms(several)
@@ -179,6 +181,7 @@ def test_what_has_no_form_is_left_out_and_the_rest_is_in_the_code() -> None:
     assert short_forms([other]) == ""
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_wrong_letter_in_any_of_several_refuses_all(data: st.DataObject) -> None:
     text = short_forms([named("X"), named("Y")])

@@ -21,6 +21,7 @@ def test_each_format_has_its_database() -> None:
     assert figures.formats() == [f"format_{number}" for number in range(1, len(MIGRATIONS))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", figures.formats())
 def test_a_database_of_each_format_gives_the_same_numbers(
     name: str, expected: dict[str, Any], tmp_path: Path
@@ -33,6 +34,7 @@ def test_a_database_of_each_format_gives_the_same_numbers(
     assert found == expected[name]
 
 
+@pytest.mark.slow
 def test_the_recorded_run_gives_the_same_numbers_in_every_preset(expected: dict[str, Any], tmp_path: Path) -> None:
     assert figures.recorded(tmp_path) == expected["recorded"]
 

@@ -17,6 +17,7 @@ from app.gui.charts.bars import tick_text, value_texts
 from app.gui.charts.plots import Plot, ValueAxis
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
+from tests.gui.pixels import number, pixels
 
 SLOT = ("You", "press Run benchmark")
 
@@ -35,13 +36,9 @@ def with_you(published: list[Bar], value_s: float) -> list[Bar]:
 
 def accent_rows(widget: BarList, theme: Theme) -> list[int]:
     """Return in which rows a pixel column near the bars' left end has the colour of one's own bar."""
-    image = widget.grab().toImage()
-    found = set()
-    for y in range(image.height()):
-        for x in range(80, 140, 4):
-            if image.pixelColor(x, y).name().upper() == theme.tokens.accent:
-                found.add(y // ((widget.height() - AXIS_PX) // len(widget.bars)))
-    return sorted(found)
+    own = pixels(widget.grab().toImage())[:, 80:140] == number(theme.tokens.accent)
+    row_px = (widget.height() - AXIS_PX) // len(widget.bars)
+    return sorted({y // row_px for y in own.any(axis=1).nonzero()[0].tolist()})
 
 
 def test_the_own_bar_moves_to_its_place(qtbot: QtBot, application_theme: Theme) -> None:
@@ -193,16 +190,8 @@ def test_bars_keep_their_length_beside_a_long_baseline(qtbot: QtBot, application
     all_bars = with_you(bars("mnist_mlp", None), 300.0)
     widget.show_bars(all_bars, find_baseline(all_bars, None, "mnist_mlp"))
     widget.show()
-    image = widget.grab().toImage()
-    own = [
-        x
-        for x in range(image.width())
-        if any(
-            image.pixelColor(x, y).name().upper() == application_theme.tokens.accent
-            for y in range(0, image.height(), 3)
-        )
-    ]
-    assert len(own) > 100
+    own = pixels(widget.grab().toImage()) == number(application_theme.tokens.accent)
+    assert own.any(axis=0).sum() > 100
 
 
 def test_shorter_texts_of_the_list_keep_the_factor_and_what_the_baseline_is() -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtGui import QColor, QFontMetricsF
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -17,6 +17,7 @@ from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, LossChart, ThroughputChart
 from app.gui.charts.trend_chart import TrendChart
 from app.gui.style.theme import Theme
+from tests.gui.pixels import names, pixels
 from workloads.protocol import events
 
 TICK_GAP_PX = 5  # pyqtgraph's, between label and line
@@ -120,7 +121,4 @@ def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> No
 
 def has_axes(chart: Plot) -> bool:
     """Return whether pixels have the colour of the grid."""
-    picture, grid = chart.grab().toImage(), QColor(chart.theme.tokens.grid)
-    return any(
-        picture.pixelColor(x, y) == grid for x in range(0, picture.width(), 7) for y in range(picture.height())
-    )
+    return chart.theme.tokens.grid in names(pixels(chart.grab().toImage()))

@@ -16,6 +16,7 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT
 from tests.gui.charts.test_training_charts import points, span
 from tests.gui.driving import Driver, replay
+from tests.gui.pixels import names, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.saying import said
 from tests.telemetry import telemetry_of
@@ -224,6 +225,4 @@ def test_a_legend_takes_the_colours_of_another_theme(qtbot: QtBot, application_t
     legend.resize(200, 20)
     legend.show_entries([("caution", "3 interruptions", False)])
     application_theme.choose("dark")
-    picture = legend.grab().toImage()
-    seen = {picture.pixelColor(x, y).name().upper() for x in range(13) for y in range(picture.height())}
-    assert DARK.caution in seen
+    assert DARK.caution in names(pixels(legend.grab().toImage())[:, :13])

@@ -13,6 +13,7 @@ from app.gui.run.picture_frame import SMALLEST_PX
 from app.gui.run.share_picture import paint_share_picture
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.gui.pixels import number, pixels
 from tests.gui.run.test_share_picture import LONG, colours
 
 INSIDE = (58, 1142)
@@ -58,9 +59,8 @@ def hostile() -> AbCard:
 
 def length_of(picture: QImage, colour: str, rows: tuple[int, int]) -> int:
     """Return how far the bar of a colour reaches."""
-    return max(
-        x for x in range(80, 1120) for y in range(*rows) if picture.pixelColor(x, y).name().upper() == colour
-    )
+    bar = pixels(picture)[slice(*rows), 80:1120] == number(colour)
+    return 80 + int(bar.any(axis=0).nonzero()[0].max())
 
 
 @pytest.mark.parametrize("tokens", [DARK, LIGHT])

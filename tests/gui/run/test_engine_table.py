@@ -6,13 +6,10 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.core.paths import Paths
 from app.core.records import Group, Plan, Run, RunSummary
-from app.core.storage.database import Database
-from app.core.storage.runs import load_run
 from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme
-from tests.recording import recorded_events, store_recording
+from tests.recording import recorded_run
 from tests.saying import said
 from workloads import CATALOGUE
 
@@ -36,9 +33,8 @@ def compared(run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, t
 
 
 @pytest.fixture
-def stored_run(paths: Paths) -> Run:
-    with Database(paths.database) as database:
-        run = load_run(database, store_recording(database, recorded_events()))
+def stored_run() -> Run:
+    run = recorded_run()
     return replace(run, summary=replace(run.summary, verdict="valid"))
 
 

@@ -8,18 +8,15 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.wording import error_advice
 from app.core.runs.progress import Progress
-from app.core.storage.database import Database
-from app.core.storage.runs import load_run
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.headline_row import ProgressLine
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import ElidedLabel
 from tests.core.verdict.records import quiet_run
-from tests.recording import recorded_events, store_recording
+from tests.recording import recorded_run
 from workloads.protocol import events
 
 
@@ -35,10 +32,9 @@ class Requests(QObject):
 
 
 @pytest.fixture
-def run(paths: Paths) -> Run:
+def run() -> Run:
     """What a quiet computer would have measured."""
-    with Database(paths.database) as database:
-        stored = load_run(database, store_recording(database, recorded_events()))
+    stored = recorded_run()
     return quiet_run(replace(stored, warnings=()), 1, spread_pct=0.7)
 
 

@@ -16,6 +16,7 @@ from app.gui.run.share_picture import BARS_LIMIT, paint_share_picture, save_shar
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import ROOT
+from tests.gui.pixels import names, number, pixels
 from tests.saying import said
 
 LONG = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (東京 £ 🙂) with a name as long as this" * 3
@@ -60,20 +61,13 @@ def hostile() -> ShareCard:
 
 
 def colours(picture: QImage, columns: tuple[int, int], rows: tuple[int, int]) -> set[str]:
-    return {
-        picture.pixelColor(x, y).name().upper()
-        for x in range(columns[0], columns[1] + 1)
-        for y in range(rows[0], rows[1] + 1)
-    }
+    return names(pixels(picture)[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1])
 
 
 def accent_columns(picture: QImage, tokens: Tokens) -> list[int]:
     """Return how far the user's own bar reaches."""
-    return [
-        x
-        for x in range(497, 1143)
-        if any(picture.pixelColor(x, y).name().upper() == tokens.accent for y in range(121, 500))
-    ]
+    own = pixels(picture)[121:500, 497:1143] == number(tokens.accent)
+    return [497 + x for x in own.any(axis=0).nonzero()[0].tolist()]
 
 
 @pytest.mark.parametrize("tokens", [DARK, LIGHT])

@@ -14,15 +14,12 @@ from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.wording import headline_note
 from app.core.runs.progress import Progress
-from app.core.storage.database import Database
-from app.core.storage.runs import load_run
 from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme
 from tests.core.verdict.records import quiet_run, with_telemetry
-from tests.gui.driving import Driver
-from tests.recording import recorded_events, store_recording
+from tests.recording import recorded_run
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -38,10 +35,9 @@ TROUBLE = events.Judged(
 
 
 @pytest.fixture
-def run(driver: Driver) -> Run:
+def run() -> Run:
     """What a quiet computer would have measured."""
-    with Database(driver.services.paths.database) as database:
-        stored = load_run(database, store_recording(database, recorded_events()))
+    stored = recorded_run()
     return quiet_run(replace(stored, warnings=()), 1, **CALM)
 
 

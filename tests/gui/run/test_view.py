@@ -18,6 +18,7 @@ from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
 from app.gui.run.view import RunView
 from tests.gui.driving import Driver, replay
+from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.saying import said
 from tests.telemetry import telemetry_of
@@ -130,11 +131,10 @@ def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None
     driver.window.resize(1920, 1080)
     replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
     bars = shown(driver).charts.bars
-    picture = bars.grab().toImage()
-    colour = driver.services.theme.tokens.neutral_bar.lower()
-    column = [y for y in range(picture.height()) if picture.pixelColor(bars.width() // 3, y).name() == colour]
+    column = pixels(bars.grab().toImage())[:, bars.width() // 3]
+    painted = (column == number(driver.services.theme.tokens.neutral_bar)).nonzero()[0]
     assert bars.height() > 600
-    assert max(column) > 0.85 * (bars.height() - AXIS_PX)
+    assert painted.max() > 0.85 * (bars.height() - AXIS_PX)
 
 
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:

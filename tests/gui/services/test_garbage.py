@@ -4,6 +4,7 @@ import gc
 import threading
 from typing import ClassVar
 
+import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
@@ -31,6 +32,7 @@ def fill() -> None:
             cell.append(cell)
 
 
+@pytest.mark.slow
 def test_another_thread_collects_nothing(qtbot: QtBot, garbage: GarbageCollector) -> None:
     Loop.ended_in.clear()
     gc.collect()

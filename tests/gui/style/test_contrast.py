@@ -6,7 +6,6 @@ import re
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
@@ -14,6 +13,7 @@ from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
 from app.gui.style.style_sheet import style_sheet
 from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
+from tests.gui.pixels import names, pixels
 
 TEXT, LINE = 4.5, 3.0
 GROUNDS = ("window", "surface", "raised")
@@ -127,13 +127,8 @@ def test_a_placeholder_can_be_read_as_it_is_painted(qtbot: QtBot, application_th
     line.resize(300, 80)
     line.show()
     line.clearFocus()
-    picture: QImage = line.grab().toImage()
-    inside = [
-        QColor(picture.pixel(x, y)).name()
-        for x in range(12, picture.width() - 12, 2)
-        for y in range(12, picture.height() - 12, 2)
-    ]
-    assert max(contrast(colour, application_theme.tokens.raised) for colour in set(inside)) >= TEXT
+    inside = names(pixels(line.grab().toImage())[12:-12, 12:-12])
+    assert max(contrast(colour, application_theme.tokens.raised) for colour in inside) >= TEXT
 
 
 def test_lines_follow_the_theme(qtbot: QtBot, application_theme: Theme) -> None:

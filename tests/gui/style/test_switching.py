@@ -11,6 +11,7 @@ from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Choice
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.gui.driving import Driver
+from tests.gui.pixels import number, pixels
 
 pytestmark = pytest.mark.slow
 
@@ -22,17 +23,15 @@ THEMES: tuple[tuple[Choice, Tokens, Tokens], ...] = (("dark", DARK, LIGHT), ("li
 
 def colours(picture: QImage) -> set[int]:
     """Return the colours of a picture without those of few pixels, as letters have them at their edges."""
-    pixels = Counter(
-        picture.pixel(x, y) for x in range(0, picture.width(), 2) for y in range(0, picture.height(), 2)
-    )
-    return {colour for colour, count in pixels.items() if count > MANY}
+    counts = Counter(pixels(picture)[::2, ::2].ravel().tolist())
+    return {colour for colour, count in counts.items() if count > MANY}
 
 
 def stale(widget: QWidget, now: Tokens, before: Tokens) -> list[str]:
     """Return which colours a widget still has of the theme before."""
-    shown = colours(widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32))
-    names = {name: int(getattr(before, name)[1:], 16) | 0xFF000000 for name in GROUNDS}
-    own = {int(getattr(now, name)[1:], 16) | 0xFF000000 for name in GROUNDS}
+    shown = colours(widget.grab().toImage())
+    names = {name: number(getattr(before, name)) for name in GROUNDS}
+    own = {number(getattr(now, name)) for name in GROUNDS}
     assert shown & own
     return [name for name, colour in names.items() if colour in shown - own]
 

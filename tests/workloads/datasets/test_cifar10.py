@@ -109,6 +109,7 @@ def test_all_values_of_the_real_files_arrive(installed: Path, records: NDArray[n
     assert found.x_test.max() == 1
 
 
+@pytest.mark.slow
 def test_a_data_set_is_installed_only_with_all_its_files(installed: Path, tmp_path: Path) -> None:
     assert cifar10.is_installed(installed)
     assert not cifar10.is_installed(tmp_path)

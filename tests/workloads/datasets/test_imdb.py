@@ -69,6 +69,7 @@ def sequences(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[list[i
     return [ids[start:end].tolist() for start, end in pairwise(offsets.tolist())]
 
 
+@pytest.mark.slow
 def test_the_twin_is_the_same_everywhere(twin: Reviews) -> None:
     assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
 

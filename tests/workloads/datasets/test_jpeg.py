@@ -79,5 +79,6 @@ def test_invalid_jpegs_are_refused(data: bytes, reason: str) -> None:
         jpeg_size(data)
 
 
+@pytest.mark.slow
 def test_a_long_run_of_filling_is_passed_over() -> None:
     assert jpeg_size(START + b"\xff" * 5_000_000 + frame(4, 3)) == (4, 3)

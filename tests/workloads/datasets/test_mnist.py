@@ -71,6 +71,7 @@ def test_the_twins_are_the_same_everywhere_and_not_each_others(twin: Arrays) -> 
     assert fashion_mnist.load(None).checksum == FASHION_SHA256
 
 
+@pytest.mark.slow
 def test_the_twin_has_the_shapes_types_and_range_of_the_real_data(twin: Arrays) -> None:
     assert (twin.x_train.shape, twin.y_train.shape) == ((60_000, 28, 28, 1), (60_000,))
     assert (twin.x_test.shape, twin.y_test.shape) == ((10_000, 28, 28, 1), (10_000,))
@@ -90,6 +91,7 @@ def test_the_twin_can_be_learnt_but_not_without_error(twin: Arrays) -> None:
     assert 0.8 < (scores.argmax(axis=1) == twin.y_test).mean() < 0.999
 
 
+@pytest.mark.slow
 def test_files_of_the_official_size_are_installed_and_read_value_by_value(tmp_path: Path, folder: Path) -> None:
     files = made_up(idx.SHAPES)
     mnist.install(pack(tmp_path, files), folder)

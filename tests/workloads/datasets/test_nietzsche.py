@@ -58,6 +58,7 @@ def test_the_twin_has_the_characters_and_symbols_of_the_real_text(twin: Text) ->
     assert int(twin.ids.max()) == 56
 
 
+@pytest.mark.slow
 def test_the_twins_next_character_can_be_foreseen_but_not_always(twin: Text) -> None:
     known, asked = twin.ids[:500_000].tolist(), twin.ids[500_000:].tolist()
     counts: dict[tuple[int, int], Counter[int]] = {}

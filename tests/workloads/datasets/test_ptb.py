@@ -110,6 +110,7 @@ def test_real_texts_become_word_numbers_by_frequency(official: dict[str, bytes],
     assert ptb.load(folder).checksum == hashlib.sha256(b"".join(official.values())).hexdigest()
 
 
+@pytest.mark.slow
 def test_another_text_is_refused_by_name(
     official: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def test_texts_that_were_changed_are_not_called_real(official: dict[str, bytes],
         ptb.load(folder)
 
 
+@pytest.mark.slow
 def test_a_word_that_training_does_not_know_is_named(
     texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +159,7 @@ def test_a_word_that_training_does_not_know_is_named(
         ptb.load(folder)
 
 
+@pytest.mark.slow
 def test_texts_with_fewer_words_than_published_are_refused(
     texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,13 +42,13 @@ LARGE = {
 Answer = dict[str, Any]
 
 
-def few_to_check(feed: Feed) -> Feed:
+def few_to_check(feed: Feed, count: int) -> Feed:
     """Return the same data with few to validate and to test: these are many thousands."""
 
     def few(data: Any) -> Any:
-        return tuple(part[:3] for part in data) if isinstance(data, tuple) else None
+        return tuple(part[:count] for part in data) if isinstance(data, tuple) else None
 
-    return replace(feed, validation=few(feed.validation), validation_samples=3, test=few(feed.test))
+    return replace(feed, validation=few(feed.validation), validation_samples=count, test=few(feed.test))
 
 
 def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
@@ -60,7 +60,7 @@ def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
             continue
         keras.backend.clear_session()
         usual, size = workload.load, 1 if workload.id in LARGE else 2
-        workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec))  # type: ignore[method-assign, misc]
+        workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec), spec.batch_size)  # type: ignore[method-assign, misc]
         spec = workload.default_spec(engine=engine, device="cpu", epochs=1, steps=size, batch_size=size)
         stream = io.BytesIO()
         start_s = time.perf_counter()

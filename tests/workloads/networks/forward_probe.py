@@ -1,7 +1,6 @@
-"""Predicts with networks of fixed weights on one engine, in one process: forward_probe ENGINE FOLDER [all].
+"""Predicts with networks of fixed weights on one engine, in one process: forward_probe ENGINE FOLDER.
 
-Without "all" only small transformers, whose weights, input and output it writes to FOLDER/ID.npz; with it also the
-image networks, of which it writes only the output.
+Of small transformers, it writes weights, input and output to FOLDER/ID.npz; of image networks, only the output.
 """
 
 import json
@@ -49,7 +48,7 @@ SMALL: dict[str, tuple[Training, dict[str, int]]] = {
 }
 
 
-def main(engine: str, folder: str, *others: str) -> None:
+def main(engine: str, folder: str) -> None:
     """Write a file for each network, and its name as a line of JSON."""
     engine_named(engine).start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu"))
     import keras
@@ -64,7 +63,7 @@ def main(engine: str, folder: str, *others: str) -> None:
         np.savez(Path(folder, f"{name}.npz"), x=x, y=model.predict_on_batch(x), **kept)
         sys.stdout.write(json.dumps({"id": name}) + "\n")
     write_texts(engine, folder)
-    for name in PICTURES if others else ():
+    for name in PICTURES:
         keras.backend.clear_session()
         big = CATALOGUE[name]
         assert isinstance(big, Training)

@@ -53,8 +53,8 @@ PROFILED = ("cifar10_keras_cnn", "googlenet")
 
 
 def probe(workload: Training) -> dict[str, Any]:
-    """Build the network, let it take a step on two examples, uncompiled, and describe both."""
-    model, losses = train(workload, 1 if workload.id == "gpt_small" else 2, steps=1, run_eagerly=True)
+    """Build the network, let it take a step on one or two examples, uncompiled, and describe both."""
+    model, losses = train(workload, 1 if workload.id in LARGE else 2, steps=1, run_eagerly=True)
     seen: dict[str, Any] = {
         "id": workload.id,
         "parameters": model.count_params(),

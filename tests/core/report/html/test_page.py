@@ -22,7 +22,7 @@ from app.core.report.html.document import RUNS_LIMIT
 from app.core.report.html.page import report_page
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.recording import as_preset, recorded_events, store_recording
+from tests.recording import as_preset, recorded_events, recorded_run, store_recording
 from tests.saying import said
 from workloads.protocol import events
 
@@ -52,8 +52,8 @@ def database(paths: Paths) -> Iterator[Database]:
 
 
 @pytest.fixture
-def run(database: Database) -> Run:
-    return load_run(database, store_recording(database, recorded_events()))
+def run() -> Run:
+    return recorded_run()
 
 
 def page_of(run: Run, result_file: bytes = b"") -> Reader:
@@ -81,7 +81,7 @@ def test_it_has_all_that_a_reader_asks_for(run: Run) -> None:
 
 
 def test_it_loads_nothing_and_runs_nothing(run: Run, database: Database) -> None:
-    page = page_of(run, enclosed_file(database, [run.summary.id]))
+    page = page_of(run, enclosed_file(database, [store_recording(database, recorded_events())]))
     assert not {"script", "img", "link", "iframe", "object", "form", "base"} & set(page.tags)
     named = [value for _, name, value in page.attributes if name in ("href", "src", "action", "style", "srcset")]
     assert [value[:29] for value in named] == ["data:application/json;base64,"]
@@ -92,7 +92,7 @@ def test_it_loads_nothing_and_runs_nothing(run: Run, database: Database) -> None
 
 
 def test_the_result_file_comes_back_whole(run: Run, database: Database) -> None:
-    file = enclosed_file(database, [run.summary.id])
+    file = enclosed_file(database, [store_recording(database, recorded_events())])
     links = [value for tag, name, value in page_of(run, file).attributes if (tag, name) == ("a", "href")]
     assert base64.b64decode(links[0].partition(",")[2]) == file
     assert json.loads(file)["format"] == "epochmark-result"

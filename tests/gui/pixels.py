@@ -1,0 +1,28 @@
+"""The colours of a picture as one array."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QImage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def pixels(picture: QImage) -> "NDArray[np.uint32]":
+    """Return the colours, row by row, as 0xRRGGBB."""
+    import numpy as np
+
+    image = picture.convertToFormat(QImage.Format.Format_RGB32)
+    rows = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), image.bytesPerLine() // 4)
+    return rows[:, : image.width()] & np.uint32(0xFFFFFF)
+
+
+def number(colour: str) -> int:
+    """Return a colour that is written as #RRGGBB as such a number."""
+    return int(colour.removeprefix("#"), 16)
+
+
+def names(found: "NDArray[np.uint32]") -> set[str]:
+    """Return the colours that are among these pixels, as the theme's tokens write them."""
+    return {f"#{colour:06X}" for colour in set(found.ravel().tolist())}
