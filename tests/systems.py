@@ -19,4 +19,8 @@ def _can_link() -> bool:
 
 
 needs_links = pytest.mark.skipif(not _can_link(), reason="this user can't make links here")
+needs_scripts = pytest.mark.skipif(os.name == "nt", reason="programs are replaced by scripts of a shell")
 linux_names = pytest.mark.skipif(os.name == "nt", reason="Linux's folders, with links, and colons in their names")
+# How the last words of a process begin that touches memory that isn't its own.
+_CRASHES = ("Windows fatal exception: access violation", "Fatal Python error: Segmentation fault")
+FATAL = _CRASHES[os.name != "nt"]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -203,6 +204,7 @@ def test_the_preset_is_the_one_of_the_settings_or_standard(
     assert [run["preset"] for run in runs(epochmark)] == ["quick", "standard"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows always has a display, and then the window opens")
 @pytest.mark.long
 @pytest.mark.engine
 def test_without_arguments_the_standard_workload_is_estimated(

@@ -40,7 +40,7 @@ def test_on_a_quiet_machine_quick_is_valid_and_soon_over() -> None:
     assert sorted(each.stopped_after_s for each in said)[6] <= 35
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["bursts", "boost", "warming", "two_speeds"])
 def test_a_machine_that_changes_its_speed_is_not_called_valid(family: str) -> None:
     said = [each for each, _ in replayed(family, 12)]

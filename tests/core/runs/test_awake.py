@@ -14,6 +14,7 @@ from app.core.paths import Paths
 from app.core.runs.awake import stay_awake
 from app.core.runs.runner import Runner
 from tests.conftest import ROOT
+from tests.systems import needs_scripts
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -49,6 +50,7 @@ def helpers(pid: int | None = None) -> list[psutil.Process]:
     return [each for each in psutil.Process(pid).children() if each.name() in ("cat", "sleep")]
 
 
+@needs_scripts
 @pytest.mark.slow
 def test_linux_is_asked_for_two_locks_until_the_block_ends(log: Path) -> None:
     with stay_awake("linux"):
@@ -60,6 +62,7 @@ def test_linux_is_asked_for_two_locks_until_the_block_ends(log: Path) -> None:
     assert helpers() == []
 
 
+@needs_scripts
 @pytest.mark.slow
 def test_macos_is_asked_to_watch_this_process(log: Path) -> None:
     with stay_awake("darwin"):
@@ -84,6 +87,7 @@ def test_windows_keeps_the_thread_awake_and_lets_it_go(monkeypatch: pytest.Monke
     assert states == [0x80000001, 0x80000000]
 
 
+@needs_scripts
 @pytest.mark.slow
 def test_the_locks_end_with_the_process_however_it_ends(log: Path) -> None:
     code = "import time\nfrom app.core.runs.awake import stay_awake\nwith stay_awake('linux'): time.sleep(60)"
@@ -97,6 +101,7 @@ def test_the_locks_end_with_the_process_however_it_ends(log: Path) -> None:
     assert not [each for each in locks if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
+@needs_scripts
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux' locks")
 def test_a_run_holds_them_from_its_start_to_its_end(log: Path, paths: Paths, machine: Machine) -> None:
@@ -109,6 +114,7 @@ def test_a_run_holds_them_from_its_start_to_its_end(log: Path, paths: Paths, mac
     assert helpers() == []
 
 
+@needs_scripts
 @pytest.mark.slow
 def test_a_helper_that_is_refused_leaves_no_zombie(log: Path) -> None:
     refusing = log.parent / "bin" / "systemd-inhibit"

@@ -19,6 +19,7 @@ from app.core.storage.database import Database
 from tests.conftest import pretend_installed
 from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
 from tests.saying import said
+from tests.systems import FATAL
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
 from workloads.protocol import events
@@ -64,7 +65,7 @@ def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
         ("fail", "internal", "told to fail"),
         ("out_of_memory", "out_of_memory", "smaller batch"),
         ("non_finite", "non_finite_loss", "nan"),
-        ("crash", "crashed", "The last lines it printed: Fatal Python error: Segmentation fault"),
+        ("crash", "crashed", f"The last lines it printed: {FATAL}"),
         ("exit", "crashed", "exit code 3"),
     ],
 )

@@ -15,7 +15,7 @@ def test_quick_is_valid_on_ordinary_computers() -> None:
     assert sum(not each for each in codes) >= 0.9 * len(codes), codes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epochs", [3, 10])
 def test_whole_epochs_are_valid_on_ordinary_computers(kind: str, epochs: int) -> None:

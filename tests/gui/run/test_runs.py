@@ -1,7 +1,5 @@
 """Runs in the real window: how they go, how they end, and what is shown of them."""
 
-import sys
-
 import psutil
 import pytest
 from PySide6.QtWidgets import QMessageBox
@@ -12,6 +10,7 @@ from app.core.report.wording import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver
 from tests.saying import said
+from tests.systems import FATAL
 from workloads.protocol import events
 
 YES, NO = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
@@ -92,7 +91,7 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
 @pytest.mark.parametrize(
     ("outcome", "code", "title", "words"),
     [
-        ("crash", "crashed", "crashed", "access violation" if sys.platform == "win32" else "Segmentation fault"),
+        ("crash", "crashed", "crashed", FATAL),
         ("out_of_memory", "out_of_memory", "Out of memory", "smaller batch"),
         ("fail", "internal", "Failed", "told to fail"),
         ("non_finite", "non_finite_loss", "NaN", "nan"),

@@ -13,7 +13,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests import real_engines
 from tests.waiting import wait_until
-from tests.workloads.engines.engine_probe import COMPARED
+from tests.workloads.engines.engine_probe import COMPARED, trained_by
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -24,8 +24,6 @@ pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
 ENGINES = ("torch", "jax")
 # TensorFlow squares the gradients of a word before it adds them up if the word comes twice, the others after.
 WORDS = {"imdb_fasttext_unigram", "imdb_bidirectional_lstm", "text_generator_keras"}
-# 56 layers of batches of eight: rounding grows a thousandfold with each step.
-DEEP = {"resnet_56"}
 Answers = dict[str, dict[str, Any]]
 
 
@@ -37,7 +35,9 @@ def probe(engine: str, paths: Paths, *arguments: str, compiles_well: bool = Fals
 
 @pytest.fixture(scope="module", params=ENGINES)
 def trained(request: pytest.FixtureRequest, engines_paths: Paths) -> Answers:
-    return {answer["id"]: answer for answer in probe(request.param, engines_paths, "all")}
+    answers = {answer["id"]: answer for answer in probe(request.param, engines_paths, "all")}
+    assert answers.keys() == {each.id for each in trained_by(request.param)}
+    return answers
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +46,19 @@ def engines_paths(engines_folder: Path, tmp_path_factory: pytest.TempPathFactory
     return Paths(home / "data", home / "config", home / "cache", engines_folder=engines_folder)
 
 
-def test_every_network_trains(trained: Answers) -> None:
-    for workload in CATALOGUE.values():
-        if isinstance(workload, Training):
-            answer = trained[workload.id]
-            metrics = answer["metrics"]
-            assert metrics["updates_done"] == metrics["updates_asked"] > 0, workload.id
-            assert metrics["examples_done"] >= metrics["examples_asked"] > 0, workload.id
-            assert metrics["weights_changed"] > 0, workload.id
-            if workload.parameters_count is not None:
-                assert answer["parameters"] == workload.parameters_count
+def test_networks_of_every_kind_train(trained: Answers) -> None:
+    for name, answer in trained.items():
+        workload, metrics = CATALOGUE[name], answer["metrics"]
+        assert metrics["updates_done"] == metrics["updates_asked"] > 0, name
+        assert metrics["examples_done"] >= metrics["examples_asked"] > 0, name
+        assert metrics["weights_changed"] > 0, name
+        if isinstance(workload, Training) and workload.parameters_count is not None:
+            assert answer["parameters"] == workload.parameters_count
 
 
 def test_steps_have_the_operations_that_tensorflow_counts(trained: Answers) -> None:
-    for name, operations in STEP_OPERATIONS.items():
-        counted = trained[name]["metrics"].get("operations_per_example")
+    for name in STEP_OPERATIONS.keys() & trained.keys():
+        operations, counted = STEP_OPERATIONS[name], trained[name]["metrics"].get("operations_per_example")
         # JAX also counts the padding around gradients.
         assert counted is not None, name
         assert 0.995 * operations <= counted <= 1.3 * operations, name
@@ -84,9 +82,8 @@ def test_from_the_same_weights_all_engines_reach_the_same_losses(
 ) -> None:
     tensorflow, torch, jax = (losses[engine][name] for engine in ("tensorflow", *ENGINES))
     assert tensorflow[-1] != tensorflow[0]
-    tolerance = 0.1 if name in DEEP else 2e-4
-    assert torch == pytest.approx(jax, rel=tolerance)
-    assert torch == pytest.approx(tensorflow, rel=0.03 if name in WORDS else tolerance)
+    assert torch == pytest.approx(jax, rel=2e-4)
+    assert torch == pytest.approx(tensorflow, rel=0.03 if name in WORDS else 2e-4)
     assert torch[0] == pytest.approx(tensorflow[0], rel=1e-5)
 
 
