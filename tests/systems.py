@@ -1,5 +1,6 @@
 """What only some systems or users can: marks for the tests that need it."""
 
+import ctypes
 import os
 import tempfile
 from pathlib import Path
@@ -18,9 +19,14 @@ def _can_link() -> bool:
             return False
 
 
+def not_in_wine(reason: str) -> pytest.MarkDecorator:
+    """Skip a test where wine stands in for Windows, for what is its fault and not ours."""
+    is_wine = os.name == "nt" and hasattr(ctypes.CDLL("ntdll"), "wine_get_version")
+    return pytest.mark.skipif(is_wine, reason=f"wine {reason}")
+
+
 needs_links = pytest.mark.skipif(not _can_link(), reason="this user can't make links here")
 needs_scripts = pytest.mark.skipif(os.name == "nt", reason="programs are replaced by scripts of a shell")
 linux_names = pytest.mark.skipif(os.name == "nt", reason="Linux's folders, with links, and colons in their names")
-# How the last words of a process begin that touches memory that isn't its own.
-_CRASHES = ("Windows fatal exception: access violation", "Fatal Python error: Segmentation fault")
-FATAL = _CRASHES[os.name != "nt"]
+# What a process is said to have died of that touches memory that isn't its own.
+FATAL = "access violation" if os.name == "nt" else "Segmentation fault"

@@ -113,7 +113,7 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
         env=environment,
         input="\n\n\n",
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
         check=False,
     )

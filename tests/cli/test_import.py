@@ -106,7 +106,7 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     assert len(refused) == 2
     assert "isn't taken: it isn't valid JSON" in refused[0]
     assert "\x1b" not in done.stderr
-    assert "No such file" in refused[1]
+    assert "none.png" in refused[1]
     listed = epochmark("import", "--list").stdout
     assert "67D0-963F" in listed
     shown = epochmark("import", "--show", "3").stdout

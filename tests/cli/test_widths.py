@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import re
 from collections.abc import Callable
 from copy import copy
@@ -78,6 +79,8 @@ def bars_left_out(text: str) -> str:
 def assert_fits(fitted: str, whole: str, columns: int) -> None:
     """A line is longer than the terminal only if it's one word; every word and number is as it was."""
     long = [line for line in fitted.splitlines() if cells(line) > columns and len(line.split()) > 1]
+    if os.name == "nt":  # its shells take a command only in one line
+        long = [line for line in long if not line.startswith(" " * 8)]
     assert long == []
     assert words(bars_left_out(fitted)) - words(bars_left_out(whole)) == set(), columns
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import PYTHON_AS_TYPED
 from tests.start.starting import environment, load, make_project, on_posix, read_stamp, run_start
+from tests.systems import not_in_wine
 
 # Set-up and starts, for real
 
@@ -120,6 +121,7 @@ def test_venv_whose_python_vanished_is_built_anew(project: Path) -> None:
     assert not (project / ".venv" / "marker").exists()
 
 
+@not_in_wine("says no reason when a file is locked")
 def test_second_of_two_starts_waits_and_finds_everything_done(project: Path) -> None:
     module = load(project / "start.py")
     whole = read_stamp(project)

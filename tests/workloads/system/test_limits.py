@@ -1,5 +1,6 @@
 """What the machine can do, and predictions, by real TensorFlow in real workers."""
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,7 @@ def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths, machi
         Runner(paths, machine).check(CATALOGUE["host_to_device"].default_spec())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no GPU works with TensorFlow there, so that none is asked for")
 def test_a_graphics_processor_that_the_engine_does_not_see_is_missed_at_once(paths: Paths) -> None:
     limit, _ = run(paths, "host_to_device", "auto", (Gpu("GTX 1060", "nvidia"),))
     assert (limit.summary.status, limit.summary.error_code) == ("failed", "device_unavailable")

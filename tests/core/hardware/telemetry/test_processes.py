@@ -20,6 +20,7 @@ from app.core.hardware.telemetry.monitor import TelemetryReader, read_telemetry
 from app.core.hardware.telemetry.processes import OwnProcesses, Used, spent_s
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
+from tests.systems import not_in_wine
 from tests.waiting import wait_until
 from workloads import CATALOGUE
 from workloads.engines.setup import foreign_variables
@@ -69,6 +70,7 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
     assert share_pct / 2 < with_other - without < 2 * share_pct
 
 
+@not_in_wine("tells no process's CPU time but that of the one that asks")
 @pytest.mark.slow
 def test_a_child_of_the_worker_is_not_other_load() -> None:
     with running(BUSY_CHILD) as worker:

@@ -66,7 +66,7 @@ def trials() -> list[psutil.Process]:
     """Return the doctor's throw-away processes that are still there."""
     found = []
     for child in psutil.Process().children():
-        with contextlib.suppress(psutil.Error):  # it ends while it is looked at
+        with contextlib.suppress(psutil.Error, OSError):  # it ends while it is looked at
             if "workloads.trial" in " ".join(child.cmdline()):
                 found.append(child)
     return found
