@@ -29,4 +29,4 @@ needs_links = pytest.mark.skipif(not _can_link(), reason="this user can't make l
 needs_scripts = pytest.mark.skipif(os.name == "nt", reason="programs are replaced by scripts of a shell")
 linux_names = pytest.mark.skipif(os.name == "nt", reason="Linux's folders, with links, and colons in their names")
 # What a process is said to have died of that touches memory that isn't its own.
-FATAL = "access violation" if os.name == "nt" else "Segmentation fault"
+FATAL = "access violation" if os.name == "nt" else "Fatal Python error: Segmentation fault"

@@ -41,7 +41,7 @@ LARGE = {
 }
 # Of the layers of another one, in other sizes: JAX, which compiles each of them for half a minute, passes them by.
 ALIKE = {
-    *("alexnet_caffe", "alexnet_s", "resnet_50", "resnet50_224", "flowers_resnet50_331", "inception_v3"),
+    *("alexnet_s", "resnet_50", "resnet50_224", "flowers_resnet50_331"),
     *("vgg16", "flowers_vgg16_331", "fcn_s", "gpt_tiny", "gpt_small", "lstm_ptb_64"),
 }
 Answer = dict[str, Any]
