@@ -46,8 +46,10 @@ NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 
 # A file of tests is one process's: what its tests share is made once.
 # Files in the order that tests/conftest.py gives them, not by their number of tests.
-# Each process may hold TensorFlow and a window, so there is a limit.
-PYTEST = ["-m", "pytest", "-n", "logical", "--maxprocesses", "6", "--dist", "loadfile", "--no-loadscope-reorder"]
+# One process more than CPUs, as tests wait for a fifth of their time. Each may hold TensorFlow and a window, so
+# there is a limit.
+CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PYTEST = ["-m", "pytest", "-n", str(min(CPUS + 1, 6)), "--dist", "loadfile", "--no-loadscope-reorder"]
 # pyproject.toml leaves the marks `engines` and `long` out; what is said last counts.
 SELECTIONS = {"--fast": ["-m", "not (engine or engines or slow or long)"], "--all": ["-m", ""]}
 # What .venv's Python runs before the tests.

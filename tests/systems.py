@@ -19,10 +19,12 @@ def _can_link() -> bool:
             return False
 
 
+IN_WINE = os.name == "nt" and hasattr(ctypes.CDLL("ntdll"), "wine_get_version")
+
+
 def not_in_wine(reason: str) -> pytest.MarkDecorator:
     """Skip a test where wine stands in for Windows, for what is its fault and not ours."""
-    is_wine = os.name == "nt" and hasattr(ctypes.CDLL("ntdll"), "wine_get_version")
-    return pytest.mark.skipif(is_wine, reason=f"wine {reason}")
+    return pytest.mark.skipif(IN_WINE, reason=f"wine {reason}")
 
 
 needs_links = pytest.mark.skipif(not _can_link(), reason="this user can't make links here")

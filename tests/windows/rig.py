@@ -107,14 +107,14 @@ class Rig:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, target)
 
-    def start(self, *arguments: str, timeout_s: float = 3_600, **variables: str) -> int:
+    def start(self, *arguments: str, timeout_s: float = 7_200, **variables: str) -> int:
         """Run `start.py` with these arguments over a copy of the working tree; return the exit code."""
         self.copy_project()
         return self.wine(
             r"C:\Python313\python.exe", r"C:\epochmark\start.py", *arguments, timeout_s=timeout_s, **variables
         )
 
-    def wine(self, *command: str, timeout_s: float = 3_600, **variables: str) -> int:
+    def wine(self, *command: str, timeout_s: float = 7_200, **variables: str) -> int:
         """Run a program of Windows to its end; return its exit code."""
         done = subprocess.run(
             self._inside("wine", *command, **variables), stdin=subprocess.DEVNULL, timeout=timeout_s, check=False

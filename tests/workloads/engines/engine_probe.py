@@ -39,10 +39,11 @@ LARGE = {
     *("gpt_mini", "gpt_tiny", "gpt_small", "vit_tiny_224", "resnet50_224"),
     *("convnext_tiny_224", "efficientnet_b0_224", "mobilenetv3_large_224"),
 }
-# Of the layers of another one, in other sizes: JAX, which compiles each of them for half a minute, passes them by.
+# Of the layers of another one, in other sizes: JAX, which compiles each of them for half a minute, passes them by,
+# and those that it trains for `losses`.
 ALIKE = {
-    *("alexnet_s", "resnet_50", "resnet50_224", "flowers_resnet50_331"),
-    *("vgg16", "flowers_vgg16_331", "fcn_s", "gpt_tiny", "gpt_small", "lstm_ptb_64"),
+    *("alexnet_s", "resnet_50", "resnet_56", "resnet50_224", "flowers_resnet50_331"),
+    *("vgg16", "flowers_vgg16_331", "fcn_s", "gpt_tiny", "gpt_small", "lstm_ptb_64", "mobilenetv3_large_224"),
 }
 Answer = dict[str, Any]
 
@@ -50,7 +51,7 @@ Answer = dict[str, Any]
 def trained_by(engine: str) -> list[Training]:
     """Return the networks that `all` trains with an engine."""
     networks = [each for each in CATALOGUE.values() if isinstance(each, Training)]
-    return [each for each in networks if engine != "jax" or each.id not in ALIKE]
+    return [each for each in networks if engine != "jax" or each.id not in {*ALIKE, *COMPARED}]
 
 
 def few_to_check(feed: Feed, count: int) -> Feed:

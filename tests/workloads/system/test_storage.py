@@ -1,5 +1,6 @@
 """The storage test with real TensorFlow in real workers: all figures, and nothing left behind."""
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -145,18 +147,21 @@ def test_what_a_killed_worker_left_is_removed_by_the_next_run(
 @pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="Windows renames no folder that is in use")
 def test_a_lost_folder_is_reported_in_a_sentence(paths: Paths, machine: Machine, folders: list[Path]) -> None:
-    folder = folders[1]
+    lose(paths, machine, folders[1], spec_for(folders[1], images=600))
+
+
+def lose(paths: Paths, machine: Machine, folder: Path, spec: RunSpec) -> None:
+    """Unplug a drive while its pictures are read: a sentence, and what was measured before is kept."""
     case = list(CASES).index("read_jpeg")
     run = Watched(
         paths,
         machine,
-        spec_for(folder, images=600),
+        spec,
         lambda event: isinstance(event, events.Steps) and event.epoch == case,
         lambda _: folder.rename(folder.with_name("unplugged")),
     ).end()
-    reason = "disappeared during the measurement (No such file or directory)"
-    assert run.summary.error_message == f"The folder {folder} {reason}. Bring it back, or choose another one."
+    reason = os.strerror(errno.ENOENT)
+    assert said("storage.folder_gone", folder=folder, reason=reason).is_all_of(run.summary.error_message)
     assert run.summary.error_code == "bad_parameters"
     assert not folder.exists()
-    # What was measured before is kept.
     assert run.summary.value == run.metrics["folder1_preprocess_images_per_s"]

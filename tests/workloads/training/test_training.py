@@ -19,6 +19,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
 from tests.saying import said
+from tests.systems import IN_WINE
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol import events
@@ -106,9 +107,11 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert metrics["test_accuracy"] > 0.5
     assert metrics["evaluate_s"] > 0
     assert metrics["predict_s"] > 0
-    # The peak never falls, and of 120 steps the 50th came first. No worker may need more than two gigabytes.
+    # The peak never falls, and of 120 steps the 50th came first. No worker may need more than two gigabytes; wine
+    # reads all of TensorFlow's library into memory, where other systems read the parts that are used.
+    library_bytes = 0.8e9 if IN_WINE else 0
     assert 0.5e9 < metrics["settled_memory_bytes"] <= metrics["peak_memory_bytes"]
-    assert 0.8e9 < metrics["peak_memory_bytes"] <= 2.0e9
+    assert 0.8e9 < metrics["peak_memory_bytes"] - library_bytes <= 2.0e9
     assert of(stream, "result") == [], "a short run has no epoch time"
     shown = epochmark("results", "show", "1").stdout
     assert said("note.short_run", steps_per_epoch="500", steps="120").is_in(shown)
