@@ -112,7 +112,7 @@ def in_phase(
     [
         (in_phase(100.0, 50.0, 90.0, 60.0), "studies.ranking_turns"),
         (in_phase(90.0, 50.0, 90.0, 50.0), "studies.ranking_turns"),  # higher is better for images per second only
-        (in_phase(60.5, 60.0, 60.0, 60.5), "studies.ranking_stays"),  # nearer than two percent
+        (in_phase(60.5, 60.0, 60.5, 60.0), "studies.ranking_stays"),  # nearer than two percent
     ],
 )
 def test_a_ranking_that_turns_round_beyond_the_intervals_is_told(

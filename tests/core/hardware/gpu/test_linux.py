@@ -260,8 +260,10 @@ def test_any_text_is_a_value_or_none(text: str, other: str) -> None:
 
 @given(st.one_of(st.none(), st.booleans(), st.text(), st.floats(), st.integers(), st.binary()))
 def test_only_true_numbers_in_range_pass(value: object) -> None:
-    for found in (within(value, 1, 100), whole(value, 1, 100)):
-        assert found is None or (found == value and 1 <= found <= 100)
+    number = within(value, 1, 100)
+    assert number is None or number == value
+    for found in (number, whole(value, 1, 100)):
+        assert found is None or 1 <= found <= 100
 
 
 def test_numbers_of_files(tmp_path: Path) -> None:
