@@ -1,11 +1,13 @@
 """What tests of the core share: one stored run, in a row and whole, to be changed with dataclasses.replace."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.core.paths import Paths, with_datasets_folder
 from app.core.records import Run, RunSummary
+from app.core.storage.database import Database
 from tests.archives import make_nietzsche
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -110,3 +112,10 @@ def mine(paths: Paths, tmp_path: Path) -> Paths:
     """Folders with a place for data sets that the user chose and uses for other things."""
     (tmp_path / "mine").mkdir()
     return with_datasets_folder(paths, str(tmp_path / "mine"))
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    """A database without runs."""
+    with Database(paths.database) as opened:
+        yield opened

@@ -15,6 +15,7 @@ import pytest
 from app.core.files import patiently, write_new, write_whole
 from tests.cli.devices import device
 from tests.conftest import ROOT
+from tests.sure import sure
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
 OLD, NEW = b"what was there\n" * 3, b"new\n"
@@ -166,11 +167,10 @@ def test_ctrl_c_ends_writing_to_a_pipe_without_a_reader(tmp_path: Path) -> None:
     code += "try:\n    print('waiting', flush=True); write_whole(Path(sys.argv[1]), [b'new'])\n"
     code += "except KeyboardInterrupt:\n    sys.exit(7)"
     process = subprocess.Popen([sys.executable, "-c", code, str(pipe)], cwd=ROOT, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"waiting\n"
+    assert sure(process.stdout).readline() == b"waiting\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 7
-    process.stdout.close()
+    sure(process.stdout).close()
 
 
 @pytest.mark.slow

@@ -86,28 +86,34 @@ def test_the_log_cannot_grow_for_ever(tmp_path: Path, app_log: logging.Logger) -
     assert sum(file.stat().st_size for file in files) <= 20_000
 
 
-def test_a_workers_output_is_copied_unchanged(tmp_path: Path) -> None:
-    content = b"first\nsecond \xff\xfe\nno newline"
-    copied(content, tmp_path / "worker.log")
-    assert (tmp_path / "worker.log").read_bytes() == content
-
-
-def test_a_flood_ends_at_the_limit_and_its_last_lines_are_known(tmp_path: Path) -> None:
-    lines = [f"line {number}" for number in range(10_000)]
-    copier = copied("\n".join(lines).encode(), tmp_path / "worker.log", 10_000)
-    assert 10_000 <= (tmp_path / "worker.log").stat().st_size <= 10_100
-    assert copier.last_lines(3) == lines[-3:]
-
-
-def test_one_endless_line_is_cut_into_pieces(tmp_path: Path) -> None:
-    copier = copied(b"x" * 1_000_000, tmp_path / "worker.log", 100_000)
-    assert (tmp_path / "worker.log").stat().st_size <= 200_000
-    assert [len(line) for line in copier.last_lines()] == [500] * 5
-
-
-def test_the_last_lines_leave_an_engines_chatter_and_empty_lines_out(tmp_path: Path) -> None:
-    content = b"cause\n\nI0000 00:00:1 cuda\nWARNING: All log messages before\n  \nbad \xff byte\n"
-    assert copied(content, tmp_path / "worker.log").last_lines() == ["cause", "bad \ufffd byte"]
+@pytest.mark.parametrize(
+    ("content", "limit_bytes", "size_bytes", "last"),
+    [
+        (b"first\nsecond \xff\xfe\nno newline", 10_000, 29, ["first", "second \ufffd\ufffd", "no newline"]),
+        (
+            b"".join(b"line %d\n" % number for number in range(10_000)),
+            10_000,
+            10_100,
+            [f"line {n}" for n in range(9_995, 10_000)],
+        ),
+        (b"x" * 1_000_000, 100_000, 200_000, ["x" * 499 + "…"] * 5),
+        # An engine's chatter and empty lines are left out.
+        (
+            b"cause\n\nI0000 00:00:1 cuda\nWARNING: All log messages before\n  \nbad \xff byte\n",
+            10_000,
+            72,
+            ["cause", "bad \ufffd byte"],
+        ),
+    ],
+    ids=["short", "flood", "endless line", "chatter"],
+)
+def test_a_workers_output_is_copied_up_to_a_limit_and_its_last_lines_are_known(
+    tmp_path: Path, content: bytes, limit_bytes: int, size_bytes: int, last: list[str]
+) -> None:
+    copier = copied(content, tmp_path / "worker.log", limit_bytes)
+    copy = (tmp_path / "worker.log").read_bytes()
+    assert copy == content if len(content) <= limit_bytes else limit_bytes <= len(copy) <= size_bytes
+    assert copier.last_lines(5) == last
 
 
 def test_a_log_file_that_cannot_be_made_does_not_stop_the_reading(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A run setting is one row: form, option, key of an A/B, label, record and comparison are made from it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from app.core.records import Plan, RunSummary
 from app.core.report.wording import run_engine_line
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
-from app.core.storage.runs import list_runs, load_run
+from app.core.storage.runs import load_run
 from tests.core.storage.storing import store
 from workloads import CATALOGUE, settings
 from workloads.protocol.errors import WorkloadError
@@ -40,13 +41,22 @@ def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
 
 
+Stored = Callable[..., RunSummary]
+
+
 def asked(paths: Paths, *arguments: str) -> RunSpec:
     return make_spec(make_parser().parse_args(["run", "demo", *arguments]), paths)
 
 
-def stored(database: Database, machine: Machine, spec: RunSpec) -> RunSummary:
-    run_id = store(database, machine, 2.0, 1.0, workload="demo", autotune=ROW.of(spec))
-    return next(list_runs(database, ids=[run_id]))
+@pytest.fixture
+def stored(paths: Paths, database: Database, machine: Machine) -> Stored:
+    """Store a run that was asked for with these arguments."""
+
+    def store_one(*arguments: str) -> RunSummary:
+        autotune = ROW.of(asked(paths, *arguments))
+        return load_run(database, store(database, machine, 2.0, 1.0, workload="demo", autotune=autotune)).summary
+
+    return store_one
 
 
 def test_the_command_line_has_its_option(paths: Paths) -> None:
@@ -84,42 +94,26 @@ def test_the_sides_of_an_ab_may_differ_in_it(paths: Paths, monkeypatch: pytest.M
     assert differing(*plans[0].specs) == ("Autotune", "without Autotune")
 
 
-def test_the_record_keeps_it_and_comparison_knows_it(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        usual = stored(database, machine, asked(paths))
-        off = stored(database, machine, asked(paths, "--autotune", "off"))
-        run = load_run(database, off.id)
-        spec = json.loads(
-            database.connection.execute("SELECT spec FROM runs WHERE id = ?", (off.id,)).fetchone()[0]
-        )
+def test_the_record_keeps_it_and_comparison_knows_it(stored: Stored, database: Database) -> None:
+    usual, off = stored(), stored("--autotune", "off")
+    spec = json.loads(database.connection.execute("SELECT spec FROM runs WHERE id = ?", (off.id,)).fetchone()[0])
     assert (usual.settings, off.settings, spec["settings"]) == ("", "autotune=off", {"autotune": False})
     assert run_refusal(usual, off) == "without Autotune, not Autotune automatic"
     assert bars("demo", usual, [off]) == bars("demo", usual)
-    assert ("Autotune", "off") in comparison_key(run)
+    assert ("Autotune", "off") in comparison_key(load_run(database, off.id))
 
 
-def test_it_may_also_be_shown_beside_a_result(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = replace(ROW, compared="told")
-    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], told))
-    with Database(paths.database) as database:
-        usual = stored(database, machine, asked(paths))
-        on = stored(database, machine, asked(paths, "--autotune", "on"))
+def test_it_may_also_be_shown_beside_a_result(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, compared="told")))
+    usual, on = stored(), stored("--autotune", "on")
     assert run_refusal(usual, on) is None
     assert differences(usual, on) == ("Autotune",)
 
 
-def test_a_record_without_it_has_its_default(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usually_on = replace(ROW, default=True)
-    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], usually_on))
+def test_a_record_without_it_has_a_default(paths: Paths, stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, default=True)))
     assert asked(paths, "--autotune", "on").settings == {}
-    with Database(paths.database) as database:
-        earlier = stored(database, machine, asked(paths))
-        off = stored(database, machine, asked(paths, "--autotune", "off"))
-    assert run_refusal(earlier, off) == "without Autotune, not Autotune"
+    assert run_refusal(stored(), stored("--autotune", "off")) == "without Autotune, not Autotune"
 
 
 def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,29 +131,23 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
     assert refused.value.said.code == "setting.not_in_range"
 
 
-def test_a_result_names_it_where_its_engine_is_named(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        usual = stored(database, machine, asked(paths))
-        off = stored(database, machine, asked(paths, "--autotune", "off"))
-    assert run_engine_line(off) == f"{run_engine_line(usual)} · without Autotune"
+def test_a_result_names_it_where_its_engine_is_named(stored: Stored) -> None:
+    assert run_engine_line(stored("--autotune", "off")) == f"{run_engine_line(stored())} · without Autotune"
 
 
-def test_expected_times_are_those_of_runs_with_the_same_value(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        stored(database, machine, asked(paths, "--autotune", "off"))
-        assert expected_duration_s(database, asked(paths, "--autotune", "off"), machine) is not None
-        assert expected_duration_s(database, asked(paths), machine) is None
+def test_expected_times_are_those_of_runs_with_the_same_value(
+    paths: Paths, stored: Stored, database: Database, machine: Machine
+) -> None:
+    stored("--autotune", "off")
+    assert expected_duration_s(database, asked(paths, "--autotune", "off"), machine) is not None
+    assert expected_duration_s(database, asked(paths), machine) is None
 
 
 @pytest.mark.parametrize("cell", ["autotune=banana", "future=1", "n/a"])
-def test_what_only_another_version_knows_never_counts_as_the_usual(
-    paths: Paths, machine: Machine, cell: str
-) -> None:
-    with Database(paths.database) as database:
-        usual = stored(database, machine, asked(paths))
-        other = stored(database, machine, asked(paths))
-        database.connection.execute("UPDATE runs SET settings = ? WHERE id = ?", (cell, other.id))
-        other = load_run(database, other.id).summary
+def test_what_another_version_knows_never_counts_as_usual(stored: Stored, database: Database, cell: str) -> None:
+    usual, other = stored(), stored()
+    database.connection.execute("UPDATE runs SET settings = ? WHERE id = ?", (cell, other.id))
+    other = load_run(database, other.id).summary
     assert run_refusal(usual, other)
     assert run_refusal(other, other) is None
     assert bars("demo", usual, [other]) == bars("demo", usual)

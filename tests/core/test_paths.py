@@ -28,9 +28,7 @@ def test_epochmark_home_moves_everything_below_one_folder(tmp_path: Path) -> Non
         assert path.parent.is_dir()
 
 
-def test_epochmark_home_may_be_relative_or_begin_with_a_tilde(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_epochmark_home_may_be_relative_or_have_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert default_paths({"EPOCHMARK_HOME": "here"}).data == tmp_path / "here" / "data"
     assert default_paths({"EPOCHMARK_HOME": "~/here"}).data == Path.home() / "here" / "data"
@@ -56,20 +54,15 @@ def test_folders_can_be_made_twice(paths: Paths) -> None:
     assert paths.logs.is_dir()
 
 
-def test_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("a file")
+@pytest.mark.parametrize("name", ["home", "home/data"])
+def test_a_home_or_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("a file")
     with pytest.raises(UsageError, match=said("folders.file_in_place").pattern) as refused:
-        default_paths({"EPOCHMARK_HOME": str(tmp_path)}).create()
-    assert str(tmp_path / "data") in refused.value.message
+        default_paths({"EPOCHMARK_HOME": str(tmp_path / "home")}).create()
+    assert str(tmp_path / name) in refused.value.message
     assert said("folders.move_away").is_in(refused.value.advice or "")
-    assert (tmp_path / "data").read_text() == "a file"
-
-
-def test_a_home_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.write_text("a file")
-    with pytest.raises(UsageError, match=said("folders.file_in_place").pattern):
-        default_paths({"EPOCHMARK_HOME": str(home)}).create()
+    assert (tmp_path / name).read_text() == "a file"
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path) -> None:
@@ -134,38 +127,36 @@ def test_the_resources_are_where_the_code_looks_for_them() -> None:
     assert (RESOURCES / "reference" / "reference_hardware.csv").is_file()
 
 
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whom the system doesn't know."""
+    import pwd
+
+    def fail(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", fail)
+    monkeypatch.delenv("HOME", raising=False)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="where Linux has its folders")
 @pytest.mark.parametrize("changes", [{}, {"HOME": "here"}, {"HOME": "/x", "XDG_CACHE_HOME": "here"}])
 def test_no_folder_named_tilde_is_made_for_who_has_no_home(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, str]
+    nobody: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, str]
 ) -> None:
-    import pwd
-
-    def nobody(number: int) -> None:
-        raise KeyError(number)
-
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
-    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in changes.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=said("folders.not_absolute").pattern) as refused:
         default_paths({}).create()
     assert said("folders.set_home_or_xdg").is_in(refused.value.advice or "")
-    assert said("folders.set_home_or_xdg").is_in(refused.value.advice or "")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows the user's folder without HOME")
-def test_a_home_below_an_unknown_home_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import pwd
-
-    def nobody(number: int) -> None:
-        raise KeyError(number)
-
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
-    monkeypatch.delenv("HOME", raising=False)
+def test_a_home_below_an_unknown_home_is_refused(nobody: None) -> None:
     with pytest.raises(UsageError, match=r"your home folder is unknown\. Set HOME too\."):
         default_paths({"EPOCHMARK_HOME": "~/here"})
 

@@ -1,6 +1,7 @@
 """Names of computers and users, taken out of messages that leave the computer."""
 
 import platform
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,26 +13,22 @@ from app.core.report.private_texts import hide, private_texts
 SENTENCE = (
     "The worker on the cpu said: test failed on localhost; it will run on vm 2 at /job:localhost/device:CPU:0."
 )
+Named = Callable[[str, str], None]
 
 
 @pytest.fixture
-def named(monkeypatch: pytest.MonkeyPatch) -> "Named":
-    return Named(monkeypatch)
+def named(monkeypatch: pytest.MonkeyPatch) -> Named:
+    """Give the computer and the user names."""
 
-
-class Named:
-    """A computer and a user of given names."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
-
-    def __call__(self, host: str, user: str) -> None:
-        self._monkeypatch.setattr(platform, "node", lambda: host)
+    def name_them(host: str, user: str) -> None:
+        monkeypatch.setattr(platform, "node", lambda: host)
         for name in ("HOSTNAME", "COMPUTERNAME", "LOGNAME", "USERNAME"):
-            self._monkeypatch.delenv(name, raising=False)
-        self._monkeypatch.setenv("USER", user)
-        self._monkeypatch.setattr(Path, "home", lambda: Path("/home") / user)
-        self._monkeypatch.setattr("app.core.privacy.account_names", list)
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("USER", user)
+        monkeypatch.setattr(Path, "home", lambda: Path("/home") / user)
+        monkeypatch.setattr("app.core.privacy.account_names", list)
+
+    return name_them
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,7 @@ def test_fields_of_a_newer_version_are_ignored_and_missing_ones_have_defaults(fi
     ],
     ids=range(14),
 )
-def test_a_damaged_file_is_set_aside_with_a_warning(
-    file: Path, content: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_file_is_set_aside(file: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
     file.write_bytes(content)
     assert load_settings(file) == Settings()
     assert not file.exists()
@@ -97,9 +95,7 @@ def test_two_damaged_files_in_one_second_are_both_kept(file: Path) -> None:
     assert set_aside(file.parent) == [b"first", b"second"]
 
 
-def test_a_folder_in_place_of_the_file_gives_defaults_and_stays(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_in_its_place_gives_defaults_and_stays(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     file.mkdir()
     with caplog.at_level(logging.WARNING):
         assert load_settings(file) == Settings()
@@ -107,18 +103,14 @@ def test_a_folder_in_place_of_the_file_gives_defaults_and_stays(
     assert said("settings.unreadable").is_in(caplog.text)
 
 
-def test_saving_over_a_folder_is_one_sentence_and_leaves_no_half_file(file: Path) -> None:
-    file.mkdir()
-    with pytest.raises(AppError, match=said("settings.not_written").pattern):
-        save_settings(file, Settings())
-    assert list(file.parent.iterdir()) == [file]
-
-
-def test_saving_below_a_file_or_into_nowhere_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["file", "missing", "folder"])
+def test_saving_below_a_file_or_over_a_folder_or_into_nowhere_is_one_sentence(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").write_text("in the way")
-    for folder in ("file", "missing"):
-        with pytest.raises(AppError, match=said("settings.not_written").pattern):
-            save_settings(tmp_path / folder / "settings.json", Settings())
+    (tmp_path / "folder" / "settings.json").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(AppError, match=said("settings.not_written").pattern):
+        save_settings(tmp_path / folder / "settings.json", Settings())
+    assert sorted(tmp_path.rglob("*")) == before, "no half file is left"
 
 
 def test_a_save_that_fails_halfway_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

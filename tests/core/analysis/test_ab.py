@@ -11,44 +11,32 @@ from hypothesis import strategies as st
 
 from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.groups import group_remarks, group_sentence
-from app.core.analysis.student_t import t_limit
+from app.core.analysis.student_t import student_t, t_limit
 from app.core.records import Group, Plan, RunSummary
 from tests.saying import said
+from tests.sure import sure
 
 VALUES = st.floats(min_value=1e-6, max_value=1e9)
 
 
-@pytest.mark.parametrize(
-    ("freedom", "printed"),
-    # Abramowitz and Stegun, Handbook of Mathematical Functions, table 26.10 (95 %, two-sided).
-    [
-        (1, 12.706),
-        (2, 4.303),
-        (3, 3.182),
-        (5, 2.571),
-        (8, 2.306),
-        (11, 2.201),
-        (20, 2.086),
-        (60, 2.000),
-        (120, 1.980),
-    ],
-)
+# Abramowitz and Stegun, Handbook of Mathematical Functions, table 26.10 (95 %, two-sided).
+PRINTED = {1: 12.706, 2: 4.303, 3: 3.182, 5: 2.571, 8: 2.306, 11: 2.201, 20: 2.086, 60: 2.000, 120: 1.980}
+
+
+@pytest.mark.parametrize(("freedom", "printed"), PRINTED.items())
 def test_t_limits_are_those_of_the_printed_table(freedom: int, printed: float) -> None:
-    assert t_limit(freedom) == pytest.approx(printed, abs=0.0006)
+    assert t_limit(freedom) == student_t(freedom) == pytest.approx(printed, abs=0.0006)
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20))
 def test_which_side_is_called_a_changes_nothing(pairs: list[tuple[float, float]]) -> None:
     a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     result, turned = compare_pairs(a, b, is_rate=False), compare_pairs(b, a, is_rate=False)
-    assert result.ratio is not None
-    assert result.low is not None
-    assert result.high is not None
-    assert turned.ratio == pytest.approx(1 / result.ratio)
-    assert turned.low == pytest.approx(1 / result.high)
-    assert result.low <= result.ratio <= result.high
+    low, ratio, high = sure(result.low), sure(result.ratio), sure(result.high)
+    assert [sure(turned.ratio), sure(turned.low)] == pytest.approx([1 / ratio, 1 / high])
+    assert low <= ratio <= high
     assert result.is_shown == turned.is_shown
-    assert compare_pairs(b, a, is_rate=True).ratio == pytest.approx(result.ratio), "more is faster instead of less"
+    assert compare_pairs(b, a, is_rate=True).ratio == pytest.approx(ratio), "more is faster instead of less"
     if result.is_shown:
         assert result.sentence("x", "y")[0] == turned.sentence("y", "x")[0], "the faster one comes first"
 
@@ -88,9 +76,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     inside = 0
     for _ in range(2_000):
         result = compare_pairs(*simulated(random_, 1.07), is_rate=False)
-        assert result.low is not None
-        assert result.high is not None
-        inside += result.low <= 1.07 <= result.high
+        inside += sure(result.low) <= 1.07 <= sure(result.high)
     assert 0.93 <= inside / 2_000 <= 0.97
 
 
@@ -141,11 +127,8 @@ def test_labels_stand_in_the_sentence_and_those_with_spaces_are_quoted() -> None
 def test_repetitions_lie_between_their_ends(values: list[float], within: list[float | None]) -> None:
     result = between_runs(values, within)
     assert result.count == len(values)
-    assert result.median is not None
     if len(values) > 1:
-        assert result.low is not None
-        assert result.high is not None
-        assert min(values) <= result.low <= result.median <= result.high <= max(values)
+        assert min(values) <= sure(result.low) <= sure(result.median) <= sure(result.high) <= max(values)
         assert (result.confidence_pct or 0) >= (95 if len(values) > 5 else 50)
 
 
@@ -162,30 +145,27 @@ def test_the_median_lies_in_its_interval_as_often_as_it_says() -> None:
 
 
 def test_a_sentence_distinguishes_the_spreads() -> None:
+    unit = "seconds_per_epoch_s"
     result = between_runs([66.1, 67.0, 66.5, 66.2, 66.3], [0.4, 0.5, None])
-    told = result.sentence("seconds_per_epoch_s")
-    assert said(
-        "repeat.spreads", within_pct="0.5", between_pct="0.5", value="66.3 s per epoch", runs="5"
-    ).is_all_of(told)
-    assert said("repeat.limits", confidence_pct="94", high="67.0", low="66.1").is_all_of(
-        result.limits("seconds_per_epoch_s")
-    )
-    assert between_runs([66.3, 66.3], []).limits("seconds_per_epoch_s") == ""
-    alone = between_runs([66.1], [0.4]).sentence("seconds_per_epoch_s")
-    assert said("repeat.only_run", value="66.1 s per epoch").is_all_of(alone)
+    spreads = said("repeat.spreads", within_pct="0.5", between_pct="0.5", value="66.3 s per epoch", runs="5")
+    assert spreads.is_all_of(result.sentence(unit))
+    assert said("repeat.limits", confidence_pct="94", high="67.0", low="66.1").is_all_of(result.limits(unit))
+    assert between_runs([66.3, 66.3], []).limits(unit) == ""
+    assert said("repeat.only_run", value="66.1 s per epoch").is_all_of(between_runs([66.1], [0.4]).sentence(unit))
     assert said("repeat.no_result").is_all_of(between_runs([], []).sentence("images_per_s"))
 
 
-def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
+def group_of(kind: str, runs: tuple[RunSummary, ...], times: int, ids: tuple[int, ...] = ()) -> Group:
     ids = ids or tuple(run.id for run in runs)
-    return Group(id=1, created_at="", kind="ab", plan=Plan(kind="ab", times=times), run_ids=ids, runs=runs)
+    return Group(id=1, created_at="", kind=kind, plan=Plan(kind=kind, times=times), run_ids=ids, runs=runs)
 
 
-def repeat(*runs: RunSummary) -> Group:
-    ids = tuple(run.id for run in runs)
-    return Group(
-        id=1, created_at="", kind="repeat", plan=Plan(kind="repeat", times=len(runs)), run_ids=ids, runs=runs
-    )
+def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
+    return group_of("ab", runs, times, ids)
+
+
+def repeat(*runs: RunSummary, times: int | None = None) -> Group:
+    return group_of("repeat", runs, times or len(runs))
 
 
 def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
@@ -202,15 +182,13 @@ def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
 
 
 def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary: RunSummary) -> None:
-    runs = (
-        summary,
-        replace(summary, id=8, value=70.0),
-        replace(summary, id=9, value=1.0, status="cancelled"),
-        replace(summary, id=10, value=None),
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"value": 70.0},
+        {"value": 1.0, "status": "cancelled"},
+        {"value": None},
     )
-    group = Group(
-        id=1, created_at="", kind="repeat", plan=Plan(kind="repeat", times=5), run_ids=(7, 8, 9, 10), runs=runs
-    )
+    group = repeat(*(replace(summary, id=7 + at, **each) for at, each in enumerate(changes)), times=5)
     assert judge_repeats(group).count == 2
     assert judge_repeats(group).median == pytest.approx(68.15)
     assert group_remarks(group) == [
@@ -220,20 +198,20 @@ def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary
     ]
 
 
-def test_a_pair_with_a_cancelled_side_does_not_count(summary: RunSummary) -> None:
-    a, b = replace(summary, side="A", value=8.0), replace(summary, id=8, side="B", value=4.0, status="cancelled")
-    assert judge_pairs(ab(a, b, times=1)).pairs == 0
-    assert group_remarks(ab(a, b, times=1)) == [
-        "Not counted: run 7 (the other run of its pair is missing), run 8 (cancelled)."
+@pytest.mark.parametrize(
+    ("changes", "reason"), [({"status": "cancelled"}, "cancelled"), ({"verdict": "invalid"}, "invalid")]
+)
+def test_a_pair_with_a_side_that_does_not_count_is_none(
+    summary: RunSummary, changes: dict[str, Any], reason: str
+) -> None:
+    group = ab(replace(summary, side="A"), replace(summary, id=8, side="B", value=1.0, **changes), times=1)
+    assert judge_pairs(group).pairs == 0
+    assert group_remarks(group) == [
+        f"Not counted: run 7 (the other run of its pair is missing), run 8 ({reason})."
     ]
 
 
 def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:
-    a, b = replace(summary, side="A"), replace(summary, id=8, side="B", verdict="invalid", value=1.0)
-    assert judge_pairs(ab(a, b, times=1)).pairs == 0
-    assert group_remarks(ab(a, b, times=1)) == [
-        "Not counted: run 7 (the other run of its pair is missing), run 8 (invalid)."
-    ]
     runs = [replace(summary, id=number, value=60.0 + number) for number in range(4)]
     broken = replace(summary, id=9, value=1.0, verdict="invalid")
     assert judge_repeats(repeat(*runs, broken)).median == judge_repeats(repeat(*runs)).median

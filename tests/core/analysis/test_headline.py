@@ -1,33 +1,25 @@
 """Headlines that are no seconds per epoch: from raw steps to the bar beside published rows."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import (
-    Bar,
-    bars,
-    find_baseline,
-    left_out,
-    position,
-    refusal,
-    shortlist,
-)
+from app.core.analysis.compare import Bar, bars, find_baseline, left_out, position, refusal, shortlist
 from app.core.analysis.conversion import converted
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import Timed, timed
 from app.core.metrics import HEADLINES, format_value
-from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.report.wording import derived_epoch_text, headline, result_text
 from app.core.storage.database import Database
-from app.core.storage.recording import RunWriter
-from app.core.storage.runs import list_runs
-from tests.core.storage.storing import begin
+from app.core.storage.runs import load_run
+from tests.core.storage.storing import measured, record
 from tests.saying import said
+from tests.sure import sure
 from tests.workload_page import PAGE, page
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -36,67 +28,57 @@ from workloads.protocol.machine import Machine
 PUBLISHED = {row.workload for row in reference_rows() if row.match in ("exact", "close")}
 
 
-def run_of(paths: Paths, machine: Machine, workload: str, steps_s: list[list[float]], **asked: Any) -> RunSummary:
+Of = Callable[..., RunSummary]
+
+
+@pytest.fixture
+def run_of(database: Database, machine: Machine) -> Of:
     """Store a run of steps, epoch by epoch, and return its result."""
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, workload=workload, **asked)
-        writer = RunWriter(database, run_id)
-        for epoch, durations_s in enumerate(steps_s):
-            block = events.Steps(
-                seq=epoch, phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s)
-            )
-            writer.add(block)
-            writer.add(events.Epoch(index=epoch, duration_s=sum(durations_s), train_s=sum(durations_s)))
-        writer.finish("completed", None)
-        return next(list_runs(database, ids=[run_id]))
+
+    def store(workload: str, *epochs_s: list[float], **asked: Any) -> RunSummary:
+        seen: list[events.Event] = []
+        for epoch, each_s in enumerate(epochs_s):
+            seen.append(measured(*each_s, epoch=epoch, seq=epoch))
+            seen.append(events.Epoch(index=epoch, duration_s=sum(each_s), train_s=sum(each_s)))
+        asked = {"epochs": len(epochs_s), "steps": len(epochs_s[-1])} | asked
+        return load_run(database, record(database, machine, *seen, workload=workload, **asked)).summary
+
+    return store
 
 
 def timed_epochs(*epochs_s: list[float]) -> Timed:
-    return timed(
-        events.Steps(phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s))
-        for epoch, durations_s in enumerate(epochs_s)
-    )
+    return timed(measured(*each_s, epoch=epoch) for epoch, each_s in enumerate(epochs_s))
 
 
 def test_the_first_round_warms_up() -> None:
-    found = step_statistics(timed_epochs([9.0, 1.0], [0.2, 0.25]))
-    assert found is not None
-    assert (found.basis, found.count) == ("later_epochs", 2)
+    found = sure(step_statistics(timed_epochs([9.0, 1.0], [0.2, 0.25])))
+    assert (found.basis, found.count, found.minimum_s, found.maximum_s) == ("later_epochs", 2, 0.2, 0.25)
     assert found.median_s == pytest.approx(0.225)
-    assert found.minimum_s == 0.2
-    assert found.maximum_s == 0.25
 
 
 def test_an_only_round_counts_without_its_first_step() -> None:
-    found = step_statistics(timed_epochs([9.0, 1.0, 1.2]))
-    assert found is not None
+    found = sure(step_statistics(timed_epochs([9.0, 1.0, 1.2])))
     assert (found.basis, found.median_s) == ("first_epoch", 1.1)
     assert step_statistics(timed_epochs([9.0])) is None
     assert step_statistics(timed_epochs()) is None
-    quick = step_statistics(timed_epochs([9.0, 1.0]), is_estimate=True)
-    assert quick is not None
-    assert quick.basis == "estimate"
+    assert sure(step_statistics(timed_epochs([9.0, 1.0]), is_estimate=True)).basis == "estimate"
 
 
 def test_one_frozen_step_in_twenty_does_not_move_the_result() -> None:
-    found = step_statistics(timed_epochs([1.0], [0.1] * 19 + [30.0]))
-    assert found is not None
+    found = sure(step_statistics(timed_epochs([1.0], [0.1] * 19 + [30.0])))
     assert found.median_s == pytest.approx(0.1)
     assert found.mean_s == pytest.approx((1.9 + 30) / 20)
 
 
-def test_the_interval_of_a_rate_has_its_lower_end_first(paths: Paths, machine: Machine) -> None:
+def test_the_interval_of_a_rate_has_its_lower_end_first(run_of: Of) -> None:
     steps_s = [0.5 + 0.01 * (number % 7) for number in range(70)]
-    run = run_of(paths, machine, "resnet_50", [[4.0] * 3, steps_s], epochs=2, steps=70)
-    assert run.value is not None
-    assert run.value_low is not None
-    assert run.value_high is not None
-    assert run.value_low < run.value < run.value_high
+    run = run_of("resnet_50", [4.0] * 3, steps_s)
+    assert sure(run.value_low) < sure(run.value) < sure(run.value_high)
     assert run.confidence_pct == 95
 
 
-def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine: Machine) -> None:
-    run = run_of(paths, machine, "fcn_r", [[0.9] * 59, [0.5] * 59, [0.5] * 59], epochs=3)
+def test_seconds_per_mini_batch_keep_the_epoch_beside_them(run_of: Of) -> None:
+    run = run_of("fcn_r", [0.9] * 59, [0.5] * 59, [0.5] * 59, steps=None)
     assert (run.metric, run.basis) == ("seconds_per_batch_s", "later_epochs")
     assert run.value == pytest.approx(0.5)
     assert run.seconds_per_epoch_s == pytest.approx(29.5)
@@ -107,8 +89,8 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
     assert said("note.epoch_takes", duration_s="29.5", samples="60,000").is_all_of(derived_epoch_text(run))
 
 
-def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Machine) -> None:
-    run = run_of(paths, machine, "resnet_50", [[4.0] * 3, [0.32] * 3], epochs=2, steps=3)
+def test_images_per_second_are_the_batch_over_its_step(run_of: Of) -> None:
+    run = run_of("resnet_50", [4.0] * 3, [0.32] * 3)
     assert run.metric == "images_per_s"
     assert run.value == pytest.approx(200)
     assert run.seconds_per_epoch_s is None
@@ -126,22 +108,22 @@ def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Ma
     assert any("batch 128, not batch 64" in reason for _, reason in left_out(run))
 
 
-def test_tokens_count_each_token_of_a_sequence_also_of_a_variant(paths: Paths, machine: Machine) -> None:
+def test_tokens_count_each_token_of_a_sequence_also_of_a_variant(run_of: Of) -> None:
     rounds = [[9.0] * 3, [0.5] * 3]
-    run = run_of(paths, machine, "gpt_mini", rounds, epochs=2, steps=3)
+    run = run_of("gpt_mini", *rounds)
     assert run.metric == "tokens_per_s"
     assert run.value == pytest.approx(16 * 512 / 0.5)
-    short = run_of(paths, machine, "gpt_mini", rounds, epochs=2, steps=3, parameters={"sequence": 64})
+    short = run_of("gpt_mini", *rounds, parameters={"sequence": 64})
     assert short.value == pytest.approx(16 * 64 / 0.5)
     assert run_refusal(run, short) is not None
     assert [bar.kind for bar in bars("gpt_mini", short)] == ["you"]
 
 
-def test_a_float32_run_stands_among_six_cards_with_autocast_and_says_so(paths: Paths, machine: Machine) -> None:
-    run = run_of(paths, machine, "gpt_mini", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
+def test_a_float32_run_stands_among_six_cards_with_autocast_and_says_so(run_of: Of) -> None:
+    run = run_of("gpt_mini", [9.0] * 3, [0.1] * 3)
     chart = bars("gpt_mini", run)
     assert [bar.name for bar in chart] == [
-        *("A100 80GB SXM", "RTX 4090", "RTX 3090", "Tesla V100", "This computer", "Tesla P100", "GTX Titan X"),
+        *("A100 80GB SXM", "RTX 4090", "RTX 3090", "Tesla V100", "This computer", "Tesla P100", "GTX Titan X")
     ]
     assert all("float16 autocast" in bar.remarks for bar in chart if bar.row is not None)
     assert "float32" in next(bar for bar in chart if bar.kind == "you").remarks
@@ -151,13 +133,13 @@ def test_a_float32_run_stands_among_six_cards_with_autocast_and_says_so(paths: P
     assert len(left_out(run)) == 6
     assert reasons["RTX 4090"] == "batch 1, not batch 16, and 13 more"
     # Networks of the studies stay apart: half precision beside single is refused.
-    study = run_of(paths, machine, "resnet_50", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
+    study = run_of("resnet_50", [9.0] * 3, [0.1] * 3)
     other = next(row for row in comparable_rows("resnet_50") if row.precision == "mixed fp16")
     assert "mixed_float16, not float32" in str(refusal(study, replace(other, batch_size=64)))
 
 
-def test_pictures_stand_beside_other_batches_which_their_bars_name(paths: Paths, machine: Machine) -> None:
-    run = run_of(paths, machine, "resnet50_224", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
+def test_pictures_stand_beside_other_batches_which_their_bars_name(run_of: Of) -> None:
+    run = run_of("resnet50_224", [9.0] * 3, [0.1] * 3)
     cards = [bar for bar in bars("resnet50_224", run) if bar.row is not None]
     assert {bar.row.batch_size for bar in cards if bar.row} > {224, 512, 640}
     assert all(f"batch {bar.row.batch_size}" in bar.remarks for bar in cards if bar.row)
@@ -172,35 +154,23 @@ def test_milliseconds_of_a_step_are_tokens_per_second() -> None:
     assert converted(row, "seconds_per_epoch_s") is None
 
 
-def test_words_count_each_word_of_an_example(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_count_each_word_of_an_example(run_of: Of, monkeypatch: pytest.MonkeyPatch) -> None:
     workload = CATALOGUE["ptb_lstm_mxnet"]
     monkeypatch.setattr(workload, "units_per_example", 20, raising=False)
-    run = run_of(paths, machine, "ptb_lstm_mxnet", [[4.0] * 3, [0.5] * 3], epochs=2, steps=3)
+    run = run_of("ptb_lstm_mxnet", [4.0] * 3, [0.5] * 3)
     assert run.metric == "words_per_s"
     assert run.value == pytest.approx(20 * workload.batch_size / 0.5)
 
 
-def test_a_headline_measured_by_the_workload_comes_first(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, workload="matmul")
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1)))
-        writer.add(events.Metric(key="flop_per_s", value=2.5e12))
-        writer.finish("completed", None)
-        run = next(list_runs(database, ids=[run_id]))
-    assert (run.value, run.basis) == (2.5e12, "repetitions")
-    assert headline(run) == "2.50 TFLOP/s"
+def test_a_headline_measured_by_the_workload_comes_first(database: Database, machine: Machine) -> None:
+    peak = events.Metric(key="flop_per_s", value=2.5e12)
+    run = load_run(database, record(database, machine, measured(0.1, 0.1), peak, workload="matmul")).summary
+    assert (run.value, run.basis, headline(run)) == (2.5e12, "repetitions", "2.50 TFLOP/s")
 
 
-def test_a_limit_that_was_not_measured_has_no_value(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, workload="matmul")
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1)))
-        writer.finish("failed", None)
-        run = next(list_runs(database, ids=[run_id]))
+def test_a_limit_that_was_not_measured_has_no_value(database: Database, machine: Machine) -> None:
+    run_id = record(database, machine, measured(0.1, 0.1), status="failed", workload="matmul")
+    run = load_run(database, run_id).summary
     assert (run.value, headline(run)) == (None, "Nothing was measured.")
 
 
@@ -222,25 +192,14 @@ def row_of(**changes: Any) -> PublishedRow:
     return replace(comparable_rows("resnet_50_s")[0], **changes)
 
 
-def test_a_batch_over_its_seconds_is_images_per_second() -> None:
-    row = row_of(metric="s_per_minibatch", value=0.25, batch_size=16)
-    assert converted(row, "images_per_s") == (64.0, "converted from s per mini-batch")
-    assert converted(row, "seconds_per_batch_s") == (0.25, "")
-    images = row_of(metric="images_per_s", value=64.0, batch_size=16)
-    assert converted(images, "seconds_per_batch_s") == (0.25, "converted from images per second")
-
-
 def test_what_the_source_does_not_say_cannot_be_converted() -> None:
     assert converted(row_of(metric="images_per_s", value=64.0, batch_size=None), "seconds_per_batch_s") is None
     assert converted(row_of(metric="ratio", value=3.0), "images_per_s") is None
-    # An epoch of study 000's CIFAR-10 ends with 10,000 images that are validated.
+    # Study 000 validates 10,000 images of CIFAR-10 at the end of an epoch, and nothing of its text generation.
     row = row_of(workload="cifar10_cnn", metric="images_per_s", value=500.0, batch_size=32)
     assert converted(row, "seconds_per_epoch_s") is None
-    # Its text generation validates nothing.
     row = row_of(workload="lstm_text_generation", metric="images_per_s", value=1000.0)
-    exact = converted(row, "seconds_per_epoch_s")
-    assert exact is not None
-    assert exact[0] == pytest.approx(200.285)
+    assert sure(converted(row, "seconds_per_epoch_s"))[0] == pytest.approx(200.285)
 
 
 def test_another_network_is_not_the_studys(summary: RunSummary) -> None:
@@ -276,10 +235,9 @@ def test_a_shortlist_has_each_device_once_and_in_the_best_known_form() -> None:
     assert shortlist(chart[:3], 12) == chart[:3]
 
 
-def test_a_shortlist_keeps_you_and_those_next_to_you(paths: Paths, machine: Machine) -> None:
+def test_a_shortlist_keeps_you_and_those_next_to_you() -> None:
     others = [Bar(f"Other {number}", "reference", 1.2**number) for number in range(40)]
-    you = Bar("You", "you", 1.2**20.5)
-    chart = sorted([*others, you], key=lambda bar: bar.value)
+    chart = sorted([*others, Bar("You", "you", 1.2**20.5)], key=lambda bar: bar.value)
     assert [bar.name for bar in shortlist(chart, 3)] == ["Other 20", "You", "Other 21"]
 
 
@@ -328,15 +286,10 @@ def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary:
     run = replace(summary, workload="lstm_ptb_32", batch_size=128, metric="seconds_per_batch_s", value=1e6)
     chart = bars("lstm_ptb_32", run)
     assert len({bar.name for bar in chart if bar.row}) < len([bar for bar in chart if bar.row])
-    baseline = find_baseline(chart, "GTX Titan X", "lstm_ptb_32")
-    assert baseline is not None
-    assert baseline.row is not None
-    assert "TensorFlow" in baseline.row.software
+    assert "TensorFlow" in sure(sure(find_baseline(chart, "GTX Titan X", "lstm_ptb_32")).row).software
     assert said("position.slowest").is_in(str(position(run)))
 
 
 def test_one_card_is_the_usual_baseline_and_not_several(summary: RunSummary) -> None:
     run = replace(summary, workload="resnet_50", batch_size=256, metric="images_per_s", value=1.0)
-    baseline = find_baseline(bars("resnet_50", run), None, "resnet_50")
-    assert baseline is not None
-    assert "×" not in baseline.name
+    assert "×" not in sure(find_baseline(bars("resnet_50", run), None, "resnet_50")).name

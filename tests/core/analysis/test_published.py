@@ -9,14 +9,9 @@ import pytest
 
 from app.core.analysis import published as reference
 from app.core.analysis.compare import bars, several_count
-from app.core.analysis.published import (
-    PublishedRow,
-    comparable_rows,
-    disagreement,
-    reference_rows,
-    short_name,
-)
+from app.core.analysis.published import PublishedRow, comparable_rows, disagreement, reference_rows, short_name
 from app.core.paths import RESOURCES
+from tests.sure import sure
 from workloads import CATALOGUE
 
 FOLDER = RESOURCES / "reference"
@@ -102,8 +97,7 @@ def check_row(row: PublishedRow) -> None:
     )
     assert row.hardware_kind in ("cpu", "gpu")
     assert row.device
-    assert row.year is not None
-    assert 2_020 <= row.year <= 2_026
+    assert 2_020 <= sure(row.year) <= 2_026
     assert row.batch_size is None or 1 <= row.batch_size <= 4_096
     # Its network is ours where it is compared, and where not, no run is shown beside it.
     assert (row.workload in CATALOGUE) == (row.match in ("exact", "close") or row.workload == "nanogpt_char")
@@ -116,8 +110,7 @@ def check_parameters(row: PublishedRow) -> None:
     workload = CATALOGUE[row.workload]
     assert workload.metric == row.metric
     trained = {"resnet50_224": 25_557_032, "efficientnet_b0_224": 5_288_548, "mobilenetv3_large_224": 5_483_032}
-    count = trained.get(row.workload.removesuffix("_inference"), workload.parameters_count)
-    assert count is not None
+    count = sure(trained.get(row.workload.removesuffix("_inference"), workload.parameters_count))
     if stated := re.search(r"(\d+) parameters", row.notes):
         assert int(stated[1]) == count
     elif stated := re.search(r"([\d.]+) M parameters", row.notes):

@@ -81,9 +81,7 @@ def test_a_trace_from_a_file_gets_quicks_answer(tmp_path: Path) -> None:
         (None, "No such"),
     ],
 )
-def test_a_file_that_holds_no_steps_is_refused_in_a_sentence(
-    tmp_path: Path, content: str | None, problem: str
-) -> None:
+def test_a_file_without_steps_is_refused_in_a_sentence(tmp_path: Path, content: str | None, problem: str) -> None:
     path = tmp_path / "steps.txt"
     if content is not None:
         path.write_text(content)

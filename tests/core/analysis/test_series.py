@@ -1,6 +1,7 @@
 """What charts show, from events that come and from runs that are stored."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -49,37 +50,29 @@ def test_a_new_epoch_ends_the_current_one() -> None:
     assert [one.duration_s for one in series.epochs] == [3.0]
 
 
-def test_telemetry_that_a_machine_does_not_report_has_no_curve() -> None:
+@pytest.mark.parametrize(
+    "unshown",
+    [{"cpu_temperature_c": None}, {"power_plan": "balanced", "on_battery": True}],
+    ids=lambda each: next(iter(each)),
+)
+def test_telemetry_that_is_missing_or_not_a_number_has_no_curve(unshown: dict[str, Any]) -> None:
     series = RunSeries(1)
-    for number in range(2):
-        telemetry = {"cpu_pct": 50.0 + number, "cpu_temperature_c": None}
-        telemetry["gpus"] = [{"index": 1, "power_w": 88.0, "clock_mhz": None}]  # type: ignore[assignment]
-        series.follow(events.TelemetryEvent(t_s=float(number), telemetry=telemetry_of(telemetry)))
+
+    def look(t_s: float, cpu_pct: object, power_w: object) -> None:
+        gpu = {"index": 1, "power_w": power_w, "clock_mhz": None, "throttle_reasons": ["thermal"]}
+        told = telemetry_of({"cpu_pct": cpu_pct, "gpus": [gpu], **unshown})
+        series.follow(events.TelemetryEvent(t_s=t_s, telemetry=told))
+
+    look(0.0, 50.0, 88)
+    look(1.0, 51.0, 88)
     assert series.telemetry == {
         "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
         "gpu1_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
     }
-    series.follow(events.TelemetryEvent(t_s=2.0, telemetry=telemetry_of({"cpu_pct": None})))
-    assert series.telemetry["cpu_pct"].last is None
-
-
-def test_telemetry_that_is_not_a_number_has_no_curve() -> None:
-    series = RunSeries(1)
-    for number in range(2):
-        telemetry = {"cpu_pct": 50.0 + number, "power_plan": "balanced", "on_battery": True}
-        telemetry["gpus"] = [{"index": 0, "power_w": 88, "throttle_reasons": ["thermal"]}]
-        series.follow(events.TelemetryEvent(t_s=float(number), telemetry=telemetry_of(telemetry)))
-    assert series.telemetry == {
-        "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
-        "gpu0_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
-    }
     # One look that another version wrote in words is a gap, as is what the driver did not tell.
-    series.follow(
-        events.TelemetryEvent(
-            t_s=2.0, telemetry=telemetry_of({"cpu_pct": "idle", "gpus": [{"index": 0, "power_w": None}]})
-        )
-    )
-    assert (series.telemetry["cpu_pct"].last, series.telemetry["gpu0_power_w"].last) == (None, None)
+    for cpu_pct in ("idle", None):
+        look(2.0, cpu_pct, None)
+        assert (series.telemetry["cpu_pct"].last, series.telemetry["gpu1_power_w"].last) == (None, None)
 
 
 def test_curves_stay_short_and_keep_both_ends() -> None:
@@ -103,10 +96,7 @@ def test_the_headline_so_far(summary: RunSummary) -> None:
     assert (estimate.value_low, estimate.value_high, estimate.confidence_pct) == (1.9, 2.1, 95)
     assert (series.low.y, series.estimate.y, series.high.y) == ([1.9], [2.0], [2.1])
     series.follow(epoch(0, 9.0))
-    assert (live_summary(begun, series).basis, live_summary(begun, series).value) == (
-        "first_epoch",
-        9.0,
-    )
+    assert (live_summary(begun, series).basis, live_summary(begun, series).value) == ("first_epoch", 9.0)
     for index, duration_s in enumerate((4.0, 6.0, 5.0), 1):
         series.follow(epoch(index, duration_s))
     later = live_summary(begun, series)

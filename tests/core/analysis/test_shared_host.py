@@ -15,7 +15,6 @@ from app.core.analysis.shared_host import includes_host, is_on_shared_host, with
 from app.core.analysis.stats import DurationStatistics
 from app.core.hardware.machine import FIRMWARE_KINDS
 from app.core.hardware.part_texts import OWN_COMPUTER
-from app.core.paths import Paths
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -25,6 +24,7 @@ from tests.core.verdict.changes import QUICK, metrics, summarised
 from tests.core.verdict.records import quiet_run, with_steps
 from tests.recording import as_preset, recorded_events, store_recording
 from tests.saying import said
+from tests.sure import sure
 from tests.telemetry import machine_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -58,8 +58,7 @@ def test_who_shares_the_cpus(
 
 
 def test_independent_errors_add_as_squares() -> None:
-    wider = with_host(ESTIMATE)
-    assert wider is not None
+    wider = sure(with_host(ESTIMATE))
     assert wider.low_s == pytest.approx(100 - (2.0**2 + 8.82**2) ** 0.5, abs=0.01)
     assert wider.high_s == pytest.approx(100 + (3.0**2 + 8.82**2) ** 0.5, abs=0.01)
     assert replace(wider, low_s=98.0, high_s=103.0) == ESTIMATE, "nothing else changes"
@@ -70,21 +69,16 @@ def test_independent_errors_add_as_squares() -> None:
 
 @pytest.mark.parametrize("page", ["docs/using.md", "docs/measurement.md", "CHANGELOG.md"])
 def test_the_docs_say_how_much_it_is(page: str) -> None:
-    sure = with_host(replace(ESTIMATE, low_s=100.0, high_s=100.0))
-    assert sure is not None
-    assert sure.high_s is not None
-    assert f" {sure.high_s - 100:.1f} %" in (ROOT / page).read_text(encoding="utf-8")
+    wider = sure(with_host(replace(ESTIMATE, low_s=100.0, high_s=100.0)))
+    assert f" {sure(wider.high_s) - 100:.1f} %" in (ROOT / page).read_text(encoding="utf-8")
 
 
 @given(st.floats(0, 100), st.floats(0.001, 1e6))
 def test_a_stored_interval_tells_whether_it_includes_the_host(own_pct: float, value_s: float) -> None:
     high_s = value_s * (1 + own_pct / 100)
-    wider = with_host(replace(ESTIMATE, low_s=value_s, high_s=high_s, median_s=value_s))
-    assert wider is not None
-    assert wider.low_s is not None
-    assert wider.high_s is not None
-    assert wider.low_s >= 0
-    assert includes_host(100 * (wider.high_s / value_s - 1), own_pct)
+    wider = sure(with_host(replace(ESTIMATE, low_s=value_s, high_s=high_s, median_s=value_s)))
+    assert sure(wider.low_s) >= 0
+    assert includes_host(100 * (sure(wider.high_s) / value_s - 1), own_pct)
     assert not includes_host(own_pct, own_pct)
 
 
@@ -97,9 +91,8 @@ def stored(database: Database, preset: Preset, **described: Any) -> Run:
 
 
 @pytest.mark.slow
-def test_it_is_in_the_record_and_in_the_estimate_as_it_narrows(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        own, shared = (stored(database, "quick", **kind) for kind in (OWN, SHARED))
+def test_it_is_in_the_record_and_in_the_estimate_as_it_narrows(database: Database) -> None:
+    own, shared = (stored(database, "quick", **kind) for kind in (OWN, SHARED))
     assert own.summary.value == shared.summary.value
     inner, outer = ((run.summary.value_low, run.summary.value_high) for run in (own, shared))
     assert is_inside(inner, outer)
@@ -113,11 +106,9 @@ def is_inside(inner: tuple[float | None, float | None], outer: tuple[float | Non
 
 
 @pytest.mark.parametrize("preset", ["standard", "sustained"])
-def test_longer_runs_keep_their_interval(paths: Paths, preset: Preset) -> None:
-    with Database(paths.database) as database:
-        own, shared = (stored(database, preset, **kind).summary for kind in (OWN, SHARED))
-    assert own.value_low is not None
-    assert (own.value_low, own.value_high) == (shared.value_low, shared.value_high)
+def test_longer_runs_keep_their_interval(database: Database, preset: Preset) -> None:
+    own, shared = (stored(database, preset, **kind).summary for kind in (OWN, SHARED))
+    assert (sure(own.value_low), own.value_high) == (shared.value_low, shared.value_high)
 
 
 @pytest.mark.parametrize(

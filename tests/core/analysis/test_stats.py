@@ -3,6 +3,7 @@
 import math
 import random
 import statistics
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from app.core.analysis.stats import (
     trimmed_mean,
 )
 from app.core.analysis.timed_steps import Timed, timed
+from tests.sure import sure
 from workloads.protocol.events import Steps
 from workloads.training.medians import median_interval, related_interval
 
@@ -43,52 +45,35 @@ def headline(**changes: object) -> DurationStatistics | None:
     return run_statistics(**(asked | changes))  # type: ignore[arg-type]
 
 
-def test_the_headline_is_the_median_of_the_epochs_after_the_first() -> None:
-    found = epoch_statistics([99.0, 4.0, 6.0, 5.0])
-    assert found == DurationStatistics(
-        basis="later_epochs",
-        count=3,
-        median_s=5.0,
-        minimum_s=4.0,
-        maximum_s=6.0,
-        spread_pct=20.0,
-        first_s=99.0,
-        low_s=4.0,
-        high_s=6.0,
-        confidence_pct=75.0,
-        mean_s=5.0,
-    )
-
-
-def test_a_single_epoch_counts_as_it_is_and_says_so() -> None:
-    found = epoch_statistics([99.0])
-    assert found == DurationStatistics("first_epoch", 1, 99.0, 99.0, 99.0, None, 99.0, mean_s=99.0)
-
-
-def test_two_epochs_have_a_headline_but_no_spread() -> None:
-    found = epoch_statistics([99.0, 5.0])
-    assert found == DurationStatistics("later_epochs", 1, 5.0, 5.0, 5.0, None, 99.0, mean_s=5.0)
-
-
-def test_nothing_measured_is_none_and_not_zero() -> None:
-    assert epoch_statistics([]) is None
-    assert estimate_epoch(steps([]), 500) is None
+@pytest.mark.parametrize(
+    ("durations_s", "expected"),
+    [
+        (
+            [99.0, 4.0, 6.0, 5.0],
+            DurationStatistics("later_epochs", 3, 5.0, 4.0, 6.0, 20.0, 99.0, 4.0, 6.0, 75.0, mean_s=5.0),
+        ),
+        ([99.0], DurationStatistics("first_epoch", 1, 99.0, 99.0, 99.0, None, 99.0, mean_s=99.0)),
+        ([99.0, 5.0], DurationStatistics("later_epochs", 1, 5.0, 5.0, 5.0, None, 99.0, mean_s=5.0)),
+        ([], None),
+    ],
+)
+def test_the_headline_is_the_median_of_the_epochs_after_the_first(
+    durations_s: list[float], expected: DurationStatistics | None
+) -> None:
+    assert epoch_statistics(durations_s) == expected
 
 
 def test_epochs_of_no_time_have_no_spread() -> None:
-    found = epoch_statistics([0.0, 0.0, 0.0])
-    assert found is not None
+    found = sure(epoch_statistics([0.0, 0.0, 0.0]))
     assert (found.median_s, found.spread_pct) == (0.0, None)
 
 
 @given(st.lists(durations, min_size=2, max_size=30))
 def test_headline_lies_between_minimum_and_maximum_whatever_the_first_epoch_was(values: list[float]) -> None:
-    found = epoch_statistics(values)
-    assert found is not None
+    found = sure(epoch_statistics(values))
     assert found.minimum_s <= found.median_s <= found.maximum_s
     assert found.median_s == statistics.median(values[1:])
-    changed = epoch_statistics([values[0] * 3, *values[1:]])
-    assert changed is not None
+    changed = sure(epoch_statistics([values[0] * 3, *values[1:]]))
     assert (changed.median_s, changed.spread_pct) == (found.median_s, found.spread_pct)
 
 
@@ -127,29 +112,30 @@ def test_an_estimate_scales_the_typical_step_and_adds_the_rest_of_an_epoch() -> 
     for epoch, start_s in ((1, 0.32), (2, 6.0)):  # the second one was disturbed
         found.add(Steps(phase="start", epoch=epoch, first_index=0, durations_s=(start_s,)))
         found.add(Steps(phase="validate", epoch=epoch, first_index=0, durations_s=(0.25, 0.1, 0.1)))
-    estimate = estimate_epoch(found, 500, validation_batches=10, rest_s=0.5)
-    assert estimate is not None
+    estimate = sure(estimate_epoch(found, 500, validation_batches=10, rest_s=0.5))
     assert (estimate.basis, estimate.first_s) == ("estimate", None)
     assert estimate.median_s == pytest.approx(500 * 0.02 + 0.3 + (0.25 + 9 * 0.1) + 0.5)
     assert estimate.spread_pct == pytest.approx(0.0, abs=1e-9)
 
 
-def test_the_first_step_of_all_traces_and_counts_nowhere() -> None:
-    found = estimate_epoch(steps([500.0] + [0.02] * 100), 500)
-    assert found is not None
-    assert found.median_s == pytest.approx(10.0)
-
-
-def test_first_steps_of_later_epochs_count_once_an_epoch() -> None:
-    found = estimate_epoch(steps([9.0] + [0.02] * 9, *[[0.52] + [0.02] * 9] * 9), 10)
-    assert found is not None
-    assert found.median_s == pytest.approx(10 * 0.02 + 0.5)
-
-
-def test_epochs_of_one_step_count_as_they_are() -> None:
-    found = estimate_epoch(steps([9.0], *[[0.5]] * 20), 1)
-    assert found is not None
-    assert found.median_s == pytest.approx(0.5)
+@pytest.mark.parametrize(
+    ("epochs_s", "steps_per_epoch", "median_s"),
+    [
+        ([[500.0] + [0.02] * 100], 500, 10.0),  # the first step of all traces, and counts nowhere
+        (
+            [[9.0] + [0.02] * 9, *[[0.52] + [0.02] * 9] * 9],
+            10,
+            10 * 0.02 + 0.5,
+        ),  # those of later epochs count once
+        ([[9.0], *[[0.5]] * 20], 1, 0.5),
+        ([[]], 500, None),
+    ],
+)
+def test_first_steps_count_as_often_as_they_occur(
+    epochs_s: list[list[float]], steps_per_epoch: int, median_s: float | None
+) -> None:
+    found = estimate_epoch(steps(*epochs_s), steps_per_epoch)
+    assert (found and found.median_s) == (None if median_s is None else pytest.approx(median_s))
 
 
 def test_a_validation_batch_during_which_the_computer_froze_does_not_move_the_estimate() -> None:
@@ -163,29 +149,23 @@ def test_a_validation_batch_during_which_the_computer_froze_does_not_move_the_es
 
 def test_a_step_during_which_the_computer_froze_does_not_move_the_estimate() -> None:
     calm = estimate_epoch(steps([0.02] * 101), 500)
-    frozen = estimate_epoch(steps([0.02] * 51 + [30.0] + [0.02] * 50), 500)
-    assert calm is not None
-    assert frozen is not None
-    assert frozen.median_s == pytest.approx(calm.median_s)
+    frozen = sure(estimate_epoch(steps([0.02] * 51 + [30.0] + [0.02] * 50), 500))
+    assert frozen.median_s == pytest.approx(sure(calm).median_s)
     assert frozen.mean_s == pytest.approx(500 * (30 + 100 * 0.02) / 101), "the plain mean hides nothing"
 
 
 def test_minimum_and_maximum_of_an_estimate_come_from_its_parts() -> None:
-    found = estimate_epoch(steps([0.1] + [0.10] * 50 + [0.12] * 50), 100)
-    assert found is not None
+    found = sure(estimate_epoch(steps([0.1] + [0.10] * 50 + [0.12] * 50), 100))
     assert [found.minimum_s, found.maximum_s] == pytest.approx([10.0, 12.0])
     assert found.median_s == pytest.approx(11.0)
     assert found.spread_pct == pytest.approx(100 * statistics.stdev([10.0] * 5 + [12.0] * 5) / 11.0)
-    assert found.low_s is not None
-    assert found.high_s is not None
-    assert found.low_s < 11.0 < found.high_s
+    assert sure(found.low_s) < 11.0 < sure(found.high_s)
     assert found.confidence_pct == 95
 
 
 @given(st.lists(durations, min_size=2, max_size=200), st.integers(1, 1000))
 def test_an_estimate_lies_between_its_minimum_and_maximum(steps_s: list[float], steps_per_epoch: int) -> None:
-    found = estimate_epoch(steps(steps_s), steps_per_epoch)
-    assert found is not None
+    found = sure(estimate_epoch(steps(steps_s), steps_per_epoch))
     tiny = 1e-9 * found.median_s
     assert found.minimum_s - tiny <= found.median_s <= found.maximum_s + tiny
     assert math.isfinite(found.median_s)
@@ -198,42 +178,27 @@ def test_the_loss_in_sustained_is_given_in_percent() -> None:
     assert sustained_pct(steps([9.0] + [0.1] * 20)) is None
 
 
-def test_sustained_runs_of_less_than_two_epochs_are_estimated() -> None:
-    found = headline(preset="sustained", epoch_durations_s=[9.0])
-    assert found is not None
-    assert found.basis == "estimate"
-    assert found.median_s == pytest.approx(5.0)
-    whole = headline(preset="sustained")
-    assert whole is not None
-    assert (whole.basis, whole.median_s) == ("later_epochs", 5.0)
-
-
-def test_the_standard_preset_is_summarised_from_its_epochs() -> None:
-    found = headline()
-    assert found is not None
-    assert (found.basis, found.median_s) == ("later_epochs", 5.0)
-
-
-def test_the_quick_preset_is_summarised_from_its_steps() -> None:
-    found = headline(preset="quick", epoch_durations_s=[])
-    assert found is not None
-    assert found.basis == "estimate"
-    assert found.median_s == pytest.approx(5.5)
-
-
-def test_too_few_steps_give_no_estimate() -> None:
-    assert headline(preset="quick", timed_steps=steps([0.01] * 3)) is None
-    assert headline(preset="quick", timed_steps=steps([0.01] * 4)) is not None
-    assert headline(preset="quick", rest_s=None) is None
-
-
-def test_epochs_that_were_cut_are_never_an_epochs_time() -> None:
-    assert headline(steps=499) is None
-    assert headline(steps=500) is not None
-
-
-def test_a_run_without_epochs_has_no_headline() -> None:
-    assert headline(epoch_durations_s=[]) is None
+@pytest.mark.parametrize(
+    ("changes", "basis", "median_s"),
+    [
+        ({}, "later_epochs", 5.0),
+        ({"steps": 500}, "later_epochs", 5.0),
+        ({"steps": 499}, None, None),  # epochs that were cut
+        ({"epoch_durations_s": []}, None, None),
+        ({"preset": "sustained"}, "later_epochs", 5.0),
+        ({"preset": "sustained", "epoch_durations_s": [9.0]}, "estimate", 5.0),
+        ({"preset": "quick", "epoch_durations_s": []}, "estimate", 5.5),
+        ({"preset": "quick", "timed_steps": steps([0.01] * 4)}, "estimate", 5.5),
+        ({"preset": "quick", "timed_steps": steps([0.01] * 3)}, None, None),
+        ({"preset": "quick", "rest_s": None}, None, None),
+    ],
+)
+def test_each_preset_is_summarised_from_its_epochs_or_its_steps(
+    changes: dict[str, Any], basis: str | None, median_s: float | None
+) -> None:
+    found = headline(**changes)
+    assert (found and found.basis) == basis
+    assert (found and found.median_s) == (None if median_s is None else pytest.approx(median_s))
 
 
 @pytest.mark.parametrize("count", [9, 30])
@@ -246,11 +211,8 @@ def test_the_interval_of_epochs_holds_their_median_as_often_as_it_says(count: in
             value = share * value + math.sqrt(1 - share * share) * noise.gauss()
             values.append(50 + value)
         low, high, confidence_pct = related_interval(values)
-        assert low is not None
-        assert high is not None
-        assert confidence_pct is not None
-        held += low <= 50 <= high
-        stated_pct.append(confidence_pct)
+        held += sure(low) <= 50 <= sure(high)
+        stated_pct.append(sure(confidence_pct))
     assert held / 10 >= statistics.fmean(stated_pct) - 4
     if share == 0:
         assert statistics.fmean(stated_pct) > 90, "independent epochs are mostly seen as such"

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from app.core.analysis.trend import against_own, machine_changes, trend_of
-from app.core.paths import Paths
 from app.core.records import PastRun, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
@@ -16,7 +15,7 @@ from tests.saying import said
 
 
 @pytest.fixture
-def run(paths: Paths) -> RunSummary:
+def run(database: Database) -> RunSummary:
     """A valid run of 50 s an epoch on the CPU, without an interval."""
     columns = {
         "verdict": "valid",
@@ -24,8 +23,7 @@ def run(paths: Paths) -> RunSummary:
         "engine_version": "2.21.0",
         "started_at": "2026-11-05T10:00:00Z",
     }
-    with Database(paths.database) as database:
-        run = next(list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns=columns)]))
+    run = next(list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns=columns)]))
     return replace(run, id=10, value_low=None, value_high=None)
 
 

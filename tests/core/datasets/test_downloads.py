@@ -14,7 +14,7 @@ from pip._vendor import certifi
 
 from app.core.datasets.downloads import DownloadError, WrongFileError, check_file, download, trust
 from app.core.errors import AppError, UsageError
-from tests.core.datasets.server import CONTENT, SHA256, Handler, Server, broken_after, resumable, serving
+from tests.core.datasets.server import CONTENT, SHA256, Answer, Handler, Server, broken_after, resumable, serving
 from tests.saying import said
 
 
@@ -39,19 +39,17 @@ def fetch(server: Server, target: Path) -> None:
 
 def test_a_file_comes_whole_and_its_progress_is_told(server: Server, target: Path) -> None:
     told: list[tuple[int, int]] = []
-    download(server.url, target, len(CONTENT), SHA256, lambda done, size: told.append((done, size)))
+
+    def tell(*progress: int) -> None:
+        assert not target.exists(), "it appears only when all has come"
+        told.append(progress)  # type: ignore[arg-type]
+
+    download(server.url, target, len(CONTENT), SHA256, tell)
     assert target.read_bytes() == CONTENT
     assert list(target.parent.iterdir()) == [target]
     assert told[-1] == (len(CONTENT), len(CONTENT))
     assert told == sorted(set(told))
     assert len(told) > 1
-
-
-def test_the_target_appears_only_when_all_has_come(server: Server, target: Path) -> None:
-    there: list[bool] = []
-    download(server.url, target, len(CONTENT), SHA256, lambda *_: there.append(target.exists()))
-    assert set(there) == {False}
-    assert target.exists()
 
 
 def test_a_broken_download_resumes_where_it_stopped(server: Server, target: Path) -> None:
@@ -69,11 +67,21 @@ def test_a_broken_download_resumes_where_it_stopped(server: Server, target: Path
     assert target.read_bytes() == CONTENT
 
 
-def test_a_server_that_ignores_the_range_sends_it_all_again(server: Server, target: Path) -> None:
-    part_of(target).write_bytes(b"x" * 300_000)
-    server.answer = lambda handler, start: handler.give(200, CONTENT)
+@pytest.mark.parametrize(
+    ("part", "answer", "ranges"),
+    [
+        (b"x" * 300_000, lambda handler, _: handler.give(200, CONTENT), ["bytes=300000-"]),  # the range is ignored
+        (CONTENT, resumable, []),  # complete: it needs no connection
+        (CONTENT + b"more", resumable, [None]),  # too long
+    ],
+)
+def test_what_is_left_of_a_download_is_used_only_as_its_beginning(
+    server: Server, target: Path, part: bytes, answer: Answer, ranges: list[str | None]
+) -> None:
+    part_of(target).write_bytes(part)
+    server.answer = answer
     fetch(server, target)
-    assert server.ranges == ["bytes=300000-"]
+    assert server.ranges == ranges
     assert target.read_bytes() == CONTENT
 
 
@@ -101,9 +109,7 @@ def test_a_range_that_the_server_does_not_have_starts_over_the_next_time(server:
 
 
 @pytest.mark.parametrize("status", [403, 404, 500, 503])
-def test_a_refusal_is_reported_with_its_number_and_keeps_what_arrived(
-    server: Server, target: Path, status: int
-) -> None:
+def test_a_refusal_has_its_number_and_keeps_what_arrived(server: Server, target: Path, status: int) -> None:
     part_of(target).write_bytes(CONTENT[:10])
     server.answer = lambda handler, start: handler.give(status, b"no")
     with pytest.raises(DownloadError, match=rf"refused http.*\({status} "):
@@ -118,42 +124,24 @@ def test_a_shorter_file_never_becomes_the_target(server: Server, target: Path) -
     assert not target.exists()
 
 
-def test_a_longer_file_is_refused_and_removed(server: Server, target: Path) -> None:
-    server.answer = lambda handler, start: handler.give(200, CONTENT + b"more")
-    with pytest.raises(
-        WrongFileError, match=said("dataset.server_sends_too_much", size_bytes="1,000,000").pattern
-    ):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (CONTENT + b"more", said("dataset.server_sends_too_much", size_bytes="1,000,000").pattern),
+        (CONTENT[::-1], "SHA-256"),
+    ],
+)
+def test_another_file_is_refused_and_removed_and_an_earlier_target_stays(
+    server: Server, target: Path, content: bytes, words: str
+) -> None:
+    server.answer = lambda handler, start: handler.give(200, content)
+    with pytest.raises(WrongFileError, match=words):
         fetch(server, target)
     assert list(target.parent.iterdir()) == []
-
-
-def test_another_file_of_the_same_size_is_refused_and_removed(server: Server, target: Path) -> None:
-    server.answer = lambda handler, start: handler.give(200, CONTENT[::-1])
-    with pytest.raises(WrongFileError, match="SHA-256"):
-        fetch(server, target)
-    assert list(target.parent.iterdir()) == []
-
-
-def test_an_earlier_target_stays_when_the_new_one_is_wrong(server: Server, target: Path) -> None:
     target.write_bytes(b"old")
-    server.answer = lambda handler, start: handler.give(200, CONTENT[::-1])
     with pytest.raises(WrongFileError):
         fetch(server, target)
     assert target.read_bytes() == b"old"
-
-
-def test_a_part_that_is_complete_needs_no_connection(server: Server, target: Path) -> None:
-    part_of(target).write_bytes(CONTENT)
-    fetch(server, target)
-    assert server.ranges == []
-    assert target.read_bytes() == CONTENT
-
-
-def test_a_part_that_is_too_long_starts_over(server: Server, target: Path) -> None:
-    part_of(target).write_bytes(CONTENT + b"more")
-    fetch(server, target)
-    assert server.ranges == [None]
-    assert target.read_bytes() == CONTENT
 
 
 def test_cancelling_keeps_what_arrived(server: Server, target: Path) -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.datasets.install import import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.paths import Paths
+from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import serving
 from tests.saying import said
+from tests.sure import sure
 from workloads.datasets import nietzsche
 from workloads.datasets.source import HostileArchiveError
 
@@ -112,20 +114,13 @@ FOREIGN: dict[str, Callable[[Path], None]] = {
 
 @posix_only
 @pytest.mark.parametrize("make", FOREIGN.values(), ids=FOREIGN)
-def test_what_is_not_ours_is_neither_replaced_nor_removed(
-    mine: Paths, text: Path, make: Callable[[Path], None]
-) -> None:
+def test_what_is_not_ours_is_left_as_it_is(mine: Paths, text: Path, make: Callable[[Path], None]) -> None:
     thesis(mine.datasets / "own")
     place = mine.datasets / "nietzsche"
     make(place)
     before = snapshot(mine.datasets)
     with serving() as server:
-        acts: list[Callable[[], object]] = [
-            lambda: import_dataset(mine, "nietzsche", text),
-            lambda: fetch_dataset(mine, "nietzsche", server.url),
-            lambda: remove_dataset(mine, "nietzsche"),
-        ]
-        for act in acts:
+        for act in acts_on(mine, "nietzsche", text, server.url):
             with pytest.raises(UsageError, match=rf"^Epochmark didn't create {place}") as refused:
                 act()
             assert refused.value.advice
@@ -179,11 +174,7 @@ def test_what_the_user_put_into_our_folder_stays_and_is_named(mine: Paths, text:
     (folder / notes).write_text("mine")
     before = snapshot(folder)
     first = notes.split("/", maxsplit=1)[0] + ("/" if "/" in notes else "")
-    acts: list[Callable[[], object]] = [
-        lambda: import_dataset(mine, "nietzsche", text),
-        lambda: fetch_dataset(mine, "nietzsche", "http://127.0.0.1:1/"),
-    ]
-    for act in acts:
+    for act in acts_on(mine, "nietzsche", text)[:2]:
         with pytest.raises(UsageError, match=rf"nietzsche holds files .*: {first}\. Move them"):
             act()
     assert snapshot(folder) == before
@@ -209,11 +200,8 @@ def test_a_link_or_a_pipe_in_our_folder_is_not_ours(mine: Paths, text: Path, tmp
 
 def test_a_data_set_of_an_earlier_version_is_used_replaced_and_removed(mine: Paths, text: Path) -> None:
     folder = mine.datasets / "nietzsche"
-    acts: list[Callable[[], object]] = [
-        lambda: import_dataset(mine, "nietzsche", text),
-        lambda: remove_dataset(mine, "nietzsche"),
-    ]
-    for act in acts:
+    imports, _, removes = acts_on(mine, "nietzsche", text)
+    for act in (imports, removes):
         noted(OLD_NOTE)(folder)
         nietzsche.install({"nietzsche.txt": text}, folder)
         assert list_datasets(mine)[4].installed
@@ -262,9 +250,7 @@ def test_what_was_hardly_begun_is_cleaned_up(mine: Paths, text: Path, size: int 
     assert list(mine.datasets.iterdir()) == [folder]
 
 
-def test_a_removal_that_fails_halfway_can_be_done_again(
-    mine: Paths, text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_removal_that_failed_can_be_repeated(mine: Paths, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = import_dataset(mine, "nietzsche", text)
     unlink = Path.unlink
 
@@ -293,8 +279,7 @@ def test_only_a_full_disk_is_told_to_be_freed(mine: Paths, text: Path, monkeypat
         monkeypatch.setattr(nietzsche, "install", fail)
         with pytest.raises(AppError, match=said("dataset.not_installed", title="Nietzsche").pattern) as failed:
             import_dataset(mine, "nietzsche", text)
-        assert failed.value.advice is not None
-        assert failed.value.advice.startswith(words)
+        assert sure(failed.value.advice).startswith(words)
     assert list(mine.datasets.iterdir()) == []
 
 

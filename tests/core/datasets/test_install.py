@@ -18,6 +18,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
 from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, passing
+from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import broken_after, resumable, serving
 from tests.saying import said
 from workloads import CATALOGUE
@@ -96,12 +97,7 @@ def test_removing_takes_the_data_and_unfinished_or_unused_downloads(paths: Paths
 
 @pytest.mark.parametrize("name", ["nonsense", "", "../cifar10", "CIFAR10"])
 def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, name: str) -> None:
-    acts: list[Callable[[], object]] = [
-        lambda: import_dataset(paths, name, official),
-        lambda: fetch_dataset(paths, name),
-        lambda: remove_dataset(paths, name),
-    ]
-    for act in acts:
+    for act in acts_on(paths, name, official):
         with pytest.raises(UsageError, match=said("dataset.unknown_dataset").pattern) as refused:
             act()
         assert "cifar10" in (refused.value.advice or "")
@@ -110,9 +106,7 @@ def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, nam
 @pytest.mark.parametrize(
     "spoil", [lambda raw: raw[:-1], lambda raw: raw + b"x", lambda raw: raw[::-1], lambda raw: b""]
 )
-def test_an_unofficial_file_is_refused_and_named(
-    paths: Paths, official: Path, spoil: Callable[[bytes], bytes]
-) -> None:
+def test_an_unofficial_file_is_refused(paths: Paths, official: Path, spoil: Callable[[bytes], bytes]) -> None:
     official.write_bytes(spoil(official.read_bytes()))
     with pytest.raises(UsageError, match=r"official\.tar\.gz isn't the expected file") as refused:
         import_dataset(paths, "cifar10", official)
@@ -195,13 +189,7 @@ def test_a_folder_on_an_unplugged_drive_is_said_before_anything_is_downloaded(
     assert not list_datasets(chosen)[0].installed
     with serving() as server:
         server.content = official.read_bytes()
-        server.answer = resumable
-        acts: list[Callable[[], object]] = [
-            lambda: fetch_dataset(chosen, "cifar10", server.url),
-            lambda: import_dataset(chosen, "cifar10", official),
-            lambda: remove_dataset(chosen, "cifar10"),
-        ]
-        for act in acts:
+        for act in acts_on(chosen, "cifar10", official, server.url):
             with pytest.raises(UsageError, match="The data set folder"):
                 act()
     assert server.ranges == []

@@ -31,9 +31,7 @@ def test_photos_of_the_users_own_are_told_from_those_that_were_installed(paths: 
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(theirs)
 
 
-def test_photos_of_an_earlier_version_are_known_by_their_own_list(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_photos_of_an_earlier_version_are_known_by_a_list(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flowers, "TRAIN_COUNT", 1)
     monkeypatch.setattr(flowers, "TEST_COUNT", 1)
     folder = paths.datasets / "flowers"

@@ -13,8 +13,10 @@ from app.core.datasets.downloads import DownloadError
 from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.paths import Paths, default_paths, with_datasets_folder
 from tests.conftest import ROOT
+from tests.core.datasets.acts import acts_on
 from tests.core.datasets.server import Handler, Server, broken_after, resumable, serving
 from tests.saying import said
+from tests.sure import sure
 from workloads.datasets import nietzsche
 
 Child = Callable[[str, Path], "subprocess.Popen[str]"]
@@ -40,8 +42,7 @@ def child(mine: Paths, text: Path) -> Iterator[Child]:
 
 
 def wait_for_unpacking(process: "subprocess.Popen[str]") -> None:
-    assert process.stdout is not None
-    assert process.stdout.readline() == "unpacking\n"
+    assert sure(process.stdout).readline() == "unpacking\n"
 
 
 @pytest.mark.slow
@@ -109,12 +110,7 @@ def test_waiting_can_be_given_up_at_once(mine: Paths, text: Path, child: Child) 
     def give_up() -> None:
         raise KeyboardInterrupt
 
-    acts: list[Callable[[], object]] = [
-        lambda: fetch_dataset(mine, "nietzsche", "http://127.0.0.1:1/", waits=give_up),
-        lambda: import_dataset(mine, "nietzsche", text, waits=give_up),
-        lambda: remove_dataset(mine, "nietzsche", give_up),
-    ]
-    for act in acts:
+    for act in acts_on(mine, "nietzsche", text, waits=give_up):
         with pytest.raises(KeyboardInterrupt):
             act()
 

@@ -112,9 +112,7 @@ def test_a_download_whose_contents_are_refused_is_not_kept(paths: Paths, digits:
         assert fashion_mnist.is_installed(fetch_dataset(paths, "fashion_mnist", server.url))
 
 
-def test_several_files_are_imported_by_name_from_anywhere(
-    paths: Paths, digits: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_files_are_imported_by_name_from_anywhere(paths: Paths, digits: dict[str, bytes], tmp_path: Path) -> None:
     files = write_all(tmp_path / "here", digits)
     there = tmp_path / "there"
     there.mkdir()

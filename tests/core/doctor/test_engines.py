@@ -25,18 +25,8 @@ DONE = (Step("matmul", 0.1), Step("gradients", 0.1))
 
 def stamp(variant: str, engine: str = "torch") -> Stamp:
     package = Package("torch", "2.13.0", "0" * 64, is_locked=True)
-    return Stamp(
-        format=FORMAT,
-        engine=engine,
-        variant=variant,
-        version="2.13.0",
-        python="3.11",
-        platform="linux-x86_64",
-        packages=(package,),
-        records_sha256="0" * 64,
-        size_bytes=1,
-        installed_at="2026-11-22T12:00:00Z",
-    )
+    of_python = ("2.13.0", "3.11", "linux-x86_64")
+    return Stamp(FORMAT, engine, variant, *of_python, (package,), "0" * 64, 1, "2026-11-22T12:00:00Z")
 
 
 def listing(*devices: Device, log: str = "", version: str = "2.13.0", cuda: bool = False) -> Trial:
@@ -69,10 +59,7 @@ def test_a_card_that_computes_is_usable() -> None:
     assert said("doctor.passed_work").is_in(card.why)
 
 
-@pytest.mark.parametrize(
-    ("gpu", "other"),
-    [(RTX, "cuda"), (OLD, "cuda-legacy"), (RADEON, "rocm"), (ARC, "xpu")],
-)
+@pytest.mark.parametrize(("gpu", "other"), [(RTX, "cuda"), (OLD, "cuda-legacy"), (RADEON, "rocm"), (ARC, "xpu")])
 def test_a_build_for_the_cpu_beside_a_card_names_the_right_one(gpu: Gpu, other: str) -> None:
     cpu, card = diagnosed(gpu, "cpu", listing(), worked("cpu"))
     assert (cpu.state, card.state, card.is_fault) == ("usable", "not usable", True)
@@ -82,10 +69,8 @@ def test_a_build_for_the_cpu_beside_a_card_names_the_right_one(gpu: Gpu, other: 
 
 def test_a_driver_that_is_too_old_is_named() -> None:
     *_, card = diagnosed(replace(RTX, driver="470.10"), "cuda", listing(cuda=True), worked("cpu"))
-    assert (card.is_fault, card.why) == (
-        True,
-        "GeForce RTX 5070 needs driver 580 or newer for it, and this is 470.10",
-    )
+    assert card.is_fault
+    assert card.why == "GeForce RTX 5070 needs driver 580 or newer for it, and this is 470.10"
 
 
 def test_a_card_without_code_is_no_fault_of_the_computer() -> None:
@@ -124,15 +109,11 @@ def test_apples_gpu_needs_a_pytorch_that_is_right_on_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "gpu",
-    [
-        Gpu("Intel UHD Graphics 620", "intel", source="sysfs"),
-        Gpu("AMD Radeon Vega 8 Graphics", "amd", source="sysfs"),
-        Gpu("AMD Radeon 780M", "amd", source="sysfs"),
-    ],
+    ("name", "vendor"),
+    [("Intel UHD Graphics 620", "intel"), ("AMD Radeon Vega 8 Graphics", "amd"), ("AMD Radeon 780M", "amd")],
 )
-def test_graphics_in_a_processor_are_no_fault(gpu: Gpu) -> None:
-    assert len(diagnosed(gpu, "cpu", listing(), worked("cpu"))) == 1
+def test_graphics_in_a_processor_are_no_fault(name: str, vendor: str) -> None:
+    assert len(diagnosed(Gpu(name, vendor, source="sysfs"), "cpu", listing(), worked("cpu"))) == 1
 
 
 def test_a_card_that_the_engine_never_uses_is_not_missed() -> None:

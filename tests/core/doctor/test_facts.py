@@ -30,8 +30,12 @@ def look(root: Root, **variables: str) -> Facts:
     return gather_facts(root.path, variables)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", driver.module())
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    """A driver with two cards."""
+    fake = FakeDriver(2)
+    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
+    return fake
 
 
 def test_a_plain_computer_without_a_card(tmp_path: Path) -> None:
@@ -136,15 +140,13 @@ def test_two_generations_of_cuda() -> None:
     assert cuda_majors(found) == {"12", "13"}
 
 
-def test_cards_of_a_running_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = FakeDriver(2)
+def test_cards_of_a_running_driver(driver: FakeDriver) -> None:
     driver.values["MemoryInfo"][1] = PYNVML.NVMLError_NotSupported()
-    use(monkeypatch, driver)
     found = ask_nvml()
     assert (found.state, found.driver) == ("ok", "580.65.06")
-    assert found.gpus[0] == NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9", 24 * 2**30, 2**30)
-    assert (found.gpus[1].name, found.gpus[1].capability) == ("NVIDIA GeForce GTX 1080", "6.1")
-    assert (found.gpus[1].memory_bytes, found.gpus[1].memory_used_bytes) == (None, None)
+    first, second = found.gpus
+    assert first == NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9", 24 * 2**30, 2**30)
+    assert second == NvidiaGpu("NVIDIA GeForce GTX 1080", "6.1", None, None)
     assert driver.running == 0
 
 
@@ -159,17 +161,13 @@ def test_cards_of_a_running_driver(monkeypatch: pytest.MonkeyPatch) -> None:
         ("Unknown", "error"),
     ],
 )
-def test_a_driver_that_does_not_start(monkeypatch: pytest.MonkeyPatch, error: str, state: str) -> None:
-    driver = FakeDriver(1)
+def test_a_driver_that_does_not_start(driver: FakeDriver, error: str, state: str) -> None:
     driver.start_error = getattr(PYNVML, f"NVMLError_{error}")()
-    use(monkeypatch, driver)
     assert ask_nvml().state == state
 
 
-def test_cards_that_are_all_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = FakeDriver(1)
-    driver.values["Handle"] = [PYNVML.NVMLError_GpuIsLost()]
-    use(monkeypatch, driver)
+def test_cards_that_are_all_lost(driver: FakeDriver) -> None:
+    driver.values["HandleByIndex"] = [PYNVML.NVMLError_GpuIsLost()]
     found = ask_nvml()
     assert (found.state, len(found.gpus)) == ("gpu_lost", 1)
 

@@ -31,6 +31,7 @@ from tests.core.engines.test_offers import (
     WINDOWS,
     computer,
 )
+from tests.sure import sure
 from workloads.protocol.machine import Machine
 
 TORCH_CPU: Installed = {**INCLUDED, "torch": "cpu"}
@@ -73,11 +74,7 @@ def test_what_is_installed_is_what_a_run_can_have(paths: Paths) -> None:
         ({**INCLUDED, "torch": "rocm"}, computer(LINUX, RADEON), (*CPUS, "torch gpu:0")),
         ({**INCLUDED, "torch": "mps"}, computer(MAC, M2, architecture="arm64"), (*CPUS, "torch gpu:0")),
         ({**INCLUDED, "torch": "of a later version"}, computer(WINDOWS, RTX_5070), CPUS),
-        (
-            BOTH,
-            computer(LINUX, RTX_5070),
-            (*CPUS, "jax cpu", "tensorflow gpu:0", "torch gpu:0", "jax gpu:0"),
-        ),
+        (BOTH, computer(LINUX, RTX_5070), (*CPUS, "jax cpu", "tensorflow gpu:0", "torch gpu:0", "jax gpu:0")),
     ],
 )
 def test_each_engine_is_paired_with_what_its_build_can_use(
@@ -104,8 +101,7 @@ def test_only_engines_that_can_run_the_workload_are_offered() -> None:
 def test_automatic_is_a_card_before_the_processor_and_the_usual_engine_before_others(
     installed: Installed, machine: Machine, engine: str, device: str
 ) -> None:
-    best = automatic_choice(device_choices(installed, machine))
-    assert best is not None
+    best = sure(automatic_choice(device_choices(installed, machine)))
     assert (best.engine, best.device) == (engine, device)
     assert automatic_choice(()) is None
 
@@ -113,37 +109,24 @@ def test_automatic_is_a_card_before_the_processor_and_the_usual_engine_before_ot
 def test_an_idle_card_is_helped_by_an_engine_that_can_be_installed() -> None:
     machine, chosen = computer(WINDOWS, RTX_5070), Choice("tensorflow", "cpu")
     for installed in (INCLUDED, TORCH_CPU):
-        help_ = gpu_help(chosen, installed, machine)
-        assert help_ is not None
-        assert (help_.gpu, help_.engine, help_.instead_of, help_.choice) == (
-            RTX_5070,
-            "torch",
-            "tensorflow",
-            None,
-        )
+        help_ = sure(gpu_help(chosen, installed, machine))
+        assert (help_.gpu, help_.engine, help_.instead_of, help_.choice) == (RTX_5070, "torch", "tensorflow", None)
         assert help_.is_systems_fault
-    of_amd = gpu_help(chosen, INCLUDED, computer(LINUX, RADEON))
-    assert of_amd is not None
-    assert not of_amd.is_systems_fault
-    own = gpu_help(Choice("torch", "cpu"), TORCH_CPU, machine)
-    assert own is not None
+    assert not sure(gpu_help(chosen, INCLUDED, computer(LINUX, RADEON))).is_systems_fault
+    own = sure(gpu_help(Choice("torch", "cpu"), TORCH_CPU, machine))
     assert (own.engine, own.instead_of) == ("torch", "torch")
 
 
 def test_a_card_that_is_too_new_for_tensorflow_is_helped_although_it_is_chosen() -> None:
     machine = computer(LINUX, RTX_5070)
     for chosen in (Choice("tensorflow", "gpu:0", RTX_5070), Choice("tensorflow", "cpu")):
-        help_ = gpu_help(chosen, INCLUDED, machine)
-        assert help_ is not None
+        help_ = sure(gpu_help(chosen, INCLUDED, machine))
         assert (help_.engine, help_.choice, help_.is_systems_fault) == ("torch", None, False)
-        installed = gpu_help(chosen, TORCH_CUDA, machine)
-        assert installed is not None
-        assert installed.choice == Choice("torch", "gpu:0", RTX_5070)
+        assert sure(gpu_help(chosen, TORCH_CUDA, machine)).choice == Choice("torch", "gpu:0", RTX_5070)
 
 
 def test_an_idle_card_is_helped_by_an_engine_that_is_installed() -> None:
-    help_ = gpu_help(Choice("tensorflow", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070))
-    assert help_ is not None
+    help_ = sure(gpu_help(Choice("tensorflow", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070)))
     assert help_.choice == Choice("torch", "gpu:0", RTX_5070)
 
 

@@ -20,6 +20,7 @@ from app.core.messages import text
 from app.core.paths import Paths
 from tests.core.engines.conftest import put_engine
 from tests.saying import said
+from tests.sure import sure
 
 STAMP = (
     b'{"format": 1, "engine": "torch", "variant": "cpu", "version": "1", "python": "3.11", "platform": "linux",'
@@ -39,8 +40,14 @@ def look(home: Path) -> tuple[State, str]:
     return seen.state, text(seen.problem) if seen.problem is not None else ""
 
 
-def move_packages(home: Path) -> None:
-    (home / "packages").rename(home.parent / "elsewhere")
+def stamp_with(old: bytes, new: bytes) -> Callable[[Path], object]:
+    """Return what changes the stamp of an installation."""
+    return lambda home: (home / "engine.json").write_bytes((home / "engine.json").read_bytes().replace(old, new))
+
+
+def folder_as_stamp(home: Path) -> None:
+    (home / "engine.json").unlink()
+    (home / "engine.json").mkdir()
 
 
 def link_home(home: Path) -> None:
@@ -53,29 +60,14 @@ def file_in_place(home: Path) -> None:
     home.write_text("mine", encoding="utf-8")
 
 
-def folder_as_stamp(home: Path) -> None:
-    (home / "engine.json").unlink()
-    (home / "engine.json").mkdir()
-
-
-def newer_format(home: Path) -> None:
-    stamp = home / "engine.json"
-    stamp.write_bytes(stamp.read_bytes().replace(b'"format": 1', b'"format": 2'))
-
-
-def other_engine(home: Path) -> None:
-    stamp = home / "engine.json"
-    stamp.write_bytes(stamp.read_bytes().replace(b'"engine": "torch"', b'"engine": "jax"'))
-
-
 DAMAGES: list[Callable[[Path], object]] = [
     lambda home: (home / "engine.json").unlink(),
     lambda home: (home / "engine.json").write_bytes(b"{"),
     lambda home: (home / "engine.json").write_bytes(b" " * (2 << 20)),
+    lambda home: (home / "packages").rename(home.parent / "elsewhere"),
     folder_as_stamp,
-    newer_format,
-    other_engine,
-    move_packages,
+    stamp_with(b'"format": 1', b'"format": 2'),
+    stamp_with(b'"engine": "torch"', b'"engine": "jax"'),
 ]
 
 
@@ -85,9 +77,7 @@ def test_a_whole_one_is_ready_and_none_is_absent(home: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_one_says_so_and_can_be_removed(
-    paths: Paths, home: Path, damage: Callable[[Path], object]
-) -> None:
+def test_a_damaged_one_says_so_and_is_removed(paths: Paths, home: Path, damage: Callable[[Path], object]) -> None:
     damage(home)
     assert look(home) == (
         "damaged",
@@ -162,8 +152,7 @@ def test_a_rename_that_fails_leaves_the_old_one(paths: Paths, home: Path, monkey
 
 
 def test_the_sample_is_a_stamp() -> None:
-    stamp = parse_stamp(STAMP)
-    assert stamp is not None
+    stamp = sure(parse_stamp(STAMP))
     assert stamp.format == FORMAT
     assert parse_stamp(msgspec.json.encode(stamp)) == stamp
 

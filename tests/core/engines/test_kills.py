@@ -14,6 +14,7 @@ from app.core.paths import Paths
 from tests.conftest import ROOT
 from tests.core.engines.conftest import put_engine
 from tests.saying import said
+from tests.sure import sure
 
 pytestmark = pytest.mark.long
 
@@ -27,9 +28,8 @@ def start(where: str, paths: Paths, variant: Variant) -> "subprocess.Popen[str]"
 
 def kill_in(where: str, paths: Paths, variant: Variant) -> None:
     with start(where, paths, variant) as process:
-        assert process.stdout is not None
         if where != "rename":
-            assert process.stdout.readline() == "stopped\n"
+            assert sure(process.stdout).readline() == "stopped\n"
             process.kill()
         assert process.wait() != 0
 
@@ -70,8 +70,7 @@ def test_a_removal_takes_what_a_killed_installation_left(paths: Paths, variant: 
 
 def test_a_second_process_is_refused_and_the_first_goes_on(paths: Paths, variant: Variant) -> None:
     with start("download", paths, variant) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "stopped\n"
+        assert sure(process.stdout).readline() == "stopped\n"
         with pytest.raises(AppError, match=said("engines.busy", title="PyTorch").pattern):
             install_engine(paths, variant)
         process.communicate("\n" * 1_000)

@@ -12,6 +12,7 @@ from app.core.errors import UsageError
 from app.core.messages import text
 from app.core.paths import Paths
 from tests.conftest import MACHINE
+from tests.sure import sure
 from workloads.protocol.machine import Gpu, Machine
 
 LINUX, WINDOWS, MAC = "Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1"
@@ -64,8 +65,7 @@ def test_the_best_comes_first(machine: Machine, torch: str, jax: str) -> None:
 def test_a_card_that_cannot_be_used_says_why() -> None:
     def said(gpu: Gpu) -> str:
         (offer,) = [each for each in offers("torch", computer(LINUX, gpu)) if each.variant.name == "cuda"]
-        assert offer.obstacle is not None
-        return text(offer.obstacle)
+        return text(sure(offer.obstacle))
 
     assert said(RTX_5070_OLD_DRIVER) == (
         "GeForce RTX 5070 needs driver 580 or newer for it, and this is 570.86.10"

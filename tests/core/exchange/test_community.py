@@ -19,6 +19,7 @@ from app.core.result_file.record import Epoch, Result
 from tests.conftest import ROOT
 from tests.core.result_file.results import LINES, WORDS, finite, golden
 from tests.saying import Saying, said
+from tests.sure import sure
 
 replace = msgspec.structs.replace
 
@@ -95,13 +96,9 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
         ),
     ],
 )
-def test_what_does_not_count_is_left_out_with_the_reason(
-    tmp_path: Path, changes: dict[str, Any], words: Saying
-) -> None:
+def test_what_does_not_count_is_left_out(tmp_path: Path, changes: dict[str, Any], words: Saying) -> None:
     if isinstance(changes.get("verdict"), dict):
-        verdict = golden()[2].verdict
-        assert verdict is not None
-        changes = {"verdict": replace(verdict, **changes["verdict"])}
+        changes = {"verdict": replace(sure(golden()[2].verdict), **changes["verdict"])}
     rows, (refusal,) = looked_at(tmp_path, changed(**changes))
     assert rows == []
     assert words.is_in(refusal or "")
@@ -110,8 +107,7 @@ def test_what_does_not_count_is_left_out_with_the_reason(
 def test_an_unknown_kind_of_device_is_left_out_as_it_would_spoil_the_whole_table(tmp_path: Path) -> None:
     strange = replace(golden()[2].environment, device="npu:0")
     rows, refusals = looked_at(tmp_path, changed(environment=strange, device_name="NPU"), changed(memory_bytes=2))
-    assert refusals[0] is not None
-    assert said("table.no_row", problem="kind: ").is_in(refusals[0])
+    assert said("table.no_row", problem="kind: ").is_in(sure(refusals[0]))
     assert len(read_table(table_text(rows).encode())) == 1
 
 
@@ -150,10 +146,10 @@ def test_a_table_that_nobody_could_read_is_not_made(tmp_path: Path) -> None:
 
 def test_steps_that_take_longer_than_their_epoch_are_implausible(tmp_path: Path) -> None:
     whole = golden()[2]
-    assert whole.epochs is not None
     _, (honest,) = looked_at(tmp_path, whole)
     short = tuple(
-        replace(epoch, duration_s=epoch.duration_s / 2, train_s=0.1, validation_s=None) for epoch in whole.epochs
+        replace(epoch, duration_s=epoch.duration_s / 2, train_s=0.1, validation_s=None)
+        for epoch in sure(whole.epochs)
     )
     numbers = replace(whole.statistics, value=whole.statistics.value / 2, low=None, high=None)
     _, (refusal,) = looked_at(tmp_path, sealed(replace(whole, epochs=short, statistics=numbers)))
@@ -176,8 +172,7 @@ def test_two_machines_are_too_few_to_call_one_of_them_implausible(tmp_path: Path
 
 
 def test_cautions_are_counted_and_the_file_is_the_same_for_the_same_results(tmp_path: Path) -> None:
-    verdict = golden()[2].verdict
-    assert verdict is not None
+    verdict = sure(golden()[2].verdict)
     rows, _ = looked_at(tmp_path, changed(2.0), changed(2.1, seed=3, verdict=replace(verdict, level="caution")))
     assert (rows[0].results, rows[0].cautions) == (2, 1)
     plain = json.loads(table_text(rows))

@@ -1,7 +1,7 @@
 """What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from app.core.analysis.groups import group_example
 from app.core.exchange.leaving import TEXT_FORMS, leaving, picture_card, run_without
 from app.core.exchange.preview import without
-from app.core.paths import Paths
 from app.core.records import Group, Plan, Run, Side
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
@@ -23,21 +22,10 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from tests.recording import as_preset, asked, recorded_events, store_recording
+from tests.sure import sure
 
 # What each field says in the recorded run.
-SAYS = {
-    "cpu": "EPYC",
-    "cores": "visible_cpus",
-    "memory": "24 GB",
-    "system": "Debian",
-    "comment": "under the desk",
-}
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        yield database
+SAYS = {"cpu": "EPYC", "cores": "visible_cpus", "memory": "24 GB", "system": "Debian", "comment": "under the desk"}
 
 
 @pytest.fixture
@@ -170,9 +158,7 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
 
 
 def card_of_group(database: Database, group: Group) -> Card:
-    example = group_example(group)
-    assert example is not None
-    return picture_card(database, load_run(database, example.id), group)
+    return picture_card(database, load_run(database, sure(group_example(group)).id), group)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
 from tests.core.result_file.results import golden
 from tests.saying import said
+from tests.sure import sure
 
 LOG = "epoch,elapsed,loss,acc,val_loss,val_acc\n0,{0},1,1,1,1\n1,{0},1,1,1,1\n2,{0},1,1,1,1\n"
 TOTALS = "epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n"
@@ -57,9 +58,7 @@ def test_a_folder_of_logs_comes_in_with_its_computers(paths: Paths, logs: Path) 
     assert set(refused) == {"gpu/unknown.csv", "gpu/mnist_cnn.csv"}
     assert said("exchange.log_of_what").is_in(refused["gpu/unknown.csv"])
     assert "line 2" in refused["gpu/mnist_cnn.csv"]
-    totals = outcomes["gpu/mnist_mlp_tensorflow.csv"].log
-    assert totals is not None
-    assert totals.of_totals
+    assert sure(outcomes["gpu/mnist_mlp_tensorflow.csv"].log).of_totals
     assert outcomes["logs/result.json"].added.taken == (1,)
 
 
@@ -71,15 +70,14 @@ def test_logs_that_come_again_are_recognised(paths: Paths, logs: Path) -> None:
         assert len(list_logs(database)) == 4
 
 
-def test_a_log_alone_has_the_name_of_its_file_and_can_be_left_for_a_question(paths: Paths, logs: Path) -> None:
+def test_a_log_alone_is_named_by_its_file_and_can_be_left_for_a_question(database: Database, logs: Path) -> None:
     path = logs / "gpu" / "mnist_mlp_tensorflow.csv"
-    with Database(paths.database) as database:
-        (asked,) = import_files(database, [path], with_logs=False)
-        assert isinstance(asked.refusal, EpochLogError)
-        assert list_logs(database) == []
-        (taken,) = import_files(database, [path])
-        assert taken.count == 1
-        assert [log.name for log in list_logs(database)] == ["mnist_mlp_tensorflow"]
+    (asked,) = import_files(database, [path], with_logs=False)
+    assert isinstance(asked.refusal, EpochLogError)
+    assert list_logs(database) == []
+    (taken,) = import_files(database, [path])
+    assert taken.count == 1
+    assert [log.name for log in list_logs(database)] == ["mnist_mlp_tensorflow"]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from tests.broken import make_results
 from tests.core.exchange.test_picture import PLAIN
 from tests.core.result_file.results import GOLDEN, LINES, golden, results
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -186,9 +187,7 @@ DEEP = b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"["
     ],
     ids=lambda value: "" if len(value) > 40 else str(value),
 )
-def test_what_is_wrong_is_refused_whole_with_place_and_reason(
-    tmp_path: Path, content: str | bytes, words: str
-) -> None:
+def test_what_is_wrong_is_refused_whole_with_its_place(tmp_path: Path, content: str | bytes, words: str) -> None:
     path = written(tmp_path, content, "odd.json")
     with pytest.raises(UsageError) as refusal:
         read_results(path)
@@ -200,8 +199,7 @@ def test_what_is_wrong_is_refused_whole_with_place_and_reason(
 @pytest.mark.parametrize("name", ["a\u202eb", "\x1b[31mred", "zero\u200bwidth", "two\nlines"])
 def test_names_that_hide_something_are_shown_as_codes_or_refused(tmp_path: Path, name: str) -> None:
     (result,) = read_results(written(tmp_path, document(cpu_name=name)))
-    assert result.machine.cpu_name is not None
-    assert result.machine.cpu_name.isprintable()
+    assert sure(result.machine.cpu_name).isprintable()
 
 
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:

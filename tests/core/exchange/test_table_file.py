@@ -27,6 +27,7 @@ from app.core.result_file.canonical import UnfitError, file_bytes, without_durat
 from tests.core.datasets.server import Answer, Handler, Server, bare, broken_after, chunked, serving
 from tests.core.result_file.results import golden
 from tests.saying import said
+from tests.sure import sure
 
 ROW = Row(
     device="RTX 3060",
@@ -166,9 +167,7 @@ def test_a_server_need_not_say_how_large_it_is(paths: Paths, server: Server, ans
     [(b"HTTP/1.0 200 OK\r\n\r\n{", b""), (b"HTTP/1.0 200 OK\r\n\r\n", b" "), (b"HTTP/1.0 200 OK\r\nX: ", b"x")],
     ids=["stalls", "content that drips", "headers that drip"],
 )
-def test_a_server_that_takes_for_ever_is_given_up(
-    paths: Paths, server: Server, beginning: bytes, again: bytes
-) -> None:
+def test_a_server_without_end_is_given_up(paths: Paths, server: Server, beginning: bytes, again: bytes) -> None:
     get_table(paths, server.url)
     over, ended = Event(), Event()
 
@@ -211,9 +210,7 @@ def test_when_the_disk_fails_in_between_a_good_table_stays(
     assert get_table(paths, server.url) == 1
 
 
-def test_a_damaged_table_in_use_counts_for_nothing_and_never_becomes_the_previous_one(
-    paths: Paths, server: Server
-) -> None:
+def test_a_damaged_table_counts_for_nothing_and_never_becomes_the_previous(paths: Paths, server: Server) -> None:
     get_table(paths, server.url)
     paths.table.write_bytes(table()[:-9])
     assert load_table(paths) == []
@@ -234,8 +231,7 @@ def test_other_addresses_are_refused(paths: Paths, address: str) -> None:
 
 def test_two_at_once_wait_for_each_other(paths: Paths, server: Server) -> None:
     paths.create()
-    hold = take(paths.locks / "table.lock")
-    assert hold is not None
+    hold = sure(take(paths.locks / "table.lock"))
     with hold, pytest.raises(AppError, match=said("table.busy").pattern):
         get_table(paths, server.url, patience_s=0.0)
     assert server.asked == []
@@ -287,8 +283,7 @@ def test_a_bar_says_whose_it_is_and_under_which_conditions(mine: RunSummary) -> 
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"batch_size": 64}, {"precision": "mixed_float16"}, {"variant": "x=1"}, {"workload": "mnist_cnn"}],
+    "changes", [{"batch_size": 64}, {"precision": "mixed_float16"}, {"variant": "x=1"}, {"workload": "mnist_cnn"}]
 )
 def test_only_what_compares_is_drawn(mine: RunSummary, changes: dict[str, Any]) -> None:
     assert drawn(mine)

@@ -6,12 +6,14 @@ import pytest
 
 from app.core.hardware import registry
 from app.core.hardware.parts import bios
+from tests.core.hardware.made_up import write
+from tests.sure import sure
 
 
 @pytest.mark.parametrize(
     ("text", "version"),
     [
-        ("F12\n", "F12"),
+        ("F12", "F12"),
         (" American  Megatrends 1.40\x00", "American Megatrends 1.40"),
         ("", None),
         ("\n", None),
@@ -22,16 +24,12 @@ def test_linux_tells_it_in_a_file(
     tmp_path: Path, text: str, version: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", "linux")
-    folder = tmp_path / "sys/class/dmi/id"
-    folder.mkdir(parents=True)
-    (folder / "bios_version").write_text(text)
-    read = bios.read_bios_version(tmp_path)
+    read = bios.read_bios_version(write(tmp_path, {"sys/class/dmi/id/bios_version": text}))
     if version is None:
         assert read is None
     else:
-        assert read is not None
-        assert len(read) <= 60
-        assert read[:20].replace("\u2400", "").startswith(version[:20])
+        assert len(sure(read)) <= 60
+        assert sure(read)[:20].replace("\u2400", "").startswith(version[:20])
 
 
 def test_a_computer_without_one_has_none(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType, SimpleNamespace, TracebackType
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.core.hardware import machine as hardware
 from app.core.hardware import reading
+from tests.core.hardware.made_up import fake_windows, write
 
 KVM_CPUINFO = """processor\t: 0
 model\t\t: 85
@@ -34,89 +36,53 @@ GRAVITON_CPUINFO = "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x4
 DEBIAN = 'NAME="Debian GNU/Linux"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n'
 
 
-def make_tree(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    return root
+CPUINFO, RELEASE, SYSTEM = "proc/cpuinfo", "proc/sys/kernel/osrelease", "etc/os-release"
 
 
-def test_kvm_guest(tmp_path: Path) -> None:
-    tree = {
-        "proc/cpuinfo": KVM_CPUINFO,
-        "proc/sys/kernel/osrelease": "6.1.0-18-amd64\n",
-        "etc/os-release": DEBIAN,
-        "sys/class/dmi/id/sys_vendor": "QEMU\n",
-        "sys/class/dmi/id/product_name": "Standard PC (Q35 + ICH9, 2009)\n",
-        "proc/1/cgroup": "0::/init.scope\n",
-    }
-    assert hardware.read_linux(make_tree(tmp_path, tree)) == hardware.SystemFacts(
-        os_name="Linux 6.1.0 (Debian GNU/Linux 12)",
-        cpu_name="Intel Xeon",
-        virtual_machine=True,
-        virtualization="kvm",
-        kernel="6.1.0",
-    )
+def board(vendor: str, product: str) -> dict[str, str]:
+    return {"sys/class/dmi/id/sys_vendor": vendor, "sys/class/dmi/id/product_name": product}
 
 
-def test_bare_metal_amd(tmp_path: Path) -> None:
-    tree = {
-        "proc/cpuinfo": AMD_CPUINFO,
-        "proc/sys/kernel/osrelease": "6.8.4-built-by-jane\n",
-        "etc/os-release": "PRETTY_NAME='Fedora Linux 40'\n",
-        "sys/class/dmi/id/sys_vendor": "ASUS\n",
-        "sys/class/dmi/id/product_name": "System Product Name\n",
-        "proc/1/cgroup": "0::/init.scope\n",
-    }
-    assert hardware.read_linux(make_tree(tmp_path, tree)) == hardware.SystemFacts(
-        os_name="Linux 6.8.4 (Fedora Linux 40)",
-        cpu_name="AMD Ryzen 7 5800X 8-Core Processor",
-        virtual_machine=False,
-        kernel="6.8.4",
-    )
+LINUX_COMPUTERS = {
+    "KVM guest": (
+        board("QEMU", "Standard PC (Q35 + ICH9, 2009)") | {"proc/1/cgroup": "0::/init.scope"},
+        {CPUINFO: KVM_CPUINFO, RELEASE: "6.1.0-18-amd64", SYSTEM: DEBIAN},
+        ("Linux 6.1.0 (Debian GNU/Linux 12)", "Intel Xeon", True, "kvm", "6.1.0"),
+    ),
+    "bare metal": (
+        board("ASUS", "System Product Name") | {"proc/1/cgroup": "0::/init.scope"},
+        {CPUINFO: AMD_CPUINFO, RELEASE: "6.8.4-built-by-jane", SYSTEM: "PRETTY_NAME='Fedora Linux 40'"},
+        ("Linux 6.8.4 (Fedora Linux 40)", "AMD Ryzen 7 5800X 8-Core Processor", False, None, "6.8.4"),
+    ),
+    "Raspberry Pi": (
+        {"proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\x00"},
+        {CPUINFO: PI_CPUINFO, RELEASE: "6.6.31+rpt-rpi-v8"},
+        ("Linux 6.6.31", "Raspberry Pi 4 Model B Rev 1.4", False, None, "6.6.31"),
+    ),
+    "Arm server in a cloud": (
+        board("Amazon EC2", "m6g.large"),
+        {CPUINFO: GRAVITON_CPUINFO},
+        ("Linux", "Arm Neoverse N1", True, "Amazon EC2"),
+    ),
+    "unknown Arm machine": (
+        {},
+        {CPUINFO: "processor\t: 0\nCPU implementer\t: 0x99\nCPU part\t: 0x001"},
+        ("Linux",),
+    ),
+    "WSL 2": (
+        {SYSTEM: 'PRETTY_NAME="Ubuntu 24.04 LTS"'},
+        {CPUINFO: KVM_CPUINFO, RELEASE: "5.15.153.1-microsoft-standard-WSL2"},
+        ("Linux 5.15.153.1 (Ubuntu 24.04 LTS)", "Intel Xeon", True, "wsl", "5.15.153.1"),
+    ),
+    "empty": ({}, {}, ("Linux",)),
+}
 
 
-def test_raspberry_pi(tmp_path: Path) -> None:
-    tree = {
-        "proc/cpuinfo": PI_CPUINFO,
-        "proc/sys/kernel/osrelease": "6.6.31+rpt-rpi-v8\n",
-        "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\x00",
-    }
-    facts = hardware.read_linux(make_tree(tmp_path, tree))
-    assert facts == hardware.SystemFacts(
-        os_name="Linux 6.6.31",
-        cpu_name="Raspberry Pi 4 Model B Rev 1.4",
-        virtual_machine=False,
-        kernel="6.6.31",
-    )
-
-
-def test_arm_server_in_a_cloud(tmp_path: Path) -> None:
-    tree = {
-        "proc/cpuinfo": GRAVITON_CPUINFO,
-        "sys/class/dmi/id/sys_vendor": "Amazon EC2\n",
-        "sys/class/dmi/id/product_name": "m6g.large\n",
-    }
-    facts = hardware.read_linux(make_tree(tmp_path, tree))
-    assert facts == hardware.SystemFacts("Linux", "Arm Neoverse N1", True, "Amazon EC2")
-
-
-def test_unknown_arm_machine_says_unknown(tmp_path: Path) -> None:
-    tree = {"proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x99\nCPU part\t: 0x001\n"}
-    assert hardware.read_linux(make_tree(tmp_path, tree)) == hardware.SystemFacts("Linux")
-
-
-def test_wsl2(tmp_path: Path) -> None:
-    tree = {
-        "proc/cpuinfo": KVM_CPUINFO,
-        "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2\n",
-        "etc/os-release": 'PRETTY_NAME="Ubuntu 24.04 LTS"\n',
-    }
-    facts = hardware.read_linux(make_tree(tmp_path, tree))
-    assert facts == hardware.SystemFacts(
-        "Linux 5.15.153.1 (Ubuntu 24.04 LTS)", "Intel Xeon", True, "wsl", "5.15.153.1"
-    )
+@pytest.mark.parametrize(("firmware", "files", "expected"), LINUX_COMPUTERS.values(), ids=LINUX_COMPUTERS)
+def test_computers_with_linux(
+    tmp_path: Path, firmware: dict[str, str], files: dict[str, str], expected: tuple[Any, ...]
+) -> None:
+    assert hardware.read_linux(write(tmp_path, firmware | files)) == hardware.SystemFacts(*expected)
 
 
 @pytest.mark.parametrize(
@@ -126,20 +92,13 @@ def test_wsl2(tmp_path: Path) -> None:
         ({"run/.containerenv": ""}, (False, "podman")),
         ({"proc/1/cgroup": "12:pids:/docker/0123\n"}, (False, "docker")),
         ({"proc/1/cgroup": "0::/kubepods/besteffort/pod1\n"}, (False, "kubernetes")),
-        ({".dockerenv": "", "proc/cpuinfo": KVM_CPUINFO}, (True, "docker")),
-        (
-            {".dockerenv": "", "proc/cpuinfo": KVM_CPUINFO, "sys/hypervisor/type": "xen\n"},
-            (True, "docker in Xen"),
-        ),
+        ({".dockerenv": "", CPUINFO: KVM_CPUINFO}, (True, "docker")),
+        ({".dockerenv": "", CPUINFO: KVM_CPUINFO, "sys/hypervisor/type": "xen\n"}, (True, "docker in Xen")),
     ],
 )
 def test_container(tmp_path: Path, files: dict[str, str], expected: tuple[bool, str]) -> None:
-    facts = hardware.read_linux(make_tree(tmp_path, {"proc/cpuinfo": AMD_CPUINFO, **files}))
+    facts = hardware.read_linux(write(tmp_path, {CPUINFO: AMD_CPUINFO, **files}))
     assert (facts.virtual_machine, facts.virtualization) == expected
-
-
-def test_empty_tree_is_unknown(tmp_path: Path) -> None:
-    assert hardware.read_linux(tmp_path) == hardware.SystemFacts(os_name="Linux")
 
 
 def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
@@ -204,59 +163,28 @@ def test_windows_names() -> None:
     assert hardware.windows_name(20_348, server=True) == "Windows Server (build 20348)"
 
 
-class FakeKey:
-    def __init__(self, values: dict[str, str]) -> None:
-        self.values = values
-
-    def __enter__(self) -> "FakeKey":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
+CPU_KEY, BOARD_KEY = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
 
 
-def fake_windows(monkeypatch: pytest.MonkeyPatch, registry: dict[str, dict[str, str]]) -> None:
-    def open_key(root: int, key: str) -> FakeKey:
-        if key not in registry:
-            raise FileNotFoundError(key)
-        return FakeKey(registry[key])
-
-    def query_value(key: FakeKey, name: str) -> tuple[str, int]:
-        if name not in key.values:
-            raise FileNotFoundError(name)
-        return key.values[name], 1
-
-    winreg = ModuleType("winreg")
-    vars(winreg).update(HKEY_LOCAL_MACHINE=1, OpenKey=open_key, QueryValueEx=query_value)
-    monkeypatch.setitem(sys.modules, "winreg", winreg)
+@pytest.fixture
+def windows_11(monkeypatch: pytest.MonkeyPatch) -> None:
     version = SimpleNamespace(major=10, minor=0, build=26_100, product_type=1)
     monkeypatch.setattr(sys, "getwindowsversion", lambda: version, raising=False)
-    monkeypatch.setattr(sys, "platform", "win32")
 
 
-def test_windows_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = {
-        r"HARDWARE\DESCRIPTION\System\CentralProcessor\0": {
-            "ProcessorNameString": "12th Gen Intel(R) Core(TM) i5-12400F   "
-        },
-        r"HARDWARE\DESCRIPTION\System\BIOS": {
-            "SystemManufacturer": "VMware, Inc.",
-            "SystemProductName": "VMware7,1",
-        },
-    }
-    fake_windows(monkeypatch, registry)
+def test_windows_registry(windows_11: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = {"SystemManufacturer": "VMware, Inc.", "SystemProductName": "VMware7,1"}
+    cpu = {"ProcessorNameString": "12th Gen Intel(R) Core(TM) i5-12400F   "}
+    fake_windows(monkeypatch, {CPU_KEY: cpu, BOARD_KEY: board})
     facts = hardware.read_windows()
     known = hardware.SystemFacts("Windows 11", "12th Gen Intel Core i5-12400F", True, "VMware", "10.0.26100")
     assert facts == known
-    registry[r"HARDWARE\DESCRIPTION\System\BIOS"]["SystemManufacturer"] = "LENOVO"
-    registry[r"HARDWARE\DESCRIPTION\System\BIOS"]["SystemProductName"] = "82JU"
+    board |= {"SystemManufacturer": "LENOVO", "SystemProductName": "82JU"}
     facts = hardware.read_windows()
     assert (facts.virtual_machine, facts.virtualization) == (False, None)
 
 
-def test_windows_without_registry_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_without_registry_values(windows_11: None, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_windows(monkeypatch, {})
     assert hardware.read_windows() == hardware.SystemFacts("Windows 11", kernel="10.0.26100")
 
@@ -276,8 +204,7 @@ def test_macos_sysctl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 texts = st.text(max_size=300)
 odd_lines = st.lists(
-    st.tuples(st.sampled_from(["model name", "flags", "Model", "PRETTY_NAME", "", "CPU part"]), texts),
-    max_size=6,
+    st.tuples(st.sampled_from(["model name", "flags", "Model", "PRETTY_NAME", "", "CPU part"]), texts), max_size=6
 ).map(lambda pairs: "\n".join(f"{key}\t: {value}\n{key}={value}" for key, value in pairs))
 anything = st.one_of(texts, odd_lines)
 
@@ -315,13 +242,9 @@ def test_this_machine() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tree stands in for Linux")
 def test_detect_machine_reads_the_given_tree(tmp_path: Path) -> None:
-    tree = {"proc/cpuinfo": AMD_CPUINFO, "etc/os-release": DEBIAN}
-    machine = hardware.detect_machine(make_tree(tmp_path, tree))
-    assert (machine.cpu_name, machine.os_name, machine.virtual_machine) == (
-        "AMD Ryzen 7 5800X 8-Core Processor",
-        "Linux (Debian GNU/Linux 12)",
-        False,
-    )
+    machine = hardware.detect_machine(write(tmp_path, {CPUINFO: AMD_CPUINFO, SYSTEM: DEBIAN}))
+    assert machine.cpu_name == "AMD Ryzen 7 5800X 8-Core Processor"
+    assert (machine.os_name, machine.virtual_machine) == ("Linux (Debian GNU/Linux 12)", False)
 
 
 def test_a_hanging_part_does_not_delay_the_rest(

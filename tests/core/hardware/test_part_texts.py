@@ -16,22 +16,13 @@ from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.hardware.unknown import gpu_reason, reason
 from app.core.messages import text
 from app.core.records import PowerState
-from tests.core.hardware.gpu.gpu_trees import opened_files
-from tests.core.hardware.telemetry.test_slowdowns import write
+from tests.core.hardware.made_up import write
 from tests.saying import said
 from workloads.protocol.machine import Disk, Gpu, Machine
 
 CARD = Gpu(
-    name="NVIDIA GeForce RTX 4070",
-    vendor="nvidia",
-    memory_bytes=12_282 * 2**20,
-    driver="580.65.06",
-    compute_capability="8.9",
-    architecture="Ada",
-    power_limit_w=200.0,
-    pcie_generation=4,
-    pcie_lanes=16,
-    drives_display=True,
+    *("NVIDIA GeForce RTX 4070", "nvidia", 12_282 * 2**20, "580.65.06", "8.9", "nvml", "Ada"),
+    *(200.0, 4, 16, None, True),
 )
 SYSTEMS = ("Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1", "Plan 9")
 
@@ -143,14 +134,6 @@ ZONE = "sys/class/thermal/thermal_zone0"
 )
 def test_the_cpu_temperature(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
     assert find_sensors(write(tmp_path, files)).temperature is expected
-
-
-def test_sensors_of_graphics_cards_are_not_read(tmp_path: Path) -> None:
-    write(tmp_path, {f"{HWMON}0/name": "amdgpu", f"{HWMON}0/temp1_input": "41000"})
-    with opened_files() as opened:
-        find_sensors(tmp_path)
-    assert [name for name in opened if name.endswith("name")]
-    assert not [name for name in opened if name.endswith("temp1_input")], "that would wake the card"
 
 
 def test_windows_does_not_tell_of_all_instruction_sets(whole: Machine) -> None:

@@ -118,10 +118,7 @@ def test_sentences_use_formats_that_there_are() -> None:
 
 @pytest.mark.parametrize(
     ("said", "told"),
-    [
-        (Message("no.such_code", {"x": 1}), "no.such_code (x 1)"),
-        (Message("no.such_code"), "no.such_code"),
-    ],
+    [(Message("no.such_code", {"x": 1}), "no.such_code (x 1)"), (Message("no.such_code"), "no.such_code")],
 )
 def test_a_message_not_in_the_catalogue_is_shown_plainly(said: Message, told: str) -> None:
     assert text(said) == told

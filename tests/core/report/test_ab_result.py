@@ -12,37 +12,29 @@ from app.core.records import Group, Plan, Run, RunSummary
 from app.core.report.ab_result import ab_card, ab_text
 from app.core.report.share import card_of, text_of
 from tests.saying import said
+from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.protocol.spec import RunSpec
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPECS = (WORKLOAD.default_spec(), WORKLOAD.default_spec(threads=1))
 FASTER = ((107.0, 100.0), (107.5, 100.1), (106.8, 100.2))
 
 
-def ab(
-    run: Run,
-    *pairs: tuple[float, float],
-    specs: tuple[RunSpec, ...] = SPECS,
-    b: dict[str, Any] | None = None,
-    **names: Any,
-) -> Group:
+def ab(run: Run, *pairs: tuple[float, float], b: dict[str, Any] | None = None, label_b: str = "") -> Group:
     """Return an A/B with these values, in which the runs of B are like the run but for some changes."""
     runs: list[RunSummary] = []
     for values in pairs:
         for side, value, changes in zip("AB", values, ({}, b or {}), strict=True):
             each = {"id": len(runs) + 1, "side": side, "value": value, "verdict": "valid", **changes}
             runs.append(dataclasses.replace(run.summary, **each))
-    plan = Plan(kind="ab", specs=specs, times=max(1, len(pairs)), **names)
+    plan = Plan(kind="ab", specs=SPECS, times=len(pairs), label_b=label_b)
     ids = tuple(each.id for each in runs)
     return Group(id=7, created_at="2026-11-01T10:00:00Z", kind="ab", plan=plan, run_ids=ids, runs=tuple(runs))
 
 
 def with_example(run: Run, group: Group) -> Run:
     """Return the whole run that an A/B is shown with."""
-    summary = group_example(group)
-    assert summary is not None
-    return replace(run, summary=summary)
+    return replace(run, summary=sure(group_example(group)))
 
 
 def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> None:
@@ -64,14 +56,8 @@ def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> 
 
 
 def test_sides_on_different_engines_and_devices_name_both(stored_run: Run) -> None:
-    other = {
-        "engine": "torch",
-        "engine_version": "2.9",
-        "device": "gpu:0",
-        "device_name": "RTX 4090",
-        "batch_size": 64,
-    }
-    group = ab(stored_run, *FASTER, b=other)
+    other = {"engine": "torch", "engine_version": "2.9", "device": "gpu:0", "device_name": "RTX 4090"}
+    group = ab(stored_run, *FASTER, b=other | {"batch_size": 64})
     card = ab_card(with_example(stored_run, group), group)
     assert card.machine == "This computer: Intel Core i7-1165G7 · RTX 4090"
     assert "TensorFlow 2.21.0 · PyTorch 2.9" in card.details[1]

@@ -25,6 +25,7 @@ from app.core.settings import Settings, save_settings
 from app.core.verdict.bottleneck import explain
 from tests.recording import recorded_run
 from tests.saying import said
+from tests.sure import sure
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE
@@ -240,8 +241,7 @@ def test_hiding_leaves_longer_names_and_none_alone() -> None:
 
 def test_json_names_the_bottleneck_that_the_window_names() -> None:
     run = recorded_run()
-    shown = explain(run)
-    assert shown is not None
+    shown = sure(explain(run))
     assert shown.code == "cpu_bound"
     (exported,) = json.loads("".join(json_lines([run], {})))["runs"]
     assert exported["limit"] == shown.text

@@ -4,7 +4,6 @@ import json
 import os
 from pathlib import Path
 
-from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines, run_as_dict
@@ -36,9 +35,8 @@ def stored(database: Database, machine: Machine, *folders: str) -> Run:
     return load_run(database, run_id)
 
 
-def test_they_are_hidden_in_json(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run = stored(database, machine, *PLACES)
+def test_they_are_hidden_in_json(database: Database, machine: Machine) -> None:
+    run = stored(database, machine, *PLACES)
     assert chosen_folders(run.spec) == [str(Path(place)) for place in PLACES]
     plain = run_as_dict(run, {})
     assert plain["spec"]["parameters"] == {
@@ -51,10 +49,9 @@ def test_they_are_hidden_in_json(paths: Paths, machine: Machine) -> None:
     assert run.spec.parameters["folders"] == os.pathsep.join(PLACES), "the stored run keeps them"
 
 
-def test_they_are_hidden_in_tables_and_texts(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run = stored(database, machine, *PLACES)
-        table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
+def test_they_are_hidden_in_tables_and_texts(database: Database, machine: Machine) -> None:
+    run = stored(database, machine, *PLACES)
+    table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
     assert HIDDEN in table
     assert "<folder 2>" in table
     for text in (table, result_text(run)):
@@ -62,16 +59,14 @@ def test_they_are_hidden_in_tables_and_texts(paths: Paths, machine: Machine) -> 
         assert "inner" not in text
 
 
-def test_other_runs_keep_their_specs(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        demo = CATALOGUE["demo"]
-        run = load_run(database, begin_run(database, demo.default_spec(), demo, machine))
+def test_other_runs_keep_their_specs(database: Database, machine: Machine) -> None:
+    demo = CATALOGUE["demo"]
+    run = load_run(database, begin_run(database, demo.default_spec(), demo, machine))
     assert run_as_dict(run)["spec"] == spec_as_dict(run.spec)
     assert chosen_folders(RunSpec(workload="from another version")) == []
     assert chosen_folders(RunSpec(workload="storage")) == []
 
 
-def test_a_folder_inside_the_users_is_hidden_as_a_folder(paths: Paths, machine: Machine, tmp_path: Path) -> None:
-    with Database(paths.database) as database:
-        run = stored(database, machine, str(tmp_path))
+def test_a_folder_inside_the_users_is_hidden_as_one(database: Database, machine: Machine, tmp_path: Path) -> None:
+    run = stored(database, machine, str(tmp_path))
     assert str(tmp_path) not in json.dumps(run_as_dict(run))

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from app.core.analysis.groups import group_headline, group_kind, group_note, group_verdict, group_workloads
-from app.core.paths import Paths
 from app.core.records import Group, Plan, RunSummary
 from app.core.report.group_text import group_text
 from app.core.storage.database import Database
@@ -20,11 +19,10 @@ WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 
 
 @pytest.fixture
-def run(paths: Paths) -> RunSummary:
-    with Database(paths.database) as database:
-        return next(
-            list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns={"verdict": "valid"})])
-        )
+def run(database: Database) -> RunSummary:
+    return next(
+        list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns={"verdict": "valid"})])
+    )
 
 
 def group_of(run: RunSummary, kind: str, *changes: dict[str, Any], specs: tuple[Any, ...] = ()) -> Group:

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from app.core.errors import UsageError
-from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.export import format_of
 from app.core.report.formats.result_document import enclosed_file, result_file, results_of
@@ -23,6 +22,7 @@ from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
 from tests.broken import make_results
 from tests.saying import said
+from tests.sure import sure
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
@@ -40,23 +40,18 @@ def test_the_record_has_the_numbers_of_the_run(stored_run: Run) -> None:
     result = result_of(stored_run, {})
     assert (result.spec.workload, result.spec.batch_size) == ("cifar10_keras_cnn", 100)
     assert (result.statistics.value, result.statistics.spread_pct) == (66.3, 0.4)
-    assert result.steps is not None
-    assert result.steps.count == 5_000
-    assert result.steps.blocks is not None
-    assert [block.epoch for block in result.steps.blocks] == list(range(10))
+    steps = sure(result.steps)
+    assert (steps.count, [block.epoch for block in sure(steps.blocks)]) == (5_000, list(range(10)))
     assert result.machine.cpu_name == "Intel Core i7-1165G7"
-    assert result.verdict is not None
-    assert result.verdict.level == "valid"
+    assert sure(result.verdict).level == "valid"
 
 
 def test_blocks_that_go_on_are_one(stored_run: Run) -> None:
     blocks = tuple(
         events.Steps(phase="measure", epoch=0, first_index=first, durations_s=(0.1, 0.2)) for first in (0, 2, 5)
     )
-    result = result_of(replace(stored_run, steps=blocks), {})
-    assert result.steps is not None
-    assert result.steps.blocks is not None
-    assert [(block.first_index, block.count) for block in result.steps.blocks] == [(0, 4), (5, 2)]
+    result = sure(result_of(replace(stored_run, steps=blocks), {}).steps)
+    assert [(block.first_index, block.count) for block in sure(result.blocks)] == [(0, 4), (5, 2)]
 
 
 def test_very_many_steps_and_epochs_are_left_out_and_counted(stored_run: Run) -> None:
@@ -64,8 +59,7 @@ def test_very_many_steps_and_epochs_are_left_out_and_counted(stored_run: Run) ->
     epochs = tuple(events.Epoch(index=n, duration_s=66.3, train_s=60.0) for n in range(EPOCHS_LIMIT + 1))
     run = changed(replace(stored_run, steps=(steps,), epochs=epochs), epochs_done=len(epochs))
     result = result_of(run, {})
-    assert result.steps is not None
-    assert (result.steps.count, result.steps.durations_s) == (STEPS_LIMIT + 1, None)
+    assert (sure(result.steps).count, sure(result.steps).durations_s) == (STEPS_LIMIT + 1, None)
     assert (result.statistics.epochs_done, result.epochs) == (EPOCHS_LIMIT + 1, None)
 
 
@@ -93,8 +87,7 @@ def test_telemetry_is_summed_up_for_the_gpu_that_trained(stored_run: Run) -> Non
     ]
     seconds = [events.TelemetryEvent(t_s=n, telemetry=telemetry_of(load)) for n, load in enumerate(loads)]
     run = changed(replace(stored_run, telemetry=tuple(seconds)), device="gpu:1")
-    telemetry = result_of(run, {}).telemetry
-    assert telemetry is not None
+    telemetry = sure(result_of(run, {}).telemetry)
     assert {name: (each.low, each.median, each.high) for name, each in telemetry.items()} == {
         "cpu_pct": (10.0, 50.0, 90.0),
         "gpu_power_w": (10.0, 50.0, 90.0),
@@ -147,24 +140,23 @@ def test_hidden_characters_in_names_become_visible(stored_run: Run) -> None:
     assert (result.machine.cpu_name, result.comment) == ("a\\u202eb", "\\x1b[0m")
 
 
-def test_an_export_has_the_runs_with_results_and_no_more_steps_than_fit(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        ids = make_results(database, machine)
-        database.connection.execute("UPDATE runs SET value = NULL WHERE id = ?", (ids[1],))
-        stored = results_of(database, [])
-        assert len(stored) == len(ids) - 1, "one has no result"
-        assert decode(result_file(database, [])) == tuple(stored)
-        assert json.loads(result_file(database, ids[:1]))["format"] == "epochmark-result"
-        few = results_of(database, [], steps_limit=stored[0].steps.count if stored[0].steps else 0)
-        shown = [each.steps.durations_s is not None for each in few if each.steps is not None]
-        assert shown[0]
-        assert not any(shown[1:])
-        assert [each.digest for each in few] == [each.digest for each in stored]
-        assert decode(enclosed_file(database, ids)) == tuple(stored)
-        database.connection.execute("UPDATE runs SET value = NULL")
-        with pytest.raises(UsageError, match=said("result_file.no_results").pattern):
-            results_of(database, [])
-        assert enclosed_file(database, ids) == b""
+def test_an_export_has_the_runs_with_results_and_steps_that_fit(database: Database, machine: Machine) -> None:
+    ids = make_results(database, machine)
+    database.connection.execute("UPDATE runs SET value = NULL WHERE id = ?", (ids[1],))
+    stored = results_of(database, [])
+    assert len(stored) == len(ids) - 1, "one has no result"
+    assert decode(result_file(database, [])) == tuple(stored)
+    assert json.loads(result_file(database, ids[:1]))["format"] == "epochmark-result"
+    few = results_of(database, [], steps_limit=stored[0].steps.count if stored[0].steps else 0)
+    shown = [each.steps.durations_s is not None for each in few if each.steps is not None]
+    assert shown[0]
+    assert not any(shown[1:])
+    assert [each.digest for each in few] == [each.digest for each in stored]
+    assert decode(enclosed_file(database, ids)) == tuple(stored)
+    database.connection.execute("UPDATE runs SET value = NULL")
+    with pytest.raises(UsageError, match=said("result_file.no_results").pattern):
+        results_of(database, [])
+    assert enclosed_file(database, ids) == b""
 
 
 @pytest.mark.parametrize(

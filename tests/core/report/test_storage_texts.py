@@ -4,7 +4,6 @@ import pytest
 
 from app.cli.views import TextView
 from app.core.metrics import metric_lines
-from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
@@ -17,15 +16,14 @@ SPEC = WORKLOAD.default_spec(parameters={"folders": "/mnt"})
 
 
 @pytest.mark.parametrize("metrics", [{}, {"images_per_s": 365.0}])
-def test_the_headline_is_what_the_run_reports(paths: Paths, machine: Machine, metrics: dict[str, float]) -> None:
-    with Database(paths.database) as database:
-        run_id = begin_run(database, SPEC, WORKLOAD, machine)
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1, 0.1)))
-        for key, value in metrics.items():
-            writer.add(events.Metric(key=key, value=value))
-        writer.finish("cancelled", None)
-        assert load_run(database, run_id).summary.value == metrics.get("images_per_s")
+def test_the_headline_is_what_it_reports(database: Database, machine: Machine, metrics: dict[str, float]) -> None:
+    run_id = begin_run(database, SPEC, WORKLOAD, machine)
+    writer = RunWriter(database, run_id)
+    writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1, 0.1)))
+    for key, value in metrics.items():
+        writer.add(events.Metric(key=key, value=value))
+    writer.finish("cancelled", None)
+    assert load_run(database, run_id).summary.value == metrics.get("images_per_s")
 
 
 def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:

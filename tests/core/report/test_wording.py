@@ -22,6 +22,7 @@ from app.core.report.wording import (
 from app.core.storage.reading import read_machine
 from app.core.verdict.rules import RULES, judge
 from tests.saying import said
+from tests.sure import sure
 from tests.telemetry import machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -56,11 +57,7 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
             "epoch 2 · no 95 % interval · first epoch 68.9",
         ),
         (FIRST, "66.3 s per epoch", "first and only epoch, startup included"),
-        (
-            ESTIMATE,
-            "about 66.3 s per epoch",
-            "estimated from timed steps · no 95 % interval · spread 0.4 %",
-        ),
+        (ESTIMATE, "about 66.3 s per epoch", "estimated from timed steps · no 95 % interval · spread 0.4 %"),
         (
             SHORT,
             "131.0 ms per step, 763 examples per second",
@@ -70,9 +67,7 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
         (SHORT | {"step_median_s": None}, "No whole epoch was measured.", ""),
     ],
 )
-def test_a_headline_is_a_value_and_its_basis(
-    summary: RunSummary, changes: dict[str, Any], value: str, note: str
-) -> None:
+def test_a_headline_has_its_basis(summary: RunSummary, changes: dict[str, Any], value: str, note: str) -> None:
     run = replace(summary, **changes)
     assert headline_note(run) == note
     assert headline(run) == (f"{value}\n{note}" if note else value)
@@ -81,8 +76,7 @@ def test_a_headline_is_a_value_and_its_basis(
 def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
     assert error_advice("another", "tensorflow") is None
     for code in events.ErrorCode.__args__:  # type: ignore[attr-defined]
-        advice = error_advice(code, "tensorflow")
-        assert advice is not None
+        advice = sure(error_advice(code, "tensorflow"))
         assert advice.endswith(".")
         assert " --" not in advice.replace("start.py --repair", "")
 
@@ -258,9 +252,7 @@ def test_a_result_that_cannot_be_compared_has_no_rank(stored_run: Run, changes: 
     assert said("result.text_footer", date="2026-11-20", version="0.1.0").is_all_of(lines[-1])
 
 
-def test_a_text_gives_each_caution_once_and_identifies_nobody(
-    stored_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
     warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))

@@ -100,9 +100,7 @@ def put(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
         (put("digest", value=None), "it has no digest"),
     ],
 )  # fmt: skip
-def test_what_is_absurd_is_refused_with_place_and_reason(
-    change: Callable[[dict[str, Any]], None], words: str
-) -> None:
+def test_what_is_absurd_is_refused_with_its_place(change: Callable[[dict[str, Any]], None], words: str) -> None:
     with pytest.raises(UnfitError) as refusal:
         decode(changed(change, seal="digest" not in words))
     said = text(refusal.value.problem)

@@ -20,6 +20,7 @@ from workloads.protocol.spec import RunSpec
 QUICK_TO_ACT = Limits(
     silence_s=0.3, start_s=20, hung_s=0.8, hung_steps=10, cancel_s=0.5, terminate_s=0.5, exit_s=1
 )
+Ran = Callable[..., Run]
 
 
 def demo(**parameters: Any) -> RunSpec:

@@ -13,13 +13,14 @@ from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
-from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import RunSpec
+
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
 def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     limits = Limits(cancel_s=0.3, terminate_s=0.3)
     session = Runner(paths, machine, limits).start(demo(outcome="hang"), recorder)
@@ -31,7 +32,6 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
-@pytest.mark.slow
 def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     patient = Limits(cancel_s=1_000, terminate_s=1_000)
     session = Runner(paths, machine, patient).start(demo(outcome="hang"), recorder)
@@ -43,17 +43,13 @@ def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Ma
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
-@pytest.mark.slow
-def test_a_hung_worker_is_warned_about_and_then_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    session = Runner(paths, machine, QUICK_TO_ACT).start(demo(outcome="hang"), recorder)
-    finish(session)
-    summary = stored(paths, session).summary
-    assert (summary.status, summary.error_code, summary.epochs_done) == ("failed", "hung", 1)
-    assert "silent_worker" in [warning.code for warning in stored(paths, session).warnings]
+def test_a_hung_worker_is_warned_about_and_then_ended(ran: Ran, recorder: Recorder) -> None:
+    run = ran(demo(outcome="hang"), recorder, limits=QUICK_TO_ACT)
+    assert (run.summary.status, run.summary.error_code, run.summary.epochs_done) == ("failed", "hung", 1)
+    assert "silent_worker" in [warning.code for warning in run.warnings]
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
-@pytest.mark.slow
 def test_a_worker_killed_from_outside_is_a_failed_run(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine).start(demo(step_s=0.1), recorder)
     assert recorder.first_epoch.wait(20)
@@ -64,7 +60,6 @@ def test_a_worker_killed_from_outside_is_a_failed_run(paths: Paths, machine: Mac
     assert os.name == "nt" or "SIGKILL" in (summary.error_message or "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "warnings", "words"),
     [
@@ -90,27 +85,15 @@ def test_a_worker_killed_from_outside_is_a_failed_run(paths: Paths, machine: Mac
     ids=["half_line", "garbage", "unknown_type", "other_protocol", "closed_stream", "non_zero_exit", "long_line"],
 )
 def test_whatever_a_worker_sends_the_run_ends_in_a_sentence(
-    paths: Paths,
-    machine: Machine,
-    recorder: Recorder,
-    tmp_path: Path,
-    body: str,
-    status: str,
-    warnings: list[str],
-    words: str,
+    ran: Ran, tmp_path: Path, body: str, status: str, warnings: list[str], words: str
 ) -> None:
-    session = Runner(paths, machine, QUICK_TO_ACT, fake_worker(tmp_path, body)).start(demo(), recorder)
-    finish(session)
-    run = stored(paths, session)
+    run = ran(demo(), limits=QUICK_TO_ACT, command=fake_worker(tmp_path, body))
     assert run.summary.status == status
     assert [warning.code for warning in run.warnings] == warnings
     assert words in (run.summary.error_message or "")
 
 
-@pytest.mark.slow
-def test_a_flood_of_events_is_followed_to_its_end(
-    paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path
-) -> None:
+def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:
     body = """
     say(HELLO)
     line = b'{"type":"log","message":"' + b"x" * 200 + b'"}\\n'
@@ -118,42 +101,27 @@ def test_a_flood_of_events_is_followed_to_its_end(
         say(line * 100)
     say(b'{"type":"end","status":"completed"}\\n')
     """
-    session = Runner(paths, machine, command=fake_worker(tmp_path, body)).start(demo(), recorder)
-    finish(session)
-    assert session.status == "completed"
+    assert ran(demo(), recorder, command=fake_worker(tmp_path, body)).summary.status == "completed"
     assert len(recorder.of(events.Log)) == 30_000
 
 
-@pytest.mark.slow
-def test_children_of_a_worker_do_not_outlive_the_run(
-    paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path
-) -> None:
+def test_children_of_a_worker_do_not_outlive_the_run(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:
     body = """
     import subprocess
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     say(HELLO + b'{"type":"log","message":"%d"}\\n{"type":"end","status":"completed"}\\n' % child.pid)
     """
-    session = Runner(paths, machine, QUICK_TO_ACT, fake_worker(tmp_path, body)).start(demo(), recorder)
-    finish(session)
+    ran(demo(), recorder, limits=QUICK_TO_ACT, command=fake_worker(tmp_path, body))
     child = int(recorder.of(events.Log)[0].message)
-    gone = not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
-    assert gone
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.slow
-def test_a_worker_that_cannot_be_started_is_a_stored_failure(
-    paths: Paths, machine: Machine, recorder: Recorder
-) -> None:
-    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
-        return WorkerCommand(("/no/such/python",), {})
-
-    session = Runner(paths, machine, command=command).start(demo(), recorder)
-    finish(session)
-    assert stored(paths, session).summary.status == "failed"
+def test_a_worker_that_cannot_be_started_is_a_stored_failure(ran: Ran, recorder: Recorder) -> None:
+    run = ran(demo(), recorder, command=lambda spec, paths: WorkerCommand(("/no/such/python",), {}))
+    assert run.summary.status == "failed"
     assert recorder.events[-1].type == "end"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="there, only a closed stdin ends it")
 def test_a_stopped_worker_goes_with_its_parent(paths: Paths, machine: Machine, tmp_path: Path) -> None:
     code = """
@@ -172,8 +140,7 @@ Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters=
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE
     ) as parent:
-        assert parent.stdout is not None
-        worker = psutil.Process(int(parent.stdout.readline()))
+        worker = psutil.Process(int(sure(parent.stdout).readline()))
         worker.suspend()
         parent.kill()
     psutil.wait_procs([worker], timeout=5)

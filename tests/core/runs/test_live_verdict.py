@@ -1,7 +1,6 @@
 """Live runs in real workers: Quick ends when it has measured enough, and the live verdict is sent."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import begin
+from tests.sure import sure
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -42,9 +42,7 @@ def run_demo(
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_quick_ends_as_soon_as_it_knows_enough(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quick_ends_when_it_knows_enough(paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimator, "MEASURED_S_AT_LEAST", 8.0)  # it waits for 60 blocks of steps, too
     run, told = run_demo(paths, machine, "quick", duration_s=55.0, parameters={"step_s": 0.16})
     assert sum(sum(block.durations_s) for block in run.steps) < 40, "it went on for all its time"
@@ -53,10 +51,7 @@ def test_quick_ends_as_soon_as_it_knows_enough(
     assert not any(event.is_enough for event in estimates[:-2])
     assert run.summary.basis == "estimate"
     assert run.summary.value == pytest.approx(10 * 0.16 + 0.16, rel=0.1)
-    assert run.summary.value_low is not None
-    assert run.summary.value_high is not None
-    assert run.summary.value is not None
-    assert run.summary.value_low <= run.summary.value <= run.summary.value_high
+    assert sure(run.summary.value_low) <= sure(run.summary.value) <= sure(run.summary.value_high)
     assert run.summary.confidence_pct == 95
 
 
@@ -66,8 +61,7 @@ def test_quick_ends_at_its_time_if_it_does_not_know_enough(paths: Paths, machine
     assert not any(event.is_enough for event in told if isinstance(event, events.Estimate))
     measured_s = sum(duration_s for block in run.steps for duration_s in block.durations_s)
     assert 1.5 < measured_s < 4
-    assert run.summary.value is not None
-    assert 0.1 < run.summary.value < 0.4
+    assert 0.1 < sure(run.summary.value) < 0.4
 
 
 @pytest.mark.slow
@@ -141,12 +135,6 @@ class Watched:
         return [event.type for event in self.live.news()]
 
 
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        yield database
-
-
 EVEN, WIDE = (0.4, 0.4004) * 40, (0.3, 0.5, 0.24, 0.6) * 40
 
 
@@ -193,9 +181,7 @@ def test_whole_epochs_replace_the_estimate(database: Database, machine: Machine)
     assert cut.news(after_s=1.0) == []
 
 
-def test_the_verdict_is_sent_every_ten_seconds_and_only_if_it_changes(
-    database: Database, machine: Machine
-) -> None:
+def test_the_verdict_is_sent_every_ten_seconds_if_it_changes(database: Database, machine: Machine) -> None:
     run = Watched(database, machine)
     assert run.news(after_s=9.9) == []
     assert run.news(after_s=0.1) == ["verdict"]
@@ -215,9 +201,8 @@ def test_the_verdict_is_sent_every_ten_seconds_and_only_if_it_changes(
 
 def test_a_live_verdict_does_not_look_up_the_peak(database: Database, machine: Machine) -> None:
     run = Watched(database, machine)
-    assert run.state.summary is not None
     database.connection.execute("UPDATE runs SET step_median_s = 0.1")
-    writer = RunWriter(database, run.state.summary.id)
+    writer = RunWriter(database, sure(run.state.summary).id)
     writer.add(events.Model(parameters_count=1, flops_per_example=1_000_000))
     asked: list[str] = []
     database.connection.set_trace_callback(asked.append)
@@ -237,15 +222,15 @@ def test_what_takes_long_is_done_less_often(database: Database, machine: Machine
     assert "estimate" in run.news(after_s=5.0)
 
 
-def test_a_database_that_fails_costs_a_verdict_and_not_the_run(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run = load_run(database, begin(database, machine, workload="demo")).summary
-        state = RunState(DEMO.default_spec(), run, keeps_steps=True)
-        watch = LiveVerdict(state, database, machine, verdict_s=0.0)
-        measuring = events.Phase(name="measure")
-        state.follow(measuring)
-        watch.follow(measuring)
-        assert [event.type for event in watch.news()] == ["verdict"]
+def test_a_database_that_fails_costs_a_verdict_and_not_the_run(database: Database, machine: Machine) -> None:
+    run = load_run(database, begin(database, machine, workload="demo")).summary
+    state = RunState(DEMO.default_spec(), run, keeps_steps=True)
+    watch = LiveVerdict(state, database, machine, verdict_s=0.0)
+    measuring = events.Phase(name="measure")
+    state.follow(measuring)
+    watch.follow(measuring)
+    assert [event.type for event in watch.news()] == ["verdict"]
+    database.close()
     assert list(LiveVerdict(state, database, machine).news()) == []
     watch.follow(measuring)
     assert list(watch.news()) == [], "the database is closed"

@@ -10,7 +10,8 @@ from app.core.messages import message, text
 from app.core.paths import Paths
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import Runner
-from tests.saying import said
+from tests.saying import Saying, said
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.workload import MemoryNeed, Workload
@@ -45,8 +46,7 @@ def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
     machine = replace(machine, gpus=(gpu,))
     ask = WORKLOAD.default_spec
     assert memory_problem(ask(batch_size=60, device="cpu"), machine) is None
-    problem = memory_problem(ask(batch_size=60, device="gpu:0"), machine)
-    assert problem is not None
+    problem = sure(memory_problem(ask(batch_size=60, device="gpu:0"), machine))
     advice = "Choose a batch of at most 40."
     assert text(problem) == f"A batch of 60 needs about 5.6 GB, but the Test GPU has 3.7 GB. {advice}"
     # "auto" may mean the processor, where TensorFlow cannot use the card.
@@ -58,12 +58,10 @@ def test_a_build_for_the_processor_has_the_computers_memory(machine: Machine) ->
     gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=64 * GB, compute_capability="8.9")
     machine = replace(machine, os_name="Linux 6.1", gpus=(gpu,))
     spec = WORKLOAD.default_spec(batch_size=350, engine="torch")  # 70.5 GB
-    problem = memory_problem(spec, machine, "cpu")
-    assert problem is not None
+    problem = sure(memory_problem(spec, machine, "cpu"))
     assert said("memory.computer_too_small", there_bytes="15 GB").is_in(text(problem))
     assert memory_problem(spec, machine, "cuda") is None  # as the card may be used
-    on_card = memory_problem(replaced(spec, device="gpu:0", batch_size=400), machine, "cuda")
-    assert on_card is not None
+    on_card = sure(memory_problem(replaced(spec, device="gpu:0", batch_size=400), machine, "cuda"))
     assert "but the NVIDIA GeForce RTX 4070 has 60 GB" in text(on_card)
 
 
@@ -82,16 +80,20 @@ def test_nothing_is_certain_if_nothing_is_known(machine: Machine, monkeypatch: p
     assert memory_problem(spec, machine) is None
 
 
-def test_the_runner_refuses_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match=said("memory.computer_too_small", need_bytes="94.1 GB").pattern):
-        Runner(paths, machine).start(WORKLOAD.default_spec(batch_size=1_000))
+@pytest.mark.parametrize(
+    ("batch_size", "words"),
+    [
+        (1_000, said("memory.computer_too_small", need_bytes="94.1 GB")),
+        (5_000, said("workload.batch_too_large", samples="1,000", batch_size="5,000")),
+    ],
+)
+def test_the_runner_refuses_before_storing(paths: Paths, machine: Machine, batch_size: int, words: Saying) -> None:
+    with pytest.raises(UsageError, match=words.pattern):
+        Runner(paths, machine).start(WORKLOAD.default_spec(batch_size=batch_size))
     assert not paths.database.exists()
 
 
-def test_where_no_batch_fits_another_workload_is_advised(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_if_no_batch_fits_another_workload_is_advised(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(30 * GB, GB // 10))
-    problem = memory_problem(WORKLOAD.default_spec(batch_size=1), machine)
-    assert problem is not None
+    problem = sure(memory_problem(WORKLOAD.default_spec(batch_size=1), machine))
     assert problem.arguments["advice"] == message("memory.other_workload")

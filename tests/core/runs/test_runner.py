@@ -11,13 +11,12 @@ import msgspec
 import psutil
 import pytest
 
-from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
-from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
+from tests.core.runs.running import QUICK_TO_ACT, Ran, Recorder, demo, fake_worker, finish, stored, worker_pid
 from tests.saying import said
 from tests.systems import FATAL
 from workloads import CATALOGUE
@@ -25,13 +24,12 @@ from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
-def test_a_completed_run_is_stored_as_reported(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    session = Runner(paths, machine).start(demo(), recorder)
-    finish(session)
-    run = stored(paths, session)
-    assert run.summary.status == session.status == "completed"
+
+def test_a_completed_run_is_stored_as_reported(ran: Ran, recorder: Recorder) -> None:
+    run = ran(demo(), recorder)
+    assert run.summary.status == "completed"
     told = recorder.of(events.Epoch)
     assert [epoch.duration_s for epoch in run.epochs] == [epoch.duration_s for epoch in told]
     assert len(told) == run.summary.epochs_done == 3
@@ -41,24 +39,19 @@ def test_a_completed_run_is_stored_as_reported(paths: Paths, machine: Machine, r
     assert run.spec.parameters["outcome"] == "ok"
 
 
-@pytest.mark.slow
-def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
-    paths: Paths, machine: Machine, recorder: Recorder
-) -> None:
-    finish(Runner(paths, machine).start(demo(step_s=0.05), recorder))
+def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(ran: Ran, recorder: Recorder) -> None:
+    ran(demo(step_s=0.05), recorder)
     assert [event.seq for event in recorder.events] == list(range(len(recorder.events)))
-    assert isinstance(recorder.events[0], events.Run)
-    assert isinstance(recorder.events[-2], events.Result)
-    assert recorder.events[-1] == events.End(
-        status="completed", seq=len(recorder.events) - 1, t_s=recorder.events[-1].t_s
-    )
+    first, *_, result, last = recorder.events
+    assert isinstance(first, events.Run)
+    assert isinstance(result, events.Result)
+    assert last == events.End(status="completed", seq=len(recorder.events) - 1, t_s=last.t_s)
     samples = recorder.of(events.TelemetryEvent)
     assert samples, "a run of more than a second has telemetry"
     assert (samples[0].telemetry.memory_used_bytes or 0) > 0
     assert 0 < samples[0].t_s < 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "code", "words"),
     [
@@ -70,11 +63,9 @@ def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
     ],
 )
 def test_a_failure_is_stored_with_its_reason_and_its_epochs(
-    paths: Paths, machine: Machine, recorder: Recorder, outcome: str, code: str, words: str
+    ran: Ran, recorder: Recorder, outcome: str, code: str, words: str
 ) -> None:
-    session = Runner(paths, machine).start(demo(outcome=outcome), recorder)
-    finish(session)
-    summary = stored(paths, session).summary
+    summary = ran(demo(outcome=outcome), recorder).summary
     assert (summary.status, summary.error_code, summary.epochs_done) == ("failed", code, 1)
     assert words in (summary.error_message or "")
     assert recorder.of(events.Error)[0].code == code
@@ -82,20 +73,14 @@ def test_a_failure_is_stored_with_its_reason_and_its_epochs(
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
-@pytest.mark.slow
-def test_noise_on_stdout_harms_nothing(paths: Paths, machine: Machine, recorder: Recorder) -> None:
-    session = Runner(paths, machine).start(demo(outcome="noise"), recorder)
-    finish(session)
-    assert stored(paths, session).summary.status == "completed"
+def test_noise_on_stdout_harms_nothing(paths: Paths, ran: Ran, recorder: Recorder) -> None:
+    summary = ran(demo(outcome="noise"), recorder).summary
+    assert summary.status == "completed"
     assert not recorder.of(events.Warn)
-    log = (paths.logs / f"run-{session.run_id}.log").read_bytes()
-    assert b"noise 4999" in log
+    assert b"noise 4999" in (paths.logs / f"run-{summary.id}.log").read_bytes()
 
 
-@pytest.mark.slow
-def test_cancel_is_answered_and_keeps_what_was_measured(
-    paths: Paths, machine: Machine, recorder: Recorder
-) -> None:
+def test_cancel_ends_it_and_keeps_what_was_measured(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine).start(demo(step_s=0.05), recorder)
     assert recorder.first_epoch.wait(20)
     session.cancel()
@@ -107,26 +92,14 @@ def test_cancel_is_answered_and_keeps_what_was_measured(
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
-@pytest.mark.slow
-def test_a_failing_listener_does_not_cost_the_run(paths: Paths, machine: Machine) -> None:
+def test_a_failing_listener_does_not_cost_the_run(ran: Ran) -> None:
     def listener(event: events.Event) -> None:
         message = "the view is broken"
         raise RuntimeError(message)
 
-    session = Runner(paths, machine).start(demo(), listener)
-    finish(session)
-    assert stored(paths, session).summary.status == "completed"
+    assert ran(demo(), listener).summary.status == "completed"
 
 
-def test_a_run_that_cannot_be_is_refused_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(
-        UsageError, match=said("workload.batch_too_large", samples="1,000", batch_size="5,000").pattern
-    ):
-        Runner(paths, machine).start(CATALOGUE["demo"].default_spec(batch_size=5000))
-    assert not paths.database.exists()
-
-
-@pytest.mark.slow
 def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
     paths: Paths, machine: Machine, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +133,6 @@ def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
     assert kept == list(range(200))
 
 
-@pytest.mark.slow
 def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
     paths: Paths, machine: Machine, recorder: Recorder
 ) -> None:
@@ -177,21 +149,25 @@ def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
     assert stored(paths, session).summary.status == "completed"
 
 
-@pytest.mark.slow
-def test_a_slow_listener_is_not_a_hung_worker(paths: Paths, machine: Machine) -> None:
+def test_a_slow_listener_is_not_a_hung_worker(ran: Ran) -> None:
     pause = threading.Event()
 
     def listener(event: events.Event) -> None:
         if isinstance(event, events.Epoch) and event.index == 0:
             pause.wait(2 * QUICK_TO_ACT.hung_s)
 
-    session = Runner(paths, machine, QUICK_TO_ACT).start(demo(), listener)
-    finish(session)
-    assert stored(paths, session).summary.status == "completed"
-    assert all(warning.seq == 1 for warning in stored(paths, session).warnings), "1: before the worker spoke"
+    run = ran(demo(), listener, limits=QUICK_TO_ACT)
+    assert run.summary.status == "completed"
+    assert all(warning.seq == 1 for warning in run.warnings), "1: before the worker spoke"
 
 
-@pytest.mark.slow
+ON_CPU = """
+say(HELLO)
+say(b'{"type":"environment","engine":"tensorflow","device":"cpu","precision":"float32","jit":false}\\n')
+say(b'{"type":"end","status":"completed"}\\n')
+"""
+
+
 @pytest.mark.parametrize(
     ("gpu", "os_name", "codes"),
     [
@@ -203,43 +179,28 @@ def test_a_slow_listener_is_not_a_hung_worker(paths: Paths, machine: Machine) ->
     ],
 )
 def test_an_unused_gpu_of_a_supported_vendor_is_reported(
-    paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path, gpu: Gpu, os_name: str, codes: list[str]
+    ran: Ran, machine: Machine, tmp_path: Path, gpu: Gpu, os_name: str, codes: list[str]
 ) -> None:
-    body = """
-    say(HELLO)
-    say(b'{"type":"environment","engine":"tensorflow","device":"cpu","precision":"float32","jit":false}\\n')
-    say(b'{"type":"end","status":"completed"}\\n')
-    """
-    with_gpu = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name)
-    runner = Runner(paths, with_gpu, command=fake_worker(tmp_path, body))
+    with_gpu, command = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name), fake_worker(tmp_path, ON_CPU)
     for device, expected in (("auto", codes), ("cpu", [])):
-        session = runner.start(msgspec.structs.replace(demo(), device=device), recorder)
-        finish(session)
-        assert [warning.code for warning in stored(paths, session).warnings] == expected, device
+        run = ran(msgspec.structs.replace(demo(), device=device), machine=with_gpu, command=command)
+        assert [warning.code for warning in run.warnings] == expected, device
 
 
-@pytest.mark.slow
 def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
-    paths: Paths, machine: Machine, tmp_path: Path, second_engine: str, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, ran: Ran, machine: Machine, tmp_path: Path, second_engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_named(second_engine), "vendors", {"nvidia"})
     pretend_installed(second_engine, paths)
-    body = """
-    say(HELLO)
-    say(b'{"type":"environment","engine":"x","device":"cpu","precision":"float32","jit":false}\\n')
-    say(b'{"type":"end","status":"completed"}\\n')
-    """
     with_gpu = dataclasses.replace(machine, gpus=(Gpu("A GPU", "nvidia"),))
-    runner = Runner(paths, with_gpu, command=fake_worker(tmp_path, body))
+    command = fake_worker(tmp_path, ON_CPU)
     for engine, title, sends in (("tensorflow", "TensorFlow", True), (second_engine, "Plain NumPy", False)):
-        session = runner.start(msgspec.structs.replace(demo(), engine=engine))
-        finish(session)
-        (warning,) = stored(paths, session).warnings
+        spec = msgspec.structs.replace(demo(), engine=engine)
+        (warning,) = ran(spec, machine=with_gpu, command=command).warnings
         assert warning.message.startswith(f"{title} can't use this computer's A GPU")
         assert ("doctor" in warning.message) is sends
 
 
-@pytest.mark.slow
 def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) -> None:
     runner = Runner(paths, machine)
     sessions = [runner.start(demo()), runner.start(demo(step_s=0.02))]

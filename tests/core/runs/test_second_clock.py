@@ -2,21 +2,21 @@
 
 import random
 import sys
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from app.core.paths import Paths
-from app.core.runs.runner import Runner
 from app.core.runs.second_clock import SecondClock
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.verdict.rules import judge
 from app.core.verdict.training_rules import CLOCK_PCT, CLOCK_S
-from tests.core.runs.running import finish, stored
+from tests.core.runs.running import Ran
 from tests.saying import said
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events
-from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 replace = msgspec.structs.replace
@@ -77,9 +77,7 @@ STOPS = {
 
 @pytest.mark.parametrize("held_up", STOPS.values(), ids=STOPS)
 @pytest.mark.parametrize("step_s", [0.1, 0.5, 1.5])
-def test_a_reader_that_is_held_up_does_not_make_a_clock_slow(
-    held_up: list[tuple[float, float]], step_s: float
-) -> None:
+def test_a_reader_that_is_held_up_makes_no_clock_slow(held_up: list[tuple[float, float]], step_s: float) -> None:
     metrics = clocks(every(step_s, 30), held_up)
     assert not metrics or is_agreed(metrics)
 
@@ -130,41 +128,39 @@ reporter.Reporter.__init__ = start
 }
 
 
+def started_by(code: str) -> Callable[[RunSpec, Paths], WorkerCommand]:
+    """Return a command for a worker in which this runs first."""
+
+    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
+        whole = f"{code}\nfrom workloads.__main__ import start\nstart()"
+        return WorkerCommand((sys.executable, "-c", whole), worker_command(spec, paths).environment)
+
+    return command
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "cheat", ["whole_process", *(pytest.param(cheat, marks=pytest.mark.long) for cheat in ("durations_only", ""))]
 )
-def test_a_worker_whose_clock_is_halved_is_found_out(cheat: str, paths: Paths, machine: Machine) -> None:
-    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
-        code = CHEATS[cheat] + "\nfrom workloads.__main__ import start\nstart()"
-        return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)
-
+def test_a_worker_whose_clock_is_halved_is_found_out(cheat: str, ran: Ran) -> None:
     spec = CATALOGUE["demo"].default_spec(epochs=9, parameters={"step_s": 0.05})
-    session = Runner(paths, machine, command=command).start(spec)
-    finish(session)
-    run = stored(paths, session)
+    run = ran(spec, command=started_by(CHEATS[cheat]))
     codes = {reason.code: reason for reason in judge(run).reasons}
     assert ("clock_slow" in codes) == bool(cheat)
     if cheat == "whole_process":
         assert codes["clock_slow"].level == "invalid"
         worker_s, parent_s = run.metrics["worker_clock_s"], run.metrics["parent_clock_s"]
-        assert parent_s is not None
-        assert worker_s == pytest.approx(parent_s / 2, rel=0.02)
+        assert worker_s == pytest.approx(sure(parent_s) / 2, rel=0.02)
         assert said("verdict.clock_slow").is_in(codes["clock_slow"].text)
     if cheat == "durations_only":
         assert said("verdict.durations_short").is_in(codes["clock_slow"].text)
 
 
 @pytest.mark.slow
-def test_a_worker_cannot_speak_for_the_second_clock(paths: Paths, machine: Machine) -> None:
-    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
-        code = "from workloads.protocol import events\nfrom workloads.__main__ import start\n"
-        code += "from workloads import CATALOGUE\nusual = CATALOGUE['demo'].run\n"
-        code += "def run(job, reporter):\n"
-        code += "    reporter.send(events.Metric(key='parent_clock_s', value=1.0))\n    usual(job, reporter)\n"
-        code += "CATALOGUE['demo'].run = run\nstart()"
-        return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)
-
-    session = Runner(paths, machine, command=command).start(CATALOGUE["demo"].default_spec(epochs=1))
-    finish(session)
-    assert "parent_clock_s" not in stored(paths, session).metrics
+def test_a_worker_cannot_speak_for_the_second_clock(ran: Ran) -> None:
+    code = "from workloads.protocol import events\nfrom workloads import CATALOGUE\n"
+    code += "usual = CATALOGUE['demo'].run\ndef run(job, reporter):\n"
+    code += "    reporter.send(events.Metric(key='parent_clock_s', value=1.0))\n    usual(job, reporter)\n"
+    code += "CATALOGUE['demo'].run = run"
+    run = ran(CATALOGUE["demo"].default_spec(epochs=1), command=started_by(code))
+    assert "parent_clock_s" not in run.metrics

@@ -1,6 +1,7 @@
 """Plans with real worker processes: their order, how they can end, and what is kept of them."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -79,6 +80,21 @@ def stored(paths: Paths, sequence: Sequence) -> Group:
         return load_group(database, sequence.group_id)
 
 
+RanPlan = Callable[..., tuple[Sequence, Group]]
+
+
+@pytest.fixture
+def ran_plan(paths: Paths, machine: Machine, diary: Diary) -> RanPlan:
+    """Run a plan to its end."""
+
+    def run(plan: Plan, **watch: Any) -> tuple[Sequence, Group]:
+        sequence = run_plan(plan, Runner(paths, machine), diary.watch(**watch))
+        finish(sequence)
+        return sequence, stored(paths, sequence)
+
+    return run
+
+
 def test_sides_alternate_so_that_drift_hits_both() -> None:
     assert [planned.side for planned in ab(demo(), demo(), 4).runs()] == list("ABBAABBA")
     assert [(planned.number, planned.count) for planned in ab(demo(), demo(), 1).runs()] == [(1, 2), (2, 2)]
@@ -89,14 +105,9 @@ def test_sides_alternate_so_that_drift_hits_both() -> None:
 
 
 @pytest.mark.slow
-def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(
-    paths: Paths, machine: Machine, diary: Diary
-) -> None:
-    plan = ab(demo(0.02), demo(0.005), 2)
-    sequence = run_plan(plan, Runner(paths, machine), diary.watch())
-    finish(sequence)
+def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(ran_plan: RanPlan, diary: Diary) -> None:
+    sequence, group = ran_plan(ab(demo(0.02), demo(0.005), 2))
     assert (sequence.status, sequence.trouble) == ("completed", None)
-    group = stored(paths, sequence)
     ids = [run.id for run in group.runs]
     assert diary.told == [(what, run_id) for run_id in ids for what in ("begun", "event", "ended")]
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"] == [planned.side for planned in diary.runs]
@@ -109,19 +120,15 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(
 
 
 @pytest.mark.slow
-def test_a_repetition_is_stored_as_one_group(paths: Paths, machine: Machine, diary: Diary) -> None:
-    sequence = run_plan(Plan(kind="repeat", specs=(demo(),), times=2), Runner(paths, machine), diary.watch())
-    finish(sequence)
-    group = stored(paths, sequence)
+def test_a_repetition_is_stored_as_one_group(ran_plan: RanPlan) -> None:
+    _, group = ran_plan(Plan(kind="repeat", specs=(demo(),), times=2))
     assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
     assert [group.numbers[run.id] for run in group.runs] == [1, 2]
     assert said("repeat.spread", runs="2").begins(group_sentence(group))
 
 
 @pytest.mark.slow
-def test_cancel_ends_the_run_and_the_plan_and_keeps_what_was_measured(
-    paths: Paths, machine: Machine, diary: Diary
-) -> None:
+def test_cancel_ends_run_and_plan_and_keeps_what_is_there(paths: Paths, machine: Machine, diary: Diary) -> None:
     plan = ab(demo(0.001), demo(0.1), 2)
     sequence = run_plan(plan, Runner(paths, machine), diary.watch())
     assert diary.epoch_of[2].wait(30)
@@ -160,51 +167,35 @@ def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary
 
 
 @pytest.mark.slow
-def test_a_failed_run_ends_the_plan_and_what_was_measured_is_kept(
-    paths: Paths, machine: Machine, diary: Diary
-) -> None:
-    plan = ab(demo(), demo(outcome="crash"), 3)
-    sequence = run_plan(plan, Runner(paths, machine), diary.watch())
-    finish(sequence)
+def test_a_failed_run_ends_the_plan_which_keeps_the_others(ran_plan: RanPlan) -> None:
+    sequence, group = ran_plan(ab(demo(), demo(outcome="crash"), 3))
     assert (sequence.status, sequence.trouble) == ("failed", None)
-    group = stored(paths, sequence)
     assert [run.status for run in group.runs] == ["completed", "failed"]
     assert said("ab.no_pair").is_all_of(group_sentence(group))
 
 
 @pytest.mark.slow
-def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
-    paths: Paths, machine: Machine, diary: Diary
-) -> None:
+def test_the_user_is_asked_before_each_change_and_can_stop(ran_plan: RanPlan) -> None:
     asked: list[tuple[int, str | None]] = []
 
     def ask(planned: PlannedRun) -> bool:
         asked.append((planned.number, planned.side))
         return planned.number < 4
 
-    plan = ab(demo(), demo(), 3, by_hand=True)
-    sequence = run_plan(plan, Runner(paths, machine), diary.watch(ask=ask))
-    finish(sequence)
+    sequence, group = ran_plan(ab(demo(), demo(), 3, by_hand=True), ask=ask)
     assert asked == [(1, "A"), (2, "B"), (4, "A")]
     assert sequence.status == "cancelled"
-    assert [run.side for run in stored(paths, sequence).runs] == ["A", "B", "B"]
+    assert [run.side for run in group.runs] == ["A", "B", "B"]
 
 
 @pytest.mark.slow
-def test_the_user_is_not_asked_for_what_epochmark_can_set(paths: Paths, machine: Machine, diary: Diary) -> None:
+def test_the_user_is_not_asked_for_what_epochmark_can_set(ran_plan: RanPlan) -> None:
     asked: list[PlannedRun] = []
-
-    def ask(planned: PlannedRun) -> bool:
-        asked.append(planned)
-        return True
-
-    finish(run_plan(ab(demo(), demo(), 1), Runner(paths, machine), diary.watch(ask=ask)))
+    ran_plan(ab(demo(), demo(), 1), ask=asked.append)
     assert not asked
 
 
-def test_a_plan_with_a_run_that_cannot_be_is_refused_before_anything_is_stored(
-    paths: Paths, machine: Machine
-) -> None:
+def test_a_plan_with_an_impossible_run_is_refused_before_it_is_stored(paths: Paths, machine: Machine) -> None:
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
     with pytest.raises(UsageError, match="batch of 5,000"):
         run_plan(ab(demo(), wrong, 2), Runner(paths, machine))
@@ -228,20 +219,11 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
 
 
 @pytest.mark.slow
-def test_a_comparison_of_engines_goes_on_after_a_run_that_fails(
-    paths: Paths, machine: Machine, second_engine: str
-) -> None:
+def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: RanPlan, second_engine: str) -> None:
     pretend_installed(second_engine, paths)  # its packages are empty: it fails at once
     specs = tuple(CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (USUAL, second_engine))
-    sequence = run_plan(Plan(kind="engines", specs=specs, times=2), Runner(paths, machine))
-    assert sequence.wait(60)
+    sequence, group = ran_plan(Plan(kind="engines", specs=specs, times=2))
     assert sequence.status == "completed"
-    with Database(paths.database) as database:
-        group = load_group(database, sequence.group_id)
-    assert [(run.engine, run.status) for run in group.runs] == [
-        ("none", "completed"),
-        (second_engine, "failed"),
-        (second_engine, "failed"),
-        ("none", "completed"),
-    ]
+    usual, second = ("none", "completed"), (second_engine, "failed")
+    assert [(run.engine, run.status) for run in group.runs] == [usual, second, second, usual]
     assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(group_sentence(group))

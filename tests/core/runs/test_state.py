@@ -7,6 +7,7 @@ import pytest
 
 from app.core.records import RunSummary
 from app.core.runs.state import RunState
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -52,16 +53,13 @@ def test_the_record_gets_engine_and_data_as_they_really_are(begun: RunSummary) -
 def test_the_live_record_has_the_results_so_far(begun: RunSummary) -> None:
     assert after(None).live() is None
     epochs = [events.Epoch(index=index, duration_s=60.0 + index, train_s=59.0) for index in range(2)]
-    live = after(begun, *epochs).live()
-    assert live is not None
+    live = sure(after(begun, *epochs).live())
     assert (live.value, live.epochs_done, live.basis) == (61.0, 2, "later_epochs")
 
 
 def test_steps_are_kept_only_where_they_are_wanted() -> None:
     assert after(None, steps(0.2, 0.1)).steps is None
-    kept = after(None, steps(0.2, 0.1), keeps_steps=True).steps
-    assert kept is not None
-    assert list(kept.durations_s) == [0.2, 0.1]
+    assert list(sure(after(None, steps(0.2, 0.1), keeps_steps=True).steps).durations_s) == [0.2, 0.1]
 
 
 def test_it_measures_only_in_that_phase() -> None:
@@ -71,8 +69,7 @@ def test_it_measures_only_in_that_phase() -> None:
 
 def test_a_warning_stands_before_the_verdict_until_it_is_part_of_it() -> None:
     judged = events.Judged(level="caution", reasons=(ON_BATTERY,))
-    verdict = after(None, judged, SILENT).verdict
-    assert verdict is not None
+    verdict = sure(after(None, judged, SILENT).verdict)
     assert (verdict.level, [reason.code for reason in verdict.reasons]) == (
         "caution",
         ["silent_worker", "on_battery"],
@@ -87,7 +84,6 @@ def test_a_warning_stands_before_the_verdict_until_it_is_part_of_it() -> None:
 
 def test_a_warning_does_not_make_an_invalid_run_better() -> None:
     judged = events.Judged(level="invalid", reasons=(SUSPENDED, ON_BATTERY), interrupted_t_s=(3.0,))
-    verdict = after(None, judged, SILENT).verdict
-    assert verdict is not None
+    verdict = sure(after(None, judged, SILENT).verdict)
     assert (verdict.level, verdict.interrupted_t_s) == ("invalid", (3.0,))
     assert [reason.code for reason in verdict.reasons] == ["suspended", "silent_worker", "on_battery"]

@@ -104,9 +104,7 @@ def test_the_overview_has_time_and_data_of_every_workload(paths: Paths, machine:
     assert entries["cifar10_cnn"].published == (31, 31)
 
 
-def test_the_overview_is_of_the_chosen_engine(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_overview_is_of_one_engine(paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     with Database(paths.database) as database:
         store(database, machine, 80.0, 60.0)

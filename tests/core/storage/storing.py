@@ -19,6 +19,23 @@ def add_epochs(writer: RunWriter, *durations_s: float) -> None:
         writer.add(events.Epoch(index=index, duration_s=duration_s, train_s=duration_s - 1, loss=1.5, seq=index))
 
 
+def measured(*durations_s: float, phase: str = "measure", epoch: int = 0, seq: int = 0) -> events.Steps:
+    """Return steps as a worker reports them."""
+    return events.Steps(seq=seq, phase=phase, epoch=epoch, first_index=0, durations_s=durations_s)  # type: ignore[arg-type]
+
+
+def record(
+    database: Database, machine: Machine, *seen: events.Event, status: str = "completed", **changes: Any
+) -> int:
+    """Store a run that is over, of which a worker reported this."""
+    run_id = begin(database, machine, **changes)
+    writer = RunWriter(database, run_id)
+    for event in seen:
+        writer.add(event)
+    writer.finish(status, None)
+    return run_id
+
+
 def store(
     database: Database,
     machine: Machine,

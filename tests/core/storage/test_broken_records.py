@@ -19,36 +19,30 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.rules import judge
-from tests.core.storage.storing import begin, store
+from tests.core.storage.storing import begin, measured, record, store
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 
-def steps(*durations_s: float, seq: int = 0, epoch: int = 0) -> events.Steps:
-    return events.Steps(seq=seq, phase="measure", epoch=epoch, first_index=0, durations_s=durations_s)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("epochs", [1_034, 1_100, 20_000])
 def test_a_run_of_very_many_epochs_has_a_headline_and_hides_nothing(
-    paths: Paths, machine: Machine, epochs: int
+    database: Database, machine: Machine, epochs: int
 ) -> None:
-    with Database(paths.database) as database:
-        run_id = store(database, machine, *[2.0] * epochs)
-        other = store(database, machine, 3.0, 3.0)
-        assert [run.id for run in list_runs(database)] == [other, run_id]
-        run = load_run(database, run_id)
+    run_id = store(database, machine, *[2.0] * epochs)
+    other = store(database, machine, 3.0, 3.0)
+    assert [run.id for run in list_runs(database)] == [other, run_id]
+    run = load_run(database, run_id)
     assert (run.summary.value, run.summary.epochs_done) == (2.0, epochs)
     assert run.summary.confidence_pct == pytest.approx(95, abs=1)
 
 
-def test_a_log_of_very_many_epochs_can_be_imported(paths: Paths, tmp_path: Path) -> None:
+def test_a_log_of_very_many_epochs_can_be_imported(database: Database, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("epoch,elapsed\n" + "".join(f"{epoch},{2 + epoch % 2}\n" for epoch in range(1_101)))
-    with Database(paths.database) as database:
-        log = import_log(database, path, CATALOGUE["cifar10_keras_cnn"], "Friend")
+    log = import_log(database, path, CATALOGUE["cifar10_keras_cnn"], "Friend")
     assert log.seconds_per_epoch_s in (2.0, 2.5, 3.0)
 
 
@@ -67,76 +61,64 @@ def test_a_log_of_very_many_epochs_can_be_imported(paths: Paths, tmp_path: Path)
     ],
     ids=str,
 )
-def test_a_run_without_an_owner_is_recovered(paths: Paths, machine: Machine, owner: dict[str, object]) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        for name, value in owner.items():
-            database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
-        if "owner_started_s" in owner:
-            database.connection.execute("UPDATE runs SET owner_pid = 1")
-        assert recover_runs(database) == [run_id]
-        assert [run.status for run in list_runs(database)] == ["interrupted"]
+def test_a_run_without_owner_is_recovered(database: Database, machine: Machine, owner: dict[str, object]) -> None:
+    run_id = begin(database, machine)
+    for name, value in owner.items():
+        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
+    if "owner_started_s" in owner:
+        database.connection.execute("UPDATE runs SET owner_pid = 1")
+    assert recover_runs(database) == [run_id]
+    assert [run.status for run in list_runs(database)] == ["interrupted"]
 
 
 @pytest.mark.parametrize("preset", ["standard", "quick"])
 @pytest.mark.parametrize("workload", ["cifar10_keras_cnn", "fcn_s", "resnet_50_s"])
 @pytest.mark.parametrize("durations_s", [(0.0,) * 40, (0.0,), ()])
 def test_steps_that_the_clock_was_too_coarse_for_have_no_headline(
-    paths: Paths, machine: Machine, workload: str, preset: str, durations_s: tuple[float, ...]
+    database: Database, machine: Machine, workload: str, preset: str, durations_s: tuple[float, ...]
 ) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, workload=workload)
-        database.connection.execute("UPDATE runs SET preset = ?", (preset,))
-        writer = RunWriter(database, run_id)
-        writer.add(steps(seq=1))
-        writer.add(steps(*durations_s, seq=2))
-        writer.add(steps(*durations_s, seq=3, epoch=1))
-        writer.add(events.Metric(key="epoch_rest_s", value=0.0))
-        writer.finish("completed", None)
-        run = load_run(database, run_id)
-    assert run.summary.status == "completed"
-    assert run.summary.error_code is None
-    assert run.summary.value is None
+    steps = [measured(seq=1), measured(*durations_s, seq=2), measured(*durations_s, seq=3, epoch=1)]
+    rest = events.Metric(key="epoch_rest_s", value=0.0)
+    run = load_run(database, record(database, machine, *steps, rest, workload=workload, preset=preset))
+    assert (run.summary.status, run.summary.error_code, run.summary.value) == ("completed", None, None)
     assert judge(run).level != "valid"
     assert result_text(run)
 
 
 def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    database: Database, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Database(paths.database) as database:
-        broken, sound = begin(database, machine), begin(database, machine)
-        database.connection.execute("UPDATE runs SET owner_pid = -1")
+    broken, sound = begin(database, machine), begin(database, machine)
+    database.connection.execute("UPDATE runs SET owner_pid = -1")
 
-        asked: list[Measured] = []
+    asked: list[Measured] = []
 
-        def fail_once(measured: Measured) -> Outcome:
-            asked.append(measured)
-            if len(asked) == 1:
-                raise OverflowError
-            return outcome_of(measured)
+    def fail_once(measured: Measured) -> Outcome:
+        asked.append(measured)
+        if len(asked) == 1:
+            raise OverflowError
+        return outcome_of(measured)
 
-        monkeypatch.setattr(outcomes, "outcome_of", fail_once)
-        assert recover_runs(database) == [broken, sound]
-        first, second = (load_run(database, run_id) for run_id in (broken, sound))
-        assert (first.summary.status, first.summary.error_code) == ("interrupted", "not_summarised")
-        assert first.summary.verdict == "invalid"
-        assert "not_summarised" in [reason.code for reason in judge(first).reasons]
-        assert second.summary.error_code is None
-        delete_runs(database, [broken])
-        assert [run.id for run in list_runs(database)] == [sound]
+    monkeypatch.setattr(outcomes, "outcome_of", fail_once)
+    assert recover_runs(database) == [broken, sound]
+    first, second = (load_run(database, run_id) for run_id in (broken, sound))
+    assert (first.summary.status, first.summary.error_code) == ("interrupted", "not_summarised")
+    assert first.summary.verdict == "invalid"
+    assert "not_summarised" in [reason.code for reason in judge(first).reasons]
+    assert second.summary.error_code is None
+    delete_runs(database, [broken])
+    assert [run.id for run in list_runs(database)] == [sound]
 
 
-def test_unreadable_parts_are_named_and_exported_as_stored(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = store(database, machine, 3.0, 2.0, 2.0)
-        connection = database.connection
-        connection.execute("UPDATE epochs SET loss = 'half of it' WHERE idx = 1")
-        connection.execute("UPDATE runs SET environment = '{\"engine\": ', spread_pct = 'much', comment = x'ff'")
-        (summary,) = list_runs(database)
-        run = load_run(database, run_id)
-        exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
-        table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
+def test_unreadable_parts_are_named_and_exported_as_stored(database: Database, machine: Machine) -> None:
+    run_id = store(database, machine, 3.0, 2.0, 2.0)
+    connection = database.connection
+    connection.execute("UPDATE epochs SET loss = 'half of it' WHERE idx = 1")
+    connection.execute("UPDATE runs SET environment = '{\"engine\": ', spread_pct = 'much', comment = x'ff'")
+    (summary,) = list_runs(database)
+    run = load_run(database, run_id)
+    exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
+    table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
     assert (summary.status, summary.error_code, summary.verdict) == ("damaged", "damaged_record", "invalid")
     assert said("note.damaged", parts="its row (spread_pct, comment)").is_all_of(summary.error_message)
     assert summary.value == 2.0
@@ -149,45 +131,32 @@ def test_unreadable_parts_are_named_and_exported_as_stored(paths: Paths, machine
     assert "damaged_record" in table
 
 
-def test_what_is_not_a_number_is_unknown_and_does_not_stop_an_export(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = store(database, machine, 3.0, 2.0)
-        database.connection.execute("UPDATE epochs SET loss = 9e999, accuracy = -9e999 WHERE idx = 1")
-        run = load_run(database, run_id)
-        exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
+def test_what_is_not_a_number_is_unknown_and_does_not_stop_an_export(database: Database, machine: Machine) -> None:
+    run_id = store(database, machine, 3.0, 2.0)
+    database.connection.execute("UPDATE epochs SET loss = 9e999, accuracy = -9e999 WHERE idx = 1")
+    run = load_run(database, run_id)
+    exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
     assert [(epoch.loss, epoch.accuracy) for epoch in run.epochs] == [(1.5, None), (None, None)]
     assert run.damage == ()
     assert exported["epoch_records"][1]["loss"] is None
 
 
-def test_damage_leaves_nothing_private_in_an_export(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = store(database, machine, 3.0, 2.0)
-        database.connection.execute('UPDATE runs SET spec = \'{"parameters": "/home/me/secret\'')
-        text = "".join(json_lines(load_runs(database, [run_id]), {}))
+def test_damage_leaves_nothing_private_in_an_export(database: Database, machine: Machine) -> None:
+    run_id = store(database, machine, 3.0, 2.0)
+    database.connection.execute('UPDATE runs SET spec = \'{"parameters": "/home/me/secret\'')
+    text = "".join(json_lines(load_runs(database, [run_id]), {}))
     assert "secret" not in text
     assert json.loads(text)["runs"][0]["damage"] == ["what was asked"]
 
 
-def test_an_epoch_reported_twice_counts_once(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        for index in (0, 1, 1, 0, 2):
-            writer.add(events.Epoch(index=index, duration_s=2.0, train_s=1.0))
+def test_events_of_a_run_that_is_gone_are_not_lost(database: Database, machine: Machine) -> None:
+    run_id = begin(database, machine)
+    writer = RunWriter(database, run_id)
+    database.connection.execute("DELETE FROM runs")
+    writer.add(events.Epoch(index=0, duration_s=2.0, train_s=1.0))
+    with pytest.raises(RunGoneError, match=f"Run {run_id} is no longer in .*"):
         writer.finish("completed", None)
-        assert load_run(database, run_id).summary.epochs_done == 3
-
-
-def test_events_of_a_run_that_is_gone_are_not_lost(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        database.connection.execute("DELETE FROM runs")
-        writer.add(events.Epoch(index=0, duration_s=2.0, train_s=1.0))
-        with pytest.raises(RunGoneError, match=f"Run {run_id} is no longer in .*"):
-            writer.finish("completed", None)
-        assert [event.type for event in writer.unsaved()] == ["epoch"]
+    assert [event.type for event in writer.unsaved()] == ["epoch"]
 
 
 def test_an_export_continues_if_a_run_is_deleted_during_it(paths: Paths, machine: Machine) -> None:
@@ -214,25 +183,20 @@ def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: M
             writer.finish("completed", None)
 
 
-def test_a_value_that_a_spec_cannot_have_is_damage(paths: Paths, machine: Machine) -> None:
+def test_a_value_that_a_spec_cannot_have_is_damage(database: Database, machine: Machine) -> None:
     spec = '{"workload": "mnist_mlp", "jit": "yes", "engine": 7, "settings": {"a": 1, "b": []}, "newer": {}}'
-    with Database(paths.database) as database:
-        run_id = store(database, machine, 3.0, 2.0)
-        database.connection.execute("UPDATE runs SET spec = ?", (spec,))
-        exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
+    run_id = store(database, machine, 3.0, 2.0)
+    database.connection.execute("UPDATE runs SET spec = ?", (spec,))
+    exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
     assert exported["damage"] == ["what was asked (engine, jit, settings)"]
     assert exported["spec"]["workload"] == "mnist_mlp"
 
 
 @pytest.mark.parametrize("said", ['{"code":"memory.computer_too_small","arguments":{}}', '{"code":"future.code"}'])
 def test_a_stored_message_without_its_sentence_gives_the_stored_sentence(
-    paths: Paths, machine: Machine, said: str
+    database: Database, machine: Machine, said: str
 ) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        writer.add(events.Warn(code="slow", message="As it was stored."))
-        writer.finish("completed", None)
-        database.connection.execute("UPDATE warnings SET said = ?", (said,))
-        run = load_run(database, run_id)
-    assert [reason.text for reason in judge(run).reasons if reason.code == "slow"] == ["As it was stored."]
+    run_id = record(database, machine, events.Warn(code="slow", message="As it was stored."))
+    database.connection.execute("UPDATE warnings SET said = ?", (said,))
+    reasons = judge(load_run(database, run_id)).reasons
+    assert [reason.text for reason in reasons if reason.code == "slow"] == ["As it was stored."]

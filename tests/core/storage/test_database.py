@@ -16,38 +16,33 @@ from app.core.storage.runs import list_runs, load_run, machine_text
 from app.core.storage.schema import MIGRATIONS
 from tests.conftest import ROOT
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol.machine import Machine
 
 
-def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        pragma = {
-            name: database.connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("user_version", "journal_mode", "foreign_keys")
-        }
+def test_a_new_file_has_the_newest_format_and_survives_a_crash(database: Database) -> None:
+    pragma = {
+        name: database.connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("user_version", "journal_mode", "foreign_keys")
+    }
     assert pragma == {"user_version": len(MIGRATIONS), "journal_mode": "wal", "foreign_keys": 1}
 
 
-def test_a_file_that_is_not_a_database_is_set_aside_and_replaced(
-    paths: Paths, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("is_torn", [False, True])
+def test_a_torn_file_or_one_that_is_no_database_is_set_aside_and_replaced(
+    paths: Paths, caplog: pytest.LogCaptureFixture, is_torn: bool
 ) -> None:
-    paths.database.write_bytes(b"this is no database" * 1000)
-    with Database(paths.database) as database:
-        assert database.connection.execute("SELECT count(*) FROM runs").fetchone()[0] == 0
-    aside = list(paths.data.glob("runs.damaged-*.sqlite3"))
-    assert [path.read_bytes() for path in aside] == [b"this is no database" * 1000]
-    assert aside[0].name in caplog.text
-
-
-def test_a_torn_file_is_kept_aside_and_replaced(paths: Paths) -> None:
-    with Database(paths.database):
-        pass
-    content = bytearray(paths.database.read_bytes())
-    content[100:4096] = b"\xff" * 3996
+    content = bytearray(b"this is no database" * 1000)
+    if is_torn:
+        Database(paths.database).close()
+        content = bytearray(paths.database.read_bytes())
+        content[100:4096] = b"\xff" * 3996
     paths.database.write_bytes(content)
     with Database(paths.database) as database:
         assert database.connection.execute("SELECT count(*) FROM runs").fetchone()[0] == 0
-    assert [path.read_bytes() for path in paths.data.glob("runs.damaged-*")] == [bytes(content)]
+    (aside,) = paths.data.glob("runs.damaged-*.sqlite3")
+    assert aside.read_bytes() == bytes(content)
+    assert aside.name in caplog.text
 
 
 def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
@@ -96,27 +91,25 @@ def test_a_locked_file_is_reported_in_a_sentence_and_nothing_is_half_written(pat
         assert first.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 1
 
 
-def test_a_transaction_is_all_or_nothing(paths: Paths) -> None:
+def test_a_transaction_is_all_or_nothing(database: Database) -> None:
     def write_and_fail(database: Database) -> None:
         with database.transaction() as connection:
             connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
             raise KeyboardInterrupt
 
-    with Database(paths.database) as database:
-        with pytest.raises(KeyboardInterrupt):
-            write_and_fail(database)
-        assert database.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 0
+    with pytest.raises(KeyboardInterrupt):
+        write_and_fail(database)
+    assert database.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 0
 
 
-def test_a_full_disk_is_reported_in_a_sentence(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        pages = database.connection.execute("PRAGMA page_count").fetchone()[0]
-        database.connection.execute(f"PRAGMA max_page_count = {pages}")
-        with (
-            pytest.raises(DatabaseError, match=said("database.disk_full").pattern),
-            database.transaction() as connection,
-        ):
-            connection.execute("INSERT INTO machines (machine) VALUES (?)", ("x" * 100_000,))
+def test_a_full_disk_is_reported_in_a_sentence(database: Database) -> None:
+    pages = database.connection.execute("PRAGMA page_count").fetchone()[0]
+    database.connection.execute(f"PRAGMA max_page_count = {pages}")
+    with (
+        pytest.raises(DatabaseError, match=said("database.disk_full").pattern),
+        database.transaction() as connection,
+    ):
+        connection.execute("INSERT INTO machines (machine) VALUES (?)", ("x" * 100_000,))
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write to")
@@ -125,12 +118,11 @@ def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
         Database(Path("/proc/epochmark/runs.sqlite3"))
 
 
-def test_a_read_only_file_is_reported_in_a_sentence(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        database.connection.execute("PRAGMA query_only = ON")
-        refusal = pytest.raises(DatabaseError, match=r"can't be read or written .*permissions")
-        with refusal, database.transaction() as connection:
-            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
+    database.connection.execute("PRAGMA query_only = ON")
+    refusal = pytest.raises(DatabaseError, match=r"can't be read or written .*permissions")
+    with refusal, database.transaction() as connection:
+        connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
 
 
 def test_migrating_keeps_a_copy_and_the_rows(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +167,7 @@ def make_first_format(path: Path, machine: Machine, monkeypatch: pytest.MonkeyPa
     return ids
 
 
-def test_a_file_of_the_first_format_keeps_its_runs(
+def test_a_file_of_the_first_format_keeps_its_runs_and_migrates_once(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = make_first_format(paths.database, machine, monkeypatch)
@@ -188,18 +180,11 @@ def test_a_file_of_the_first_format_keeps_its_runs(
         set_comment(database, ids[1], "from before")
         assert find_ids(database, Query("before")) == ids[1:]
         assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    with contextlib.closing(sqlite3.connect(paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3")) as copy:
-        assert copy.execute("PRAGMA user_version").fetchone()[0] == 1
-        assert [row[0] for row in copy.execute("SELECT id FROM runs")] == ids
-        assert "comment" not in [row[1] for row in copy.execute("PRAGMA table_info(runs)")]
-
-
-def test_a_file_of_the_first_format_migrates_once(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_first_format(paths.database, machine, monkeypatch)
-    Database(paths.database).close()
     copy = paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3"
+    with contextlib.closing(sqlite3.connect(copy)) as earlier:
+        assert earlier.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert [row[0] for row in earlier.execute("SELECT id FROM runs")] == ids
+        assert "comment" not in [row[1] for row in earlier.execute("PRAGMA table_info(runs)")]
     before = copy.stat().st_mtime_ns
     Database(paths.database).close()
     assert copy.stat().st_mtime_ns == before
@@ -251,9 +236,8 @@ def test_many_may_make_the_file_at_once(paths: Paths) -> None:
     # All are up and waiting before each round begins, so that they meet.
     for number in range(15):
         for maker in makers:
-            assert maker.stdin is not None
-            maker.stdin.write(f"{paths.data / f'{number}.sqlite3'}\n")
-            maker.stdin.flush()
+            sure(maker.stdin).write(f"{paths.data / f'{number}.sqlite3'}\n")
+            sure(maker.stdin).flush()
         answers = [maker.stdout.readline() for maker in makers if maker.stdout is not None]
         assert "" not in answers
     assert [maker.communicate()[1] for maker in makers] == [""] * 4

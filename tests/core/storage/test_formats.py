@@ -23,9 +23,7 @@ def test_each_format_has_its_database() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", figures.formats())
-def test_a_database_of_each_format_gives_the_same_numbers(
-    name: str, expected: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_database_of_each_format_gives_its_numbers(name: str, expected: dict[str, Any], tmp_path: Path) -> None:
     found = figures.stored(name, tmp_path)
     for part in ("read", "again"):
         for run_id, run in expected[name][part].items():

@@ -1,11 +1,8 @@
 """Groups in the database: stored, listed, and still readable when some or all of their runs are deleted."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from app.core.errors import UsageError
-from app.core.paths import Paths
 from app.core.records import Plan
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.groups import begin_group, group_places, list_groups, load_group
@@ -17,12 +14,6 @@ from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        yield database
 
 
 def add(database: Database, machine: Machine, group_id: int, *sides: str | None) -> list[int]:

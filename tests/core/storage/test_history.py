@@ -29,15 +29,11 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 "group_id": None if number % 3 else groups[number // 3 % 3],
                 "value": 50.0 + number * 7 % 11,
             }
-            workload = "mnist_mlp" if number == 29 else "cifar10_keras_cnn"
-            store(
-                database,
-                MACHINE,
-                1.0,
-                workload=workload,
-                status=["completed", "failed"][number % 5 % 2],
-                columns=columns,
+            workload, status = (
+                "mnist_mlp" if number == 29 else SPEC.workload,
+                ["completed", "failed"][number % 5 % 2],
             )
+            store(database, MACHINE, 1.0, workload=workload, status=status, columns=columns)
         database.connection.execute("PRAGMA foreign_keys = OFF")
         database.connection.execute("UPDATE runs SET group_id = 99 WHERE id = 2")
         yield database

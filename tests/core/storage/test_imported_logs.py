@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from app.core.analysis.compare import bars
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
-from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import epochs_of_totals, import_log, list_logs, read_log, remove_log
 from tests.conftest import HINT, CommandLine
 from tests.saying import Saying, said
+from tests.sure import sure
 from workloads import CATALOGUE
 
 MLP = CATALOGUE["mnist_mlp"]
@@ -92,26 +92,25 @@ def test_any_bytes_are_a_log_or_are_refused(tmp_path_factory: pytest.TempPathFac
 
 
 def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
-    paths: Paths, tmp_path: Path, summary: RunSummary
+    database: Database, tmp_path: Path, summary: RunSummary
 ) -> None:
-    with Database(paths.database) as database:
-        log = import_log(database, written(tmp_path, GOOD), MLP, "  my   K80 ")
-        assert (log.name, log.seconds_per_epoch_s) == ("my K80", 3.25)
-        logs = list_logs(database, "mnist_mlp")
-        assert logs == [log]
-        assert list_logs(database, "mnist_cnn") == []
-        (bar,) = [bar for bar in bars("mnist_mlp", None, logs=logs) if bar.kind == "log"]
-        assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, ("imported log",))
-        assert ("Measured", "3.25 s per epoch") in provenance(bar)
-        run = replace(summary, workload="mnist_mlp", batch_size=128)
-        assert bar in bars("mnist_mlp", run, logs=logs)
-        for change in ({"batch_size": 64}, {"variant": "x=1"}, {"precision": "mixed_float16"}):
-            assert bar not in bars("mnist_mlp", replace(run, **change), logs=logs)
-        assert bars("cifar10_keras_cnn", None, logs=logs) == bars("cifar10_keras_cnn", None)
+    log = import_log(database, written(tmp_path, GOOD), MLP, "  my   K80 ")
+    assert (log.name, log.seconds_per_epoch_s) == ("my K80", 3.25)
+    logs = list_logs(database, "mnist_mlp")
+    assert logs == [log]
+    assert list_logs(database, "mnist_cnn") == []
+    (bar,) = [bar for bar in bars("mnist_mlp", None, logs=logs) if bar.kind == "log"]
+    assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, ("imported log",))
+    assert ("Measured", "3.25 s per epoch") in provenance(bar)
+    run = replace(summary, workload="mnist_mlp", batch_size=128)
+    assert bar in bars("mnist_mlp", run, logs=logs)
+    for change in ({"batch_size": 64}, {"variant": "x=1"}, {"precision": "mixed_float16"}):
+        assert bar not in bars("mnist_mlp", replace(run, **change), logs=logs)
+    assert bars("cifar10_keras_cnn", None, logs=logs) == bars("cifar10_keras_cnn", None)
+    remove_log(database, log.id)
+    assert list_logs(database) == []
+    with pytest.raises(UsageError, match=said("logs.unknown").pattern):
         remove_log(database, log.id)
-        assert list_logs(database) == []
-        with pytest.raises(UsageError, match=said("logs.unknown").pattern):
-            remove_log(database, log.id)
 
 
 @pytest.mark.parametrize(("workload", "name", "words"), [
@@ -122,13 +121,12 @@ def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
     ("mnist_mlp", "a\x1b[31mb", said("logs.bad_name")),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_not_imported(
-    paths: Paths, tmp_path: Path, workload: str, name: str, words: Saying
+    database: Database, tmp_path: Path, workload: str, name: str, words: Saying
 ) -> None:
     path = written(tmp_path, GOOD)
-    with Database(paths.database) as database:
-        with pytest.raises(UsageError, match=words.pattern):
-            import_log(database, path, CATALOGUE[workload], name)
-        assert list_logs(database) == []
+    with pytest.raises(UsageError, match=words.pattern):
+        import_log(database, path, CATALOGUE[workload], name)
+    assert list_logs(database) == []
 
 
 def test_the_command_line_imports_lists_compares_and_removes(epochmark: CommandLine, tmp_path: Path) -> None:
@@ -166,9 +164,7 @@ def test_totals_are_told_from_epochs(seconds_s: tuple[float, ...], epochs_s: tup
 @given(st.lists(st.floats(1.0, 1.3), min_size=3, max_size=50))
 def test_totals_of_any_epochs_are_noticed_and_epochs_never_are(epochs_s: list[float]) -> None:
     totals_s = [sum(epochs_s[: number + 1]) for number in range(len(epochs_s))]
-    result = epochs_of_totals(totals_s)
-    assert result is not None
-    assert result == pytest.approx(epochs_s)
+    assert sure(epochs_of_totals(totals_s)) == pytest.approx(epochs_s)
     assert epochs_of_totals(sorted(epochs_s)) is None or max(epochs_s) > 1.2 * min(epochs_s)
 
 

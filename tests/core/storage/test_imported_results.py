@@ -12,7 +12,6 @@ from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
 from app.core.exchange.preview import without
 from app.core.others import ImportedResult
-from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import results_of
@@ -22,12 +21,7 @@ from app.core.result_file.short_form import read_short_form, short_form
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
-from app.core.storage.imported_results import (
-    add_results,
-    list_results,
-    load_result,
-    remove_result,
-)
+from app.core.storage.imported_results import add_results, list_results, load_result, remove_result
 from app.core.storage.past_runs import past_runs
 from app.core.storage.peak import peak_share
 from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
@@ -45,31 +39,29 @@ def other(number: int = 2, **spec: object) -> Result:
     return sealed(msgspec.structs.replace(result, spec=msgspec.structs.replace(result.spec, **spec)))
 
 
-def test_results_are_stored_listed_and_removed(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        added = add_results(database, golden(), "lab \u202e.json")
-        assert (added.taken, added.present, added.own) == ((1, 2, 3, 4), (), ())
-        listed = list_results(database)
-        assert [(result.id, result.label) for result in listed] == [(n, "EPYC") for n in (4, 3, 2, 1)]
-        assert listed[0].source == "lab \\u202e.json"
-        assert [result.id for result in list_results(database, "mnist_mlp")] == [3, 1]
-        assert [result.id for result in list_results(database, "mnist_mlp", 1)] == [3]
-        assert load_result(database, 3) == without_durations(golden()[2])
-        remove_result(database, 3)
-        assert [result.id for result in list_results(database)] == [4, 2, 1]
-        for refused in (remove_result, load_result):
-            with pytest.raises(UsageError, match=said("imports.unknown", number="3").pattern):
-                refused(database, 3)
+def test_results_are_stored_listed_and_removed(database: Database) -> None:
+    added = add_results(database, golden(), "lab \u202e.json")
+    assert (added.taken, added.present, added.own) == ((1, 2, 3, 4), (), ())
+    listed = list_results(database)
+    assert [(result.id, result.label) for result in listed] == [(n, "EPYC") for n in (4, 3, 2, 1)]
+    assert listed[0].source == "lab \\u202e.json"
+    assert [result.id for result in list_results(database, "mnist_mlp")] == [3, 1]
+    assert [result.id for result in list_results(database, "mnist_mlp", 1)] == [3]
+    assert load_result(database, 3) == without_durations(golden()[2])
+    remove_result(database, 3)
+    assert [result.id for result in list_results(database)] == [4, 2, 1]
+    for refused in (remove_result, load_result):
+        with pytest.raises(UsageError, match=said("imports.unknown", number="3").pattern):
+            refused(database, 3)
 
 
-def test_what_comes_again_is_recognised_also_in_another_form(paths: Paths) -> None:
+def test_what_comes_again_is_recognised_also_in_another_form(database: Database) -> None:
     again = without_durations(golden()[2])
     poorer = sealed(msgspec.structs.replace(again, steps=None, telemetry=None, epochs=None))
     undated = sealed(msgspec.structs.replace(again, started_at=None, finished_at=None))
-    with Database(paths.database) as database:
-        assert add_results(database, [golden()[2]], "a").taken == (1,)
-        assert add_results(database, [again, poorer], "b").present == (1, 1)
-        assert add_results(database, [undated], "c").present == (1,), "all digits of the headline tell"
+    assert add_results(database, [golden()[2]], "a").taken == (1,)
+    assert add_results(database, [again, poorer], "b").present == (1, 1)
+    assert add_results(database, [undated], "c").present == (1,), "all digits of the headline tell"
 
 
 def whole_and_code(**changes: float | None) -> tuple[Result, Result]:
@@ -80,115 +72,104 @@ def whole_and_code(**changes: float | None) -> tuple[Result, Result]:
     return whole, read_short_form(short_form(whole))
 
 
-def test_a_file_takes_the_place_of_what_its_code_told(paths: Paths) -> None:
+def test_a_file_takes_the_place_of_what_its_code_told(database: Database) -> None:
     whole, code = whole_and_code()
-    with Database(paths.database) as database:
-        assert add_results(database, [code], "typed").taken == (1,)
-        assert add_results(database, [golden()[1]], "another").taken == (2,)
-        added = add_results(database, [whole], "whole.json")
-        assert (added.taken, added.replaced) == ((), (1,))
-        assert load_result(database, 1) == without_durations(whole)
-        assert [(each.id, each.source) for each in list_results(database)] == [(2, "another"), (1, "whole.json")]
-        assert add_results(database, [code], "typed").present == (1,)
-        assert len(list_results(database)) == 2
+    assert add_results(database, [code], "typed").taken == (1,)
+    assert add_results(database, [golden()[1]], "another").taken == (2,)
+    added = add_results(database, [whole], "whole.json")
+    assert (added.taken, added.replaced) == ((), (1,))
+    assert load_result(database, 1) == without_durations(whole)
+    assert [(each.id, each.source) for each in list_results(database)] == [(2, "another"), (1, "whole.json")]
+    assert add_results(database, [code], "typed").present == (1,)
+    assert len(list_results(database)) == 2
 
 
 @pytest.mark.parametrize("left_out", ["cpu", "date"])
-def test_a_code_of_a_result_without_some_fields_is_the_same(paths: Paths, left_out: str) -> None:
+def test_a_code_of_a_result_without_some_fields_is_the_same(database: Database, left_out: str) -> None:
     whole, _ = whole_and_code()
     code = read_short_form(short_form(without(whole, [left_out])))
-    with Database(paths.database) as database:
-        assert add_results(database, [code], "typed").taken == (1,)
-        assert add_results(database, [whole], "whole").replaced == (1,)
+    assert add_results(database, [code], "typed").taken == (1,)
+    assert add_results(database, [whole], "whole").replaced == (1,)
 
 
 @pytest.mark.parametrize(
-    "changes", [{"value": 2.281}, {"low": 2.19}, {"high": None, "low": None, "confidence_pct": None}]
+    "changes",
+    [
+        {"value": 2.281},
+        {"low": 2.19},
+        {"high": None, "low": None, "confidence_pct": None},
+        {"cpu_name": "Another CPU"},
+    ],
 )
-def test_another_run_is_not_what_a_code_told(paths: Paths, changes: dict[str, float | None]) -> None:
+def test_another_run_or_computer_is_not_what_a_code_told(database: Database, changes: dict[str, Any]) -> None:
     whole, code = whole_and_code()
-    numbers = msgspec.structs.replace(whole.statistics, **changes)
-    other_run = sealed(msgspec.structs.replace(whole, statistics=numbers, started_at="2026-11-01T00:00:00Z"))
-    with Database(paths.database) as database:
-        add_results(database, [code], "typed")
-        assert add_results(database, [other_run], "other").taken == (2,)
-        assert add_results(database, [code], "typed").present == (1,)
+    part = "machine" if "cpu_name" in changes else "statistics"
+    changed = {part: msgspec.structs.replace(getattr(whole, part), **changes)}
+    other_run = sealed(msgspec.structs.replace(whole, **changed, started_at="2026-11-01T00:00:00Z"))
+    add_results(database, [code], "typed")
+    assert add_results(database, [other_run], "other").taken == (2,)
+    assert add_results(database, [code], "typed").present == (1,)
 
 
-def test_another_computer_is_not_what_a_code_told(paths: Paths) -> None:
-    whole, code = whole_and_code()
-    machine = msgspec.structs.replace(whole.machine, cpu_name="Another CPU")
-    with Database(paths.database) as database:
-        add_results(database, [code], "typed")
-        other_computer = sealed(msgspec.structs.replace(whole, machine=machine))
-        assert add_results(database, [other_computer], "other").taken == (2,)
+def test_the_code_of_an_own_run_is_recognised(database: Database) -> None:
+    run_id = store_recording(database, as_preset(recorded_events(), "quick"))
+    (result,) = results_of(database, [run_id])
+    code = read_short_form(short_form(result))
+    assert code.statistics.low is not None
+    assert add_results(database, [code], "typed").own == (run_id,)
+    database.connection.execute("UPDATE runs SET value_low = value_low * 0.99")
+    assert add_results(database, [code], "typed").taken == (1,)
 
 
-def test_the_code_of_an_own_run_is_recognised(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        run_id = store_recording(database, as_preset(recorded_events(), "quick"))
-        (result,) = results_of(database, [run_id])
-        code = read_short_form(short_form(result))
-        assert code.statistics.low is not None
-        assert add_results(database, [code], "typed").own == (run_id,)
-        database.connection.execute("UPDATE runs SET value_low = value_low * 0.99")
-        assert add_results(database, [code], "typed").taken == (1,)
-
-
-def test_own_runs_that_come_back_stay_own(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        ids = make_results(database, machine)
-        before = len(list_results(database))
-        added = add_results(database, results_of(database, []), "mine.json")
-        assert added.taken == ()
-        assert set(added.own) <= set(ids)
-        assert len(list_results(database)) == before
+def test_own_runs_that_come_back_stay_own(database: Database, machine: Machine) -> None:
+    ids = make_results(database, machine)
+    before = len(list_results(database))
+    added = add_results(database, results_of(database, []), "mine.json")
+    assert added.taken == ()
+    assert set(added.own) <= set(ids)
+    assert len(list_results(database)) == before
 
 
 @pytest.mark.slow
-def test_nothing_of_them_is_among_the_users_own(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        make_results(database, machine)
-        database.connection.execute("DELETE FROM imported_results")
+def test_nothing_of_them_is_among_the_users_own(database: Database, machine: Machine) -> None:
+    make_results(database, machine)
+    database.connection.execute("DELETE FROM imported_results")
 
-        # A run on the computer of the file with the peak, so that nothing but its place keeps it apart.
-        mine = store_recording(database, as_preset(recorded_events(), "quick"))
-        plan = load_run(database, mine).spec
-        assert plan.workload == "cifar10_keras_cnn"
-        theirs = [*golden(), other(workload=plan.workload)]
+    # A run on the computer of the file with the peak, so that nothing but its place keeps it apart.
+    mine = store_recording(database, as_preset(recorded_events(), "quick"))
+    plan = load_run(database, mine).spec
+    assert plan.workload == "cifar10_keras_cnn"
+    theirs = [*golden(), other(workload=plan.workload)]
 
-        def own() -> dict[str, object]:
-            run = load_run(database, mine)
-            runs = own_runs(database, plan.workload, 10)
-            return {
-                "runs": all_ids(database),
-                "history": find_history(database, Query()),
-                "found by words": find_ids(database, Query(text="epyc")),
-                "statistics": own_runs(database, "mnist_mlp", 10),
-                "best and latest": best_and_latest(runs),
-                "like it": runs_like(runs, run.spec, run.summary.device, run.summary.cpu_name),
-                "trend": [past_runs(database, name) for name in (plan.workload, "mnist_mlp", "matmul")],
-                "peak": peak_share(database, run.summary, run.model),
-                "estimate": expected_duration_s(database, run.spec, run.machine),
-                "A/B, studies and other groups": list_groups(database),
-                "suites": list_suites(database),
-                **{name: "".join(export.lines(database, [])) for name, export in FORMATS.items()},
-            }
+    def own() -> dict[str, object]:
+        run = load_run(database, mine)
+        runs = own_runs(database, plan.workload, 10)
+        return {
+            "runs": all_ids(database),
+            "history": find_history(database, Query()),
+            "found by words": find_ids(database, Query(text="epyc")),
+            "statistics": own_runs(database, "mnist_mlp", 10),
+            "best and latest": best_and_latest(runs),
+            "like it": runs_like(runs, run.spec, run.summary.device, run.summary.cpu_name),
+            "trend": [past_runs(database, name) for name in (plan.workload, "mnist_mlp", "matmul")],
+            "peak": peak_share(database, run.summary, run.model),
+            "estimate": expected_duration_s(database, run.spec, run.machine),
+            "A/B, studies and other groups": list_groups(database),
+            "suites": list_suites(database),
+            **{name: "".join(export.lines(database, [])) for name, export in FORMATS.items()},
+        }
 
-        before = own()
-        assert len(add_results(database, theirs, "others.json").taken) == 5
-        after = own()
-        assert {name: after[name] for name in before if after[name] != before[name]} == {}
+    before = own()
+    assert len(add_results(database, theirs, "others.json").taken) == 5
+    after = own()
+    assert {name: after[name] for name in before if after[name] != before[name]} == {}
 
 
-def test_a_broken_row_hides_no_other(paths: Paths) -> None:
-    with Database(paths.database) as database:
-        add_results(database, golden(), "x")
-        for number, document in ((1, "{"), (2, b"\xff"), (3, '{"app_version": "\u202e"}')):
-            database.connection.execute(
-                "UPDATE imported_results SET document = ? WHERE id = ?", (document, number)
-            )
-        assert [result.id for result in list_results(database)] == [4]
+def test_a_broken_row_hides_no_other(database: Database) -> None:
+    add_results(database, golden(), "x")
+    for number, document in ((1, "{"), (2, b"\xff"), (3, '{"app_version": "\u202e"}')):
+        database.connection.execute("UPDATE imported_results SET document = ? WHERE id = ?", (document, number))
+    assert [result.id for result in list_results(database)] == [4]
 
 
 def imported(result: Result, number: int = 5) -> ImportedResult:
@@ -217,8 +198,7 @@ def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSumm
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"batch_size": 64}, {"precision": "mixed_float16"}, {"workload_version": 9}, {"variant": "x=1"}],
+    "changes", [{"batch_size": 64}, {"precision": "mixed_float16"}, {"workload_version": 9}, {"variant": "x=1"}]
 )
 def test_what_does_not_compare_is_not_drawn_beside_a_run(mine: RunSummary, changes: dict[str, object]) -> None:
     assert drawn(mine, other())
@@ -235,7 +215,7 @@ def test_two_of_one_name_have_their_numbers_and_neither_counts_in_the_rank(mine:
 
 
 def test_results_that_are_much_alike_are_not_all_compared_with_each_other(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, alike = golden()[2], []
     for number in range(200):
@@ -251,6 +231,5 @@ def test_results_that_are_much_alike_are_not_all_compared_with_each_other(
         return decode(document, **how)
 
     monkeypatch.setattr(msgspec.json, "decode", counting)
-    with Database(paths.database) as database:
-        assert len(add_results(database, alike, "alike.json").taken) == 200
+    assert len(add_results(database, alike, "alike.json").taken) == 200
     assert len(read) <= 2 * len(alike), "each pair would be 19,900"

@@ -87,9 +87,7 @@ def test_a_run_that_ends_while_others_check_is_never_called_interrupted(environm
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends children with their parent")
-def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_parent(
-    environment: dict[str, str],
-) -> None:
+def test_a_worker_stopped_before_its_first_line_does_not_outlive_its_parent(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "500")
     parent = psutil.Process(process.pid)
     while not (children := [child for child in parent.children() if "workloads" in child.cmdline()]):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.paths import Paths, default_paths
+from app.core.paths import default_paths
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import (
@@ -40,12 +40,6 @@ COMMENTS = [
     "e\u0301 é İ ﬁ K",
 ]
 MACHINES = {"Intel Core i5-8250U": "cpu", "AMD Ryzen 7 5800X": "gpu:0", None: "cpu"}
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        yield database
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +115,7 @@ def test_a_word_is_found_in_each_text_of_a_run(
     assert find_ids(database, Query(text)) == [4711 if column == "id" else 2]
 
 
-def test_texts_that_cannot_be_part_of_a_date_are_not_searched_in_dates(
-    database: Database, machine: Machine
-) -> None:
+def test_texts_that_cannot_be_in_a_date_are_not_searched_in_dates(database: Database, machine: Machine) -> None:
     store(database, machine, columns={"started_at": "2016-03-01T10:00:00Z"})
     for text in ("016", "6-0", "10:00", "2016-03-01t10", "2016-03-02", "201603"):
         assert find_ids(database, Query(text)) == []
@@ -256,9 +248,7 @@ def test_a_comment_is_stripped_and_can_be_removed(database: Database, machine: M
 @pytest.mark.parametrize(
     "comment", ["a\nb", "a\tb", "a\x00b", "a\x7fb", "a\u2028b", "a\u2029b", "a\ud800b", "a\x85b"]
 )
-def test_a_comment_of_more_than_one_plain_line_is_refused(
-    database: Database, machine: Machine, comment: str
-) -> None:
+def test_a_comment_is_refused_if_it_is_no_plain_line(database: Database, machine: Machine, comment: str) -> None:
     run_id = store(database, machine, columns={"comment": "before"})
     with pytest.raises(UsageError, match=said("runs.bad_comment").pattern):
         set_comment(database, run_id, comment)
@@ -341,18 +331,14 @@ def test_a_run_that_differs_says_nothing_about_the_next(
     assert expected_duration_s(database, spec(), machine) == 610
 
 
-def test_a_record_from_before_there_were_engines_is_one_of_tensorflow(
-    database: Database, machine: Machine
-) -> None:
+def test_a_record_from_before_there_were_engines_is_tensorflows(database: Database, machine: Machine) -> None:
     store(database, machine, 90, 60)
     database.connection.execute("UPDATE runs SET spec = json_remove(spec, '$.engine')")
     assert expected_duration_s(database, spec(), machine) == 600
     assert expected_duration_s(database, spec(engine="other"), machine) is None
 
 
-def test_where_steps_give_the_result_what_follows_them_is_counted_too(
-    database: Database, machine: Machine
-) -> None:
+def test_where_steps_give_the_result_what_follows_counts_too(database: Database, machine: Machine) -> None:
     workload = CATALOGUE["resnet_50_inference"]
     asked = workload.default_spec()
     steps_only = {"seconds_per_epoch_s": None, "step_median_s": 0.64, "value": 100.0}
@@ -382,9 +368,7 @@ def test_parameters_of_the_workload_count_too(database: Database, machine: Machi
     assert expected_duration_s(database, demo.default_spec(parameters={"step_s": 0.5}), machine) == 18
 
 
-def test_later_epochs_tell_more_than_estimates_and_these_more_than_first_epochs(
-    database: Database, machine: Machine
-) -> None:
+def test_later_epochs_precede_estimates_and_these_first_epochs(database: Database, machine: Machine) -> None:
     for basis, seconds_s in (("later_epochs", 60.0), ("estimate", 50.0), ("first_epoch", 70.0)):
         store(database, machine, columns={"basis": basis, "seconds_per_epoch_s": seconds_s, "value": seconds_s})
     found = []

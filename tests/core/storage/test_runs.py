@@ -15,32 +15,26 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import trash_runs
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, machine_text, rows_for_export
-from tests.core.storage.storing import add_epochs, begin, store
+from tests.core.storage.storing import add_epochs, begin, measured, record, store
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 
 
-def test_the_headline_is_the_median_of_the_later_epochs(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        add_epochs(writer, 90, 60, 64, 62)
-        writer.finish("completed", None)
-        summary = load_run(database, run_id).summary
+def test_the_headline_is_the_median_of_the_later_epochs(database: Database, machine: Machine) -> None:
+    summary = load_run(database, store(database, machine, 90, 60, 64, 62)).summary
     assert (summary.value, summary.first_epoch_s, summary.basis) == (62, 90, "later_epochs")
     assert (summary.minimum_s, summary.maximum_s) == (60, 64)
 
 
-def test_warnings_and_errors_are_stored_as_messages_beside_their_sentences(paths: Paths, machine: Machine) -> None:
+def test_warnings_and_errors_are_stored_as_messages_and_sentences(database: Database, machine: Machine) -> None:
     silent, crashed = message("run.silent", silent_s=120.0), message("run.crashed", exit="code 1")
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        writer.add(events.Warn(seq=1, code="silent_worker", message=text(silent), said=silent))
-        writer.add(events.Warn(seq=2, code="older", message="As an older version said it."))
-        writer.finish("failed", events.Error(code="crashed", message=text(crashed), said=crashed))
-        run = load_run(database, run_id)
+    run_id = begin(database, machine)
+    writer = RunWriter(database, run_id)
+    writer.add(events.Warn(seq=1, code="silent_worker", message=text(silent), said=silent))
+    writer.add(events.Warn(seq=2, code="older", message="As an older version said it."))
+    writer.finish("failed", events.Error(code="crashed", message=text(crashed), said=crashed))
+    run = load_run(database, run_id)
     assert [(each.message, each.said) for each in run.warnings] == [
         (text(silent), silent),
         ("As an older version said it.", None),
@@ -48,66 +42,41 @@ def test_warnings_and_errors_are_stored_as_messages_beside_their_sentences(paths
     assert (run.summary.error_message, run.error_said) == (text(crashed), crashed)
 
 
-def test_a_short_run_has_no_epoch_time(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, steps=10)
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.5, 0.1, 0.1)))
-        add_epochs(writer, 2, 1, 1)
-        writer.finish("completed", None)
-        summary = load_run(database, run_id).summary
-    assert summary.value is None
-    assert summary.step_median_s == 0.1
+def test_a_short_run_has_no_epoch_time(database: Database, machine: Machine) -> None:
+    epochs = [events.Epoch(seq=index, index=index, duration_s=1, train_s=1) for index in range(3)]
+    summary = load_run(database, record(database, machine, measured(0.5, 0.1, 0.1), *epochs, steps=10)).summary
+    assert (summary.value, summary.step_median_s) == (None, 0.1)
 
 
-def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, preset="quick")
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(9.0,) + (0.1,) * 50))
-        writer.add(events.Steps(phase="start", epoch=1, first_index=0, durations_s=(0.4,), seq=1))
-        for epoch in (0, 1):
-            batches_s = (0.1,) * 2
-            writer.add(
-                events.Steps(phase="validate", epoch=epoch, first_index=0, durations_s=batches_s, seq=2 + epoch)
-            )
-        writer.add(events.Metric(key="validation_batches", value=5))
-        writer.add(events.Metric(key="epoch_rest_s", value=0.25))
-        writer.finish("completed", None)
-        summary = load_run(database, run_id).summary
+def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(database: Database, machine: Machine) -> None:
+    seen = [measured(9.0, *[0.1] * 50), measured(0.4, phase="start", epoch=1, seq=1)]
+    seen += [measured(0.1, 0.1, phase="validate", epoch=epoch, seq=2 + epoch) for epoch in (0, 1)]
+    rest = [events.Metric(key="validation_batches", value=5), events.Metric(key="epoch_rest_s", value=0.25)]
+    summary = load_run(database, record(database, machine, *seen, *rest, preset="quick")).summary
     assert summary.basis == "estimate"
     assert summary.value == pytest.approx(500 * 0.1 + 0.3 + 0.5 + 0.25)
     assert (summary.value_low, summary.value_high) == (summary.value, summary.value), "steps that are all alike"
     assert (summary.warmup_steps, summary.interruptions, summary.interruptions_s) == (0, 0, 0.0)
 
 
-def test_a_quick_run_that_did_not_reach_its_validation_has_no_estimate(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, preset="quick")
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * 50))
-        writer.finish("cancelled", None)
-        assert load_run(database, run_id).summary.value is None
+def test_a_quick_run_cut_before_its_validation_has_no_estimate(database: Database, machine: Machine) -> None:
+    run_id = record(database, machine, measured(*[0.1] * 50), status="cancelled", preset="quick")
+    assert load_run(database, run_id).summary.value is None
 
 
-def test_a_quick_run_of_few_large_batches_still_has_an_estimate(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine, preset="quick", batch_size=10_000)
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(4.0,) * 5))
-        writer.add(events.Metric(key="epoch_rest_s", value=0.0))
-        writer.finish("completed", None)
-        assert load_run(database, run_id).summary.value == pytest.approx(20)
+def test_a_quick_run_of_few_large_batches_still_has_an_estimate(database: Database, machine: Machine) -> None:
+    rest = events.Metric(key="epoch_rest_s", value=0.0)
+    run_id = record(database, machine, measured(*[4.0] * 5), rest, preset="quick", batch_size=10_000)
+    assert load_run(database, run_id).summary.value == pytest.approx(20)
 
 
-def test_an_epoch_told_twice_does_not_hold_up_the_rest(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        add_epochs(writer, 90, 60)
-        add_epochs(writer, 91, 61, 62)
-        writer.finish("completed", None)
-        run = load_run(database, run_id)
+def test_an_epoch_told_twice_does_not_hold_up_the_rest(database: Database, machine: Machine) -> None:
+    run_id = begin(database, machine)
+    writer = RunWriter(database, run_id)
+    add_epochs(writer, 90, 60)
+    add_epochs(writer, 91, 61, 62)
+    writer.finish("completed", None)
+    run = load_run(database, run_id)
     assert [epoch.duration_s for epoch in run.epochs] == [90, 60, 62]
     assert (run.summary.status, run.summary.epochs_done) == ("completed", 3)
 
@@ -133,118 +102,101 @@ def test_what_could_not_be_written_is_written_later(paths: Paths, machine: Machi
         assert [epoch.duration_s for epoch in load_run(database, run_id).epochs] == [90, 60]
 
 
-def test_a_run_whose_process_is_gone_is_interrupted_and_keeps_its_epochs(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        gone, mine, reused = (begin(database, machine) for _ in range(3))
-        add_epochs(RunWriter(database, gone), 90, 60)
-        database.connection.execute("UPDATE runs SET owner_pid = 2000000000 WHERE id = ?", (gone,))
-        # The same number, but a process that began at another time.
-        started_s = psutil.Process(os.getpid()).create_time() - 1000
-        database.connection.execute("UPDATE runs SET owner_started_s = ? WHERE id = ?", (started_s, reused))
-        assert sorted(recover_runs(database)) == [gone, reused]
-        assert load_run(database, mine).summary.status == "running"
-        summary = load_run(database, gone).summary
+def test_a_run_without_process_is_interrupted_and_keeps_its_epochs(database: Database, machine: Machine) -> None:
+    gone, mine, reused = (begin(database, machine) for _ in range(3))
+    add_epochs(RunWriter(database, gone), 90, 60)
+    database.connection.execute("UPDATE runs SET owner_pid = 2000000000 WHERE id = ?", (gone,))
+    # The same number, but a process that began at another time.
+    started_s = psutil.Process(os.getpid()).create_time() - 1000
+    database.connection.execute("UPDATE runs SET owner_started_s = ? WHERE id = ?", (started_s, reused))
+    assert sorted(recover_runs(database)) == [gone, reused]
+    assert load_run(database, mine).summary.status == "running"
+    summary = load_run(database, gone).summary
     assert (summary.status, summary.epochs_done, summary.value) == ("interrupted", 2, 60)
 
 
-def test_runs_are_listed_newest_first_and_filtered(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        first, second = begin(database, machine), begin(database, machine)
-        demo = begin(database, machine, workload="demo")
-        assert [run.id for run in list_runs(database)] == [demo, second, first]
-        assert [run.id for run in list_runs(database, limit=2)] == [demo, second]
-        assert [run.id for run in list_runs(database, workload="cifar10_keras_cnn")] == [second, first]
-        run = next(iter(list_runs(database)))
+def test_runs_are_listed_newest_first_and_filtered(database: Database, machine: Machine) -> None:
+    first, second = begin(database, machine), begin(database, machine)
+    demo = begin(database, machine, workload="demo")
+    assert [run.id for run in list_runs(database)] == [demo, second, first]
+    assert [run.id for run in list_runs(database, limit=2)] == [demo, second]
+    assert [run.id for run in list_runs(database, workload="cifar10_keras_cnn")] == [second, first]
+    run = next(iter(list_runs(database)))
     assert (run.cpu_name, run.virtual_machine, run.jit) == ("Test CPU", False, False)
 
 
-def test_deleting_takes_everything_of_a_run_and_nothing_of_others(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        ids = [begin(database, machine) for _ in range(2)]
-        for run_id in ids:
-            writer = RunWriter(database, run_id)
-            add_epochs(writer, 90, 60)
-            writer.add(events.Warn(code="x", message="y", seq=9))
-            writer.finish("completed", None)
-        delete_runs(database, ids[:1])
-        for table in ("epochs", "warnings"):
-            rows = database.connection.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall()
-            assert [row[0] for row in rows] == ids[1:]
-        with pytest.raises(UsageError, match="no run 77"):
-            delete_runs(database, [ids[1], 77])
-        assert [run.id for run in list_runs(database)] == ids[1:]
+def test_deleting_takes_everything_of_a_run_and_nothing_of_others(database: Database, machine: Machine) -> None:
+    seen = (events.Epoch(index=0, duration_s=90, train_s=80), events.Warn(code="x", message="y", seq=9))
+    ids = [record(database, machine, *seen) for _ in range(2)]
+    delete_runs(database, ids[:1])
+    for table in ("epochs", "warnings"):
+        rows = database.connection.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall()
+        assert [row[0] for row in rows] == ids[1:]
+    with pytest.raises(UsageError, match="no run 77"):
+        delete_runs(database, [ids[1], 77])
+    assert [run.id for run in list_runs(database)] == ids[1:]
 
 
-def test_a_running_run_is_not_deleted(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        with pytest.raises(UsageError, match=said("runs.still_running").pattern):
-            delete_runs(database, [run_id])
+def test_a_running_run_is_not_deleted(database: Database, machine: Machine) -> None:
+    run_id = begin(database, machine)
+    with pytest.raises(UsageError, match=said("runs.still_running").pattern):
+        delete_runs(database, [run_id])
 
 
-def test_rows_for_export_are_complete_and_in_the_order_of_the_fields(paths: Paths, machine: Machine) -> None:
+def exported(database: Database, *ids: int) -> list[dict[str, Any]]:
     names = [field.name for kind in (RunSummary, EpochColumns) for field in dataclasses.fields(kind)]
-    with Database(paths.database) as database:
-        ids = [begin(database, machine) for _ in range(3)]
-        writer = RunWriter(database, ids[0])
-        add_epochs(writer, *(100 - index for index in range(12)))
-        writer.finish("completed", None)
-        rows = [dict(zip(names, row, strict=True)) for row in rows_for_export(database)]
-        assert [row["id"] for row in rows_for_export_as_dicts(database, names, ids[1:])] == ids[1:]
+    return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, list(ids))]
+
+
+def test_rows_for_export_are_complete_and_in_the_order_of_the_fields(database: Database, machine: Machine) -> None:
+    ids = [store(database, machine, *(100 - index for index in range(12)))]
+    ids += [begin(database, machine) for _ in range(2)]
+    rows = exported(database)
+    assert [row["id"] for row in exported(database, *ids[1:])] == ids[1:]
     assert [row["id"] for row in rows] == ids
     assert [float(text) for text in rows[0]["epoch_durations_s"].split()] == [100.0 - index for index in range(12)]
     assert rows[0]["cpu_name"] == "Test CPU"
     assert rows[1]["epoch_durations_s"] is None
 
 
-def rows_for_export_as_dicts(database: Database, names: list[str], ids: list[int]) -> list[dict[str, Any]]:
-    return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, ids)]
+def test_no_numbers_are_no_runs(database: Database, machine: Machine) -> None:
+    store(database, machine, 90, 60)
+    assert list(list_runs(database, ids=[])) == []
+    delete_runs(database, [])
+    assert len(all_ids(database)) == 1
 
 
-def test_no_numbers_are_no_runs(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        store(database, machine, 90, 60)
-        assert list(list_runs(database, ids=[])) == []
-        delete_runs(database, [])
-        assert len(all_ids(database)) == 1
-
-
-def test_an_export_gives_each_run_its_own_epochs_whatever_is_in_the_trash(paths: Paths, machine: Machine) -> None:
-    names = [field.name for kind in (RunSummary, EpochColumns) for field in dataclasses.fields(kind)]
-    with Database(paths.database) as database:
-        ids = [store(database, machine, 90 + number, 60) for number in range(3)]
-        ids += [begin(database, machine), store(database, machine, 99)]
-        trash_runs(database, [ids[0], ids[2]])
-        everything = rows_for_export_as_dicts(database, names, [])
-        some = rows_for_export_as_dicts(database, names, ids[:2])
-    durations = {row["id"]: row["epoch_durations_s"] for row in everything}
+def test_an_export_gives_each_run_its_epochs_whatever_is_in_trash(database: Database, machine: Machine) -> None:
+    ids = [store(database, machine, 90 + number, 60) for number in range(3)]
+    ids += [begin(database, machine), store(database, machine, 99)]
+    trash_runs(database, [ids[0], ids[2]])
+    durations = {row["id"]: row["epoch_durations_s"] for row in exported(database)}
     assert durations == {ids[1]: "91.0 60.0", ids[3]: None, ids[4]: "99.0"}
-    assert {row["id"]: row["epoch_durations_s"] for row in some} == {ids[1]: "91.0 60.0"}
+    assert {row["id"]: row["epoch_durations_s"] for row in exported(database, *ids[:2])} == {ids[1]: "91.0 60.0"}
 
 
-def test_thousands_of_missing_runs_are_one_short_sentence(paths: Paths) -> None:
-    with Database(paths.database) as database, pytest.raises(UsageError) as refused:
+def test_thousands_of_missing_runs_are_one_short_sentence(database: Database) -> None:
+    with pytest.raises(UsageError) as refused:
         delete_runs(database, range(1, 5_001))
     assert said("runs.unknown_and_more", more="4,990", run_ids="1, 2, 3, 4, 5, 6, 7, 8, 9, 10").is_all_of(
         refused.value.message
     )
 
 
-def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:
-    with Database(paths.database) as database, pytest.raises(UsageError, match=r"no run 5\."):
+def test_an_unknown_run_is_a_usage_error(database: Database) -> None:
+    with pytest.raises(UsageError, match=r"no run 5\."):
         load_run(database, 5)
 
 
-def test_changing_facts_do_not_make_another_machine(paths: Paths, machine: Machine) -> None:
+def test_changing_facts_do_not_make_another_machine(database: Database, machine: Machine) -> None:
     card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000, "580.65.06", "8.9")
     docked = dataclasses.replace(card, drives_display=True, power_limit_w=80.0)
     machines = [
         dataclasses.replace(machine, gpus=(card,), cpu_boost_mhz=4400.0),
         dataclasses.replace(machine, gpus=(docked, Gpu("Intel UHD", "intel", source="sysfs")), file_system="ext4"),
     ]
-    with Database(paths.database) as database:
-        runs = [load_run(database, begin(database, each)) for each in machines]
-        rows = database.connection.execute("SELECT count(DISTINCT machine_id) FROM runs").fetchone()
+    runs = [load_run(database, begin(database, each)) for each in machines]
+    rows = database.connection.execute("SELECT count(DISTINCT machine_id) FROM runs").fetchone()
     assert rows[0] == 1
     assert [run.machine.file_system for run in runs] == [None, "ext4"], "each run has what was found for it"
     assert [len(run.machine.gpus) for run in runs] == [1, 2]

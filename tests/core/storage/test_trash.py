@@ -1,7 +1,7 @@
 """The trash: what is in it is nowhere to be seen, comes back as it was, or goes for good."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -12,12 +12,6 @@ from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, res
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
 from tests.core.storage.storing import begin, make_many, store
 from workloads.protocol.machine import Machine
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        yield database
 
 
 def test_a_run_in_the_trash_is_nowhere_to_be_seen(database: Database, machine: Machine) -> None:

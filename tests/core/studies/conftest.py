@@ -1,7 +1,7 @@
 """A runner on a computer with eight cores, and a database for studies."""
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -10,6 +10,7 @@ from app.core.runs import runner as runner_module
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.studies import planning
+from tests.core.studies.storing_studies import Store, store_study
 from workloads.protocol.machine import Machine
 
 
@@ -27,6 +28,6 @@ def runner(paths: Paths, eight_cores: Machine) -> Runner:
 
 
 @pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as opened:
-        yield opened
+def stored(database: Database, eight_cores: Machine) -> Store:
+    """Store a study of a plan, with what each point gives."""
+    return partial(store_study, database, eight_cores)

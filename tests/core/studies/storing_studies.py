@@ -18,6 +18,7 @@ from workloads.protocol.spec import RunSpec
 
 # What a point gives: the headline's value, or the code of the error that ended it, or None for a run cut short.
 Outcome = float | str | None
+Store = Callable[..., StudyResult]
 
 
 def store_study(

@@ -30,7 +30,7 @@ from app.core.studies.figures import figures
 from app.core.studies.planning import plan_preset
 from app.core.studies.share import study_text
 from app.core.studies.tables import study_as_dict
-from tests.core.studies.storing_studies import store_study
+from tests.core.studies.storing_studies import Store, store_study
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -127,9 +127,9 @@ def test_time_and_cost_are_relative_to_the_studys_k80_beside_its_rows(
     assert "Tesla K80" not in {series.name for series in charts[0].series}, "it is the dashed line"
 
 
-def test_what_costs_say(runner: Runner, database: Database, eight_cores: Machine) -> None:
+def test_what_costs_say(runner: Runner, stored: Store) -> None:
     plan = plan_preset("cost", runner, workloads=["mnist_cnn"])
-    result = store_study(database, eight_cores, plan, lambda _: 14.2736)
+    result = stored(plan, lambda _: 14.2736)
     lines = cost_findings(result, Costs(OWN, bundled_prices()))
     assert said("studies.against_time", baseline="Tesla K80", times="1.00").is_all_of(lines[0])
     assert said("studies.cost_per_hour", price="0.560").is_in(lines)
@@ -143,12 +143,10 @@ def test_what_costs_say(runner: Runner, database: Database, eight_cores: Machine
     assert said("studies.cost_no_price").is_all_of(cost_findings(result, Costs())[-1])
 
 
-def test_measured_power_stands_for_one_that_nobody_told(
-    runner: Runner, database: Database, eight_cores: Machine
-) -> None:
+def test_measured_power_stands_for_one_that_nobody_told(runner: Runner, stored: Store) -> None:
     plan = plan_preset("cost", runner, workloads=["cifar10_cnn"])
     energy: dict[str, Any] = {"cpu_energy_per_epoch_j": 1_000.0, "gpu_energy_per_epoch_j": 7_000.0}
-    result = store_study(database, eight_cores, plan, lambda _: 80.0, **energy)
+    result = stored(plan, lambda _: 80.0, **energy)
     unpriced = Costs(OwnComputer(electricity_usd_per_kwh=0.5))
     assert own_usd_per_hour(result.points[0], unpriced.own) == pytest.approx(0.05)  # 100 W
     lines = cost_findings(result, unpriced)
@@ -159,13 +157,13 @@ def test_measured_power_stands_for_one_that_nobody_told(
     assert not any("as measured" in line for line in cost_findings(result, Costs(OWN)))
 
 
-def test_files_of_a_study_of_costs_have_them(runner: Runner, database: Database, eight_cores: Machine) -> None:
-    result = store_study(database, eight_cores, plan_preset("cost", runner), lambda _: 36.0)
+def test_files_of_a_study_of_costs_have_them(runner: Runner, stored: Store) -> None:
+    result = stored(plan_preset("cost", runner), lambda _: 36.0)
     plain = study_as_dict(result, costs=Costs(OWN))
     assert [point["usd_per_hour"] for point in plain["points"]] == [0.56] * 7
     assert [point["usd_per_epoch"] for point in plain["points"]] == pytest.approx([0.0056] * 7)
     assert any("costs" in line for line in plain["findings"])
     rows = list(csv.DictReader(io.StringIO("".join(study_lines(result, "csv", costs=Costs(OWN))))))
     assert [float(row["usd_per_epoch"]) for row in rows] == pytest.approx([0.0056] * 7)
-    other = store_study(database, eight_cores, plan_preset("batch", runner), lambda _: 36.0)
+    other = stored(plan_preset("batch", runner), lambda _: 36.0)
     assert {point["usd_per_epoch"] for point in study_as_dict(other, costs=Costs(OWN))["points"]} == {None}

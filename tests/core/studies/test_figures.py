@@ -19,17 +19,16 @@ from app.core.studies.share import study_card, study_text
 from app.core.studies.tables import study_table
 from app.core.studies.units import Unit, count_text
 from app.gui.charts.figure_scale import value_axis, x_axis
-from tests.core.studies.storing_studies import store_study
+from tests.core.studies.storing_studies import Store
 from tests.saying import said
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
 
 
 @pytest.fixture
-def threads(runner: Runner, database: Database, eight_cores: Machine) -> StudyResult:
+def threads(runner: Runner, stored: Store) -> StudyResult:
     plan = plan_preset("threads", runner)
     times = {1: 400.0, 2: 200.0, 4: 100.0, 8: 50.0, 16: 55.0}
-    return store_study(database, eight_cores, plan, lambda spec: times[spec.threads or 0])
+    return stored(plan, lambda spec: times[spec.threads or 0])
 
 
 def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(threads: StudyResult) -> None:
@@ -46,11 +45,9 @@ def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(thread
     assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"
 
 
-def test_what_is_not_measured_has_no_place_on_the_axis(
-    runner: Runner, database: Database, eight_cores: Machine
-) -> None:
+def test_what_is_not_measured_has_no_place_on_the_axis(runner: Runner, stored: Store) -> None:
     plan = plan_preset("batch", runner)
-    done = store_study(database, eight_cores, plan, lambda spec: 100.0 if spec.batch_size in (16, 256) else None)
+    done = stored(plan, lambda spec: 100.0 if spec.batch_size in (16, 256) else None)
     speed = figures(done)[0]
     assert speed.ticks == ((16.0, "16"), (256.0, "256"))
     axis = x_axis(speed)
@@ -65,11 +62,9 @@ def test_published_measurements_along_an_axis_stand_beside_it() -> None:
     assert published_lines(["cifar10_keras_cnn"], "batch_size", Unit("images per second")) == []
 
 
-def test_where_only_others_measured_the_axis_is_labelled_too(
-    runner: Runner, database: Database, eight_cores: Machine
-) -> None:
+def test_where_only_others_measured_the_axis_is_labelled_too(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CATALOGUE["mnist_cnn"].default_spec(device="cpu"), {"cpus": (1, 2)}, runner)
-    speed = figures(store_study(database, eight_cores, plan, lambda _: 30.0))[0]
+    speed = figures(stored(plan, lambda _: 30.0))[0]
     assert [text for _, text in speed.ticks] == ["1", "2", "8", "16", "32", "64"]
     assert speed.is_log_x
 
@@ -90,15 +85,15 @@ def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
     assert [int(row["threads"]) for row in rows] == [1, 2, 4, 8, 16]
 
 
-def test_a_study_without_a_result_has_no_picture(runner: Runner, database: Database, eight_cores: Machine) -> None:
-    empty = store_study(database, eight_cores, plan_preset("batch", runner), lambda _: None)
+def test_a_study_without_a_result_has_no_picture(runner: Runner, stored: Store) -> None:
+    empty = stored(plan_preset("batch", runner), lambda _: None)
     assert figures(empty) == ()
     with pytest.raises(UsageError, match=said("share.no_study_result").pattern):
         study_card(empty)
 
 
-def test_formulas_in_names_are_not_run(runner: Runner, database: Database, eight_cores: Machine) -> None:
-    result = store_study(database, eight_cores, plan_preset("batch", runner), lambda _: "crashed")
+def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: Database) -> None:
+    result = stored(plan_preset("batch", runner), lambda _: "crashed")
     with database.transaction() as connection:
         connection.execute("UPDATE runs SET error_message = '=cmd()'")
     lines = "".join(study_lines(load_study(database, result.group.id), "csv"))

@@ -17,8 +17,9 @@ from app.core.studies.points import StudyResult
 from app.core.studies.presets import PRESETS
 from app.core.studies.share import study_card
 from tests.conftest import pretend_installed
-from tests.core.studies.storing_studies import Outcome, store_study
+from tests.core.studies.storing_studies import Outcome, Store, store_study
 from tests.saying import said
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 from workloads.protocol.machine import Machine
@@ -28,11 +29,11 @@ CIFAR = CATALOGUE["cifar10_keras_cnn"]
 
 
 @pytest.fixture
-def study(runner: Runner, database: Database, eight_cores: Machine) -> Callable[..., StudyResult]:
+def study(runner: Runner, stored: Store) -> Callable[..., StudyResult]:
     """Store a study that is one click, with what each point gave."""
 
     def make(key: str, outcome: Callable[[RunSpec], Outcome], **how: object) -> StudyResult:
-        return store_study(database, eight_cores, plan_preset(key, runner, **how), outcome)  # type: ignore[arg-type]
+        return stored(plan_preset(key, runner, **how), outcome)  # type: ignore[arg-type]
 
     return make
 
@@ -55,9 +56,7 @@ def test_lack_of_memory_is_a_limit_not_a_failure(study: Make) -> None:
 
 
 @pytest.mark.parametrize(("of_16", "is_slower"), [(1.10, True), (1.01, False)])
-def test_more_cpus_are_called_slower_only_beyond_both_intervals(
-    study: Make, of_16: float, is_slower: bool
-) -> None:
+def test_more_cpus_are_slower_only_beyond_both_intervals(study: Make, of_16: float, is_slower: bool) -> None:
     times = {1: 320.0, 2: 160.0, 4: 82.0, 8: 43.0, 16: 43.0 * of_16}
     lines = findings(study("threads", lambda spec: times[spec.threads or 0]))
     assert said("studies.threads_best", count="8").begins(lines[0])
@@ -95,51 +94,47 @@ def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make,
         assert card.figure.series
 
 
-def test_a_ranking_that_turns_round_is_told(
-    runner: Runner, paths: Paths, database: Database, eight_cores: Machine
-) -> None:
-    pretend_installed("jax", paths)
-    plan = plan_preset("phases", runner)
+def in_phase(
+    prediction_of_jax: float, prediction: float, training_of_jax: float, training: float
+) -> Callable[[RunSpec], Outcome]:
+    """Return what each engine gives in each phase."""
 
     def outcome(spec: RunSpec) -> Outcome:
-        is_prediction, is_jax = spec.workload.endswith("_inference"), spec.engine == "jax"
-        return (100.0 if is_jax else 50.0) if is_prediction else (90.0 if is_jax else 60.0)
+        if spec.workload.endswith("_inference"):
+            return prediction_of_jax if spec.engine == "jax" else prediction
+        return training_of_jax if spec.engine == "jax" else training
 
-    lines = findings(store_study(database, eight_cores, plan, outcome))
-    assert said("studies.ranking_turns").is_in(lines)
-    same = findings(store_study(database, eight_cores, plan, lambda spec: 50.0 + (spec.engine == "jax") * 40))
-    assert any(said("studies.ranking_turns").is_in(line) for line in same), (
-        "higher is better for images per second only"
-    )
+    return outcome
 
 
-def test_a_ranking_within_the_intervals_does_not_turn_round(
-    runner: Runner, paths: Paths, database: Database, eight_cores: Machine
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (in_phase(100.0, 50.0, 90.0, 60.0), "studies.ranking_turns"),
+        (in_phase(90.0, 50.0, 90.0, 50.0), "studies.ranking_turns"),  # higher is better for images per second only
+        (in_phase(60.5, 60.0, 60.5, 60.0), "studies.ranking_stays"),  # nearer than two percent
+    ],
+)
+def test_a_ranking_that_turns_round_beyond_the_intervals_is_told(
+    runner: Runner, paths: Paths, stored: Store, outcome: Callable[[RunSpec], Outcome], code: str
 ) -> None:
     pretend_installed("jax", paths)
-
-    def outcome(spec: RunSpec) -> Outcome:
-        is_prediction, is_jax = spec.workload.endswith("_inference"), spec.engine == "jax"
-        return 60.0 + (0.5 if is_prediction == is_jax else 0.0)  # nearer than two percent
-
-    lines = findings(store_study(database, eight_cores, plan_preset("phases", runner), outcome))
-    assert said("studies.ranking_stays").is_in(lines)
-    assert not any(said("studies.ranking_turns").is_in(line) for line in lines)
+    lines = findings(stored(plan_preset("phases", runner), outcome))
+    codes = ("studies.ranking_turns", "studies.ranking_stays")
+    assert [each for each in codes if any(said(each).is_in(line) for line in lines)] == [code]
 
 
-def test_the_picture_counts_runs_not_points(runner: Runner, database: Database, eight_cores: Machine) -> None:
+def test_the_picture_counts_runs_not_points(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
-    result = store_study(database, eight_cores, plan, lambda _: 40.0, verdict="caution")
+    result = stored(plan, lambda _: 40.0, verdict="caution")
     assert said("studies.badge_caution", runs="6", count="6").is_all_of(study_card(result).badge[0])
     assert said("studies.cautions", runs="6", count="6").is_in(findings(result))
 
 
-def test_the_gain_on_an_axis_of_ones_own_has_its_interval(
-    runner: Runner, database: Database, eight_cores: Machine
-) -> None:
+def test_the_gain_on_an_axis_of_ones_own_has_its_interval(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"onednn": (True, False)}, runner, rounds=3)
     rounds = {True: iter((40.0, 41.0, 40.5)), False: iter((80.0, 81.0, 82.0))}
-    result = store_study(database, eight_cores, plan, lambda spec: next(rounds[bool(spec.onednn)]))
+    result = stored(plan, lambda spec: next(rounds[bool(spec.onednn)]))
     assert "That's 2.00 times (1.94 to 2.06) as fast as without oneDNN." in findings(result)
 
 
@@ -159,9 +154,8 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
     lasts_s = {50: 60.0, 100: 40.0, 400: 30.0}
     epochs = {}
     for point in result.done:
-        assert point.best_run is not None
         size = point.spec.batch_size
-        epochs[point.best_run.id] = tuple(
+        epochs[sure(point.best_run).id] = tuple(
             Epoch(index=number, duration_s=lasts_s[size], train_s=1.0, loss=2.0 - accuracy, accuracy=accuracy)
             for number, accuracy in enumerate(curves[size])
         )
@@ -178,13 +172,13 @@ def test_without_a_result_it_says_so(study: Make) -> None:
     assert said("studies.waiting", count="8").is_in(findings(study("batch", lambda _: None)))
 
 
-def test_failures_and_doubts_are_told_once_each(runner: Runner, database: Database, eight_cores: Machine) -> None:
+def test_failures_and_doubts_are_told_once_each(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200)}, runner)
 
     def outcome(spec: RunSpec) -> Outcome:
         return 40.0 if spec.batch_size == 50 else "crashed"
 
-    lines = findings(store_study(database, eight_cores, plan, outcome, verdict="caution"))
+    lines = findings(stored(plan, outcome, verdict="caution"))
     assert lines.count("100, 200: It ended.") == 1
     assert said("studies.cautions", runs="1").is_in(lines)
 
@@ -198,20 +192,17 @@ def test_a_demo_says_that_it_means_nothing(runner: Runner, database: Database, e
 def curves_of(result: StudyResult) -> Details:
     epochs = {}
     for point in result.done:
-        assert point.best_run is not None
-        epochs[point.best_run.id] = tuple(
+        epochs[sure(point.best_run).id] = tuple(
             Epoch(index=number, duration_s=30.0, train_s=1.0, loss=2.0 - number, accuracy=0.2 + 0.1 * number)
             for number in range(2)
         )
     return Details(epochs=epochs)
 
 
-def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(
-    runner: Runner, database: Database, eight_cores: Machine
-) -> None:
+def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Runner, stored: Store) -> None:
     axes = {"precision": ("float32", "mixed_bfloat16")}
     whole = plan_axes(CIFAR.default_spec("standard", epochs=2), axes, runner)
-    result = store_study(database, eight_cores, whole, lambda _: 40.0)
+    result = stored(whole, lambda _: 40.0)
     assert [figure.name for figure in figures(result, curves_of(result))][1:] == [
         "Loss",
         "Accuracy",
@@ -220,7 +211,7 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(
     lines = findings(result, curves_of(result))
     assert any(said("studies.first_to", accuracy="30.0").is_in(line) for line in lines)
     quick = plan_axes(CIFAR.default_spec("quick"), axes, runner)
-    result = store_study(database, eight_cores, quick, lambda _: 40.0)
+    result = stored(quick, lambda _: 40.0)
     assert not wants_epochs(result)
     assert len(figures(result, curves_of(result))) == 1
 

@@ -15,7 +15,7 @@ from app.core.studies.costs import Costs, bundled_prices, cost_findings, own_usd
 from app.core.studies.own_prices import device_named, device_rows, prices_on, with_device
 from app.core.studies.planning import plan_preset
 from app.core.studies.points import load_study
-from tests.core.studies.storing_studies import store_study
+from tests.core.studies.storing_studies import Store
 from workloads.protocol.machine import Gpu, Machine
 
 CARD = "NVIDIA GeForce RTX 5070"
@@ -79,10 +79,10 @@ def test_settings_of_an_older_version_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_each_device_has_its_own_cost_and_break_even(
-    runner: Runner, database: Database, eight_cores: Machine
+    runner: Runner, stored: Store, database: Database, eight_cores: Machine
 ) -> None:
     plan = plan_preset("cost", runner, workloads=["mnist_cnn"], rounds=2)
-    group_id = store_study(database, eight_cores, plan, lambda _: 14.2736).group.id
+    group_id = stored(plan, lambda _: 14.2736).group.id
     result = load_study(database, group_id)
     (point,) = result.points
     costs = Costs(PRICED, bundled_prices())

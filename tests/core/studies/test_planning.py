@@ -15,6 +15,7 @@ from app.core.studies.planning import RUNS_LIMIT, make_plan, plan_axes, plan_pre
 from app.core.studies.presets import PRESETS, WOOLF
 from tests.conftest import pretend_installed
 from tests.saying import said
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 from workloads.workload import MemoryNeed, Workload
@@ -41,8 +42,7 @@ def test_a_batch_that_cannot_fit_is_a_point_with_the_reason(
 ) -> None:
     monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "memory_need", lambda *_: MemoryNeed(0, 10**8))
     plan = plan_preset("batch", Runner(paths, replace(runner.machine, memory_bytes=16 * 10**9)))
-    assert plan.study is not None
-    assert [refusal.spec.batch_size for refusal in plan.study.refused] == [256, 512, 1_024]
+    assert [refusal.spec.batch_size for refusal in sure(plan.study).refused] == [256, 512, 1_024]
     assert max(spec.batch_size for spec in plan.specs) == 128
 
 
@@ -108,9 +108,7 @@ def test_unknown_studies_and_workloads_are_named(runner: Runner) -> None:
         plan_preset("batch", runner, workloads=["mnist_mlp", "mnist_cnn"])
 
 
-def test_without_any_possible_point_the_first_reason_is_told(
-    runner: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_point_the_first_reason_is_told(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**12, 0))
     with pytest.raises(UsageError, match=r"Not one point.*needs about"):
         plan_preset("batch", runner, workloads=["demo"])

@@ -14,7 +14,8 @@ from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from app.core.studies.planning import plan_axes, plan_preset
 from app.core.studies.points import followed, list_studies, load_study
-from tests.core.studies.storing_studies import Outcome, store_point, store_study
+from tests.core.studies.storing_studies import Outcome, Store, store_point
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -36,34 +37,26 @@ def left_of(database: Database, group_id: int) -> Counter[int]:
     return Counter(planned.spec.batch_size for planned in result.left)
 
 
-def test_a_point_has_the_median_of_its_rounds_and_its_speed(
-    database: Database, eight_cores: Machine, plan: Plan
-) -> None:
-    result = store_study(database, eight_cores, plan, seconds)
+def test_a_point_has_the_median_of_its_rounds_and_its_speed(stored: Store, plan: Plan) -> None:
+    result = stored(plan, seconds)
     point = result.points[1]
     assert (point.place, point.state, point.value) == (("100",), "done", 40.0)
     assert point.rounds == (40.0, 40.0)
-    assert point.rate is not None
-    assert point.rate.value == pytest.approx(50_000 / 40)
+    assert sure(point.rate).value == pytest.approx(50_000 / 40)
     assert result.is_finished
 
 
-def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(
-    database: Database, runner: Runner, eight_cores: Machine
-) -> None:
+def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100,)}, runner)
-    rate = store_study(database, eight_cores, plan, seconds).points[0].rate
-    assert rate is not None
+    rate = sure(stored(plan, seconds).points[0].rate)
     assert rate.low == pytest.approx(50_000 / 40.8)
     assert rate.high == pytest.approx(50_000 / 39.2)
 
 
 @pytest.mark.parametrize("numbered", [True, False])
-def test_what_is_finished_is_never_run_again(
-    database: Database, eight_cores: Machine, plan: Plan, numbered: bool
-) -> None:
+def test_what_is_finished_is_never_run_again(stored: Store, plan: Plan, numbered: bool) -> None:
     for runs in range(len(plan.runs()) + 1):
-        result = store_study(database, eight_cores, plan, seconds, runs=runs, numbered=numbered)
+        result = stored(plan, seconds, runs=runs, numbered=numbered)
         left = result.left
         begun = Counter(planned.spec.batch_size for planned in plan.runs()[:runs])
         both = begun + Counter(planned.spec.batch_size for planned in left)
@@ -72,10 +65,10 @@ def test_what_is_finished_is_never_run_again(
 
 @pytest.mark.parametrize("numbered", [True, False])
 def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_memory(
-    database: Database, eight_cores: Machine, plan: Plan, numbered: bool
+    stored: Store, database: Database, eight_cores: Machine, plan: Plan, numbered: bool
 ) -> None:
     outcomes: dict[int, Outcome] = {50: None, 100: "crashed", 200: "out_of_memory", 400: 10.0}
-    result = store_study(database, eight_cores, plan, lambda spec: outcomes[spec.batch_size], numbered=numbered)
+    result = stored(plan, lambda spec: outcomes[spec.batch_size], numbered=numbered)
     states = {point.spec.batch_size: point.state for point in result.points}
     assert states == {50: "waiting", 100: "failed", 200: "out_of_memory", 400: "done"}
     assert left_of(database, result.group.id) == Counter({50: 2, 100: 2})
@@ -85,20 +78,16 @@ def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_me
     assert left_of(database, result.group.id) == Counter({50: 1, 100: 2, 400: 1})
 
 
-def test_an_invalid_run_is_finished_but_gives_no_result(
-    database: Database, eight_cores: Machine, plan: Plan
-) -> None:
-    result = store_study(database, eight_cores, plan, seconds, verdict="invalid")
+def test_an_invalid_run_is_finished_but_gives_no_result(stored: Store, plan: Plan) -> None:
+    result = stored(plan, seconds, verdict="invalid")
     assert {point.state for point in result.points} == {"failed"}
     assert all("invalid" in point.reason for point in result.points)
     assert result.is_finished
 
 
-def test_refused_points_come_last_with_the_reason(
-    database: Database, runner: Runner, eight_cores: Machine
-) -> None:
+def test_refused_points_come_last_with_the_reason(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100, 60_000)}, runner)
-    result = store_study(database, eight_cores, plan, seconds)
+    result = stored(plan, seconds)
     assert [(point.spec.batch_size, point.state) for point in result.points] == [
         (100, "done"),
         (60_000, "refused"),
@@ -106,11 +95,9 @@ def test_refused_points_come_last_with_the_reason(
     assert "60,000" in result.points[1].reason or "60000" in result.points[1].reason
 
 
-def test_other_groups_and_damaged_plans_are_no_studies(
-    database: Database, runner: Runner, eight_cores: Machine
-) -> None:
-    good = store_study(database, eight_cores, plan_preset("batch", runner), seconds)
-    bad = store_study(database, eight_cores, plan_preset("batch", runner), seconds)
+def test_other_groups_and_damaged_plans_are_no_studies(stored: Store, database: Database, runner: Runner) -> None:
+    good = stored(plan_preset("batch", runner), seconds)
+    bad = stored(plan_preset("batch", runner), seconds)
     with database.transaction() as connection:
         connection.execute("UPDATE groups SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
     assert [each.group.id for each in list_studies(database)] == [good.group.id]
@@ -119,7 +106,7 @@ def test_other_groups_and_damaged_plans_are_no_studies(
 
 
 def test_rounds_of_an_older_study_stay_neighbours_when_it_was_resumed(
-    database: Database, runner: Runner, eight_cores: Machine
+    stored: Store, database: Database, runner: Runner, eight_cores: Machine
 ) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
     order = [planned.spec for planned in plan.runs()]
@@ -128,7 +115,7 @@ def test_rounds_of_an_older_study_stay_neighbours_when_it_was_resumed(
     again = 0 if order[4] != order[0] else 1
     outcomes: list[Outcome] = [10.0, 10.0, 20.0, 20.0]
     outcomes[again] = "crashed"
-    group_id = store_study(database, eight_cores, plan, seconds, runs=0).group.id
+    group_id = stored(plan, seconds, runs=0).group.id
     for spec, outcome in zip(order, outcomes, strict=False):
         store_point(database, eight_cores, spec, group_id, outcome)
     left = [planned.spec for planned in load_study(database, group_id).left]
@@ -168,9 +155,9 @@ def test_a_number_that_cannot_be_is_not_believed(plan: Plan, number: int) -> Non
     assert followed(small, [(first.spec, True, number)]) == followed(small, [(first.spec, True, None)])
 
 
-def test_a_deleted_run_leaves_its_round_empty(database: Database, runner: Runner, eight_cores: Machine) -> None:
+def test_a_deleted_run_leaves_its_round_empty(stored: Store, database: Database, runner: Runner) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=2)
-    result = store_study(database, eight_cores, plan, seconds)
+    result = stored(plan, seconds)
     gone = next(point for point in result.points if point.spec == plan.runs()[0].spec)
     trash_runs(database, [gone.runs[0].id])
     after = next(point for point in load_study(database, result.group.id).points if point.spec == gone.spec)

@@ -17,9 +17,9 @@ from app.core.studies.findings import findings
 from app.core.studies.planning import plan_preset
 from app.core.studies.points import StudyResult
 from app.core.studies.share import study_card, study_lines_to_read, study_text
-from tests.core.studies.storing_studies import store_study
+from tests.core.studies.storing_studies import Store
 from tests.saying import said
-from workloads.protocol.machine import Machine
+from tests.sure import sure
 
 Rates = Callable[[int, int], dict[str, float]]
 
@@ -34,10 +34,10 @@ def folders(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def result(runner: Runner, database: Database, eight_cores: Machine, folders: list[str]) -> StudyResult:
+def result(runner: Runner, stored: Store, folders: list[str]) -> StudyResult:
     plan = plan_preset("sizing", runner, folders=folders)
     assert plan.times == 2
-    return store_study(database, eight_cores, plan, lambda _: 100.0, device="gpu:0")
+    return stored(plan, lambda _: 100.0, device="gpu:0")
 
 
 def measured(result: StudyResult, rates: Rates, spread: float = 1.01) -> Details:
@@ -140,8 +140,7 @@ def test_cases_are_read_from_the_runs(result: StudyResult, database: Database) -
 def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: list[str]) -> None:
     plan = plan_preset("sizing", runner, folders=[folders[0], folders[0] + os.sep + "gone"])
     assert {spec.parameters["folders"] for spec in plan.specs} == {folders[0]}
-    assert plan.study is not None
-    assert len(plan.study.refused) == len(plan.specs)
+    assert len(sure(plan.study).refused) == len(plan.specs)
 
 
 @pytest.mark.parametrize(("key", "workloads"), [("batch", ()), ("sizing", ("mnist_cnn",))])

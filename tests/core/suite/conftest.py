@@ -1,6 +1,6 @@
 """A runner, a database, and suites with given results, without running anything."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -17,12 +17,6 @@ from tests.core.studies.storing_studies import Outcome, store_point
 from workloads.protocol.machine import Machine
 
 Store = Callable[..., SuiteResult]
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as opened:
-        yield opened
 
 
 @pytest.fixture

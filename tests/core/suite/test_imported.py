@@ -1,6 +1,6 @@
 """Scores of other computers: from files with all parts of one computer and engine, and from nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,9 @@ from app.core.suite.imported import imported_scores
 from app.core.suite.planning import plan_suite
 from app.core.suite.texts import scores_figure
 from tests.core.suite.conftest import Store
+from tests.sure import sure
+
+Send = Callable[[list[int], str], None]
 
 
 @pytest.fixture
@@ -32,79 +35,67 @@ def elsewhere(tmp_path: Path) -> Iterator[Database]:
         yield opened
 
 
-def send(database: Database, ids: list[int], path: Path, to: Database) -> None:
-    path.write_bytes(enclosed_file(database, ids))
-    (outcome,) = import_files(to, [path])
-    assert outcome.refusal is None
+@pytest.fixture
+def send(database: Database, elsewhere: Database, tmp_path: Path) -> Send:
+    """Send runs elsewhere, in a file of this name."""
+
+    def send_file(ids: list[int], name: str) -> None:
+        path = tmp_path / "sent" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(enclosed_file(database, ids))
+        (outcome,) = import_files(elsewhere, [path])
+        assert outcome.refusal is None
+
+    return send_file
 
 
 def test_a_file_with_all_parts_is_a_score_elsewhere(
-    database: Database, elsewhere: Database, plan: Plan, store: Store, tmp_path: Path
+    database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send
 ) -> None:
     result = store(plan, {"gpt_mini": 2.0}, engine_version="2.21.0", data_source="synthetic")
-    send(database, [run.id for run in result.runs], tmp_path / "suite.json", elsewhere)
+    send([run.id for run in result.runs], "suite.json")
     (score,) = imported_scores(elsewhere, SUITE_1)
-    assert result.total is not None
-    assert score.score.points == pytest.approx(result.total.points)
-    assert score.score.low == pytest.approx(result.total.low)
+    assert score.score.points == pytest.approx(sure(result.total).points)
+    assert score.score.low == pytest.approx(sure(result.total).low)
     assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid")
-    figure = scores_figure([], [score])
-    assert figure is not None
-    assert figure.rows == ("Test CPU, TensorFlow 2.21.0 (imported, not verified)",)
+    assert sure(scores_figure([], [score])).rows == ("Test CPU, TensorFlow 2.21.0 (imported, not verified)",)
     assert imported_scores(database, SUITE_1) == [], "one's own are no others"
 
 
 def test_seven_parts_are_no_score_nor_are_eight_of_two_files(
-    database: Database, elsewhere: Database, plan: Plan, store: Store, tmp_path: Path
+    elsewhere: Database, plan: Plan, store: Store, send: Send
 ) -> None:
     ids = [run.id for run in store(plan, data_source="synthetic").runs]
-    send(database, ids[:7], tmp_path / "seven.json", elsewhere)
-    send(database, ids[7:], tmp_path / "one.json", elsewhere)
+    send(ids[:7], "seven.json")
+    send(ids[7:], "one.json")
     assert imported_scores(elsewhere, SUITE_1) == []
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("batch_size", 64), ("precision", "mixed_float16"), ("preset", "standard"), ("data_source", "real")],
+    [
+        ("batch_size", 64),
+        ("precision", "mixed_float16"),
+        ("preset", "standard"),
+        ("data_source", "real"),
+        ("engine_version", "2.20.0"),
+    ],
 )
 def test_a_part_that_was_run_otherwise_is_none(
-    database: Database,
-    elsewhere: Database,
-    plan: Plan,
-    store: Store,
-    tmp_path: Path,
-    column: str,
-    value: object,
-) -> None:
-    result = store(plan, data_source="synthetic")
-    database.connection.execute(f"UPDATE runs SET {column} = ? WHERE workload = 'resnet_56'", (value,))
-    send(database, [run.id for run in result.runs], tmp_path / "suite.json", elsewhere)
-    assert imported_scores(elsewhere, SUITE_1) == []
-
-
-def test_parts_of_two_engines_are_no_score(
-    database: Database, elsewhere: Database, plan: Plan, store: Store, tmp_path: Path
+    database: Database, elsewhere: Database, plan: Plan, store: Store, send: Send, column: str, value: object
 ) -> None:
     result = store(plan, data_source="synthetic", engine_version="2.21.0")
-    database.connection.execute("UPDATE runs SET engine_version = '2.20.0' WHERE workload = 'resnet_56'")
-    send(database, [run.id for run in result.runs], tmp_path / "suite.json", elsewhere)
+    database.connection.execute(f"UPDATE runs SET {column} = ? WHERE workload = 'resnet_56'", (value,))
+    send([run.id for run in result.runs], "suite.json")
     assert imported_scores(elsewhere, SUITE_1) == []
 
 
 def test_files_of_one_name_are_never_mixed_and_never_lost(
-    database: Database, elsewhere: Database, plan: Plan, store: Store, tmp_path: Path
+    elsewhere: Database, plan: Plan, store: Store, send: Send
 ) -> None:
-    sent = []
-    for number, speed in enumerate((1.0, 1.5)):
+    for number, (speed, parts) in enumerate(((1.0, 8), (1.5, 8), (3.0, 4))):
         everywhere = {part.workload: speed for part in SUITE_1.parts}
         result = store(plan, everywhere, data_source="synthetic", engine_version="2.21.0")
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        send(database, [run.id for run in result.runs], folder / "score.json", elsewhere)
-        sent.append(1_000 * speed)
-    everywhere = dict.fromkeys(everywhere, 3.0)
-    half = store(plan, everywhere, data_source="synthetic", engine_version="2.21.0")
-    (tmp_path / "half").mkdir()
-    send(database, [run.id for run in half.runs[:4]], tmp_path / "half" / "score.json", elsewhere)
+        send([run.id for run in result.runs[:parts]], f"{number}/score.json")
     points = sorted(each.score.points for each in imported_scores(elsewhere, SUITE_1))
-    assert points == pytest.approx(sent)
+    assert points == pytest.approx([1_000.0, 1_500.0])

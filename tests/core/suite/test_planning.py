@@ -14,6 +14,7 @@ from app.core.suite.definition import SUITE_1, definition_of
 from app.core.suite.planning import plan_suite
 from app.core.suite.score import Score, suite_result
 from tests.conftest import ROOT
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -65,9 +66,8 @@ def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
 ) -> None:
     small = Runner(paths, replace(machine, memory_bytes=1_000_000_000))
     plan = plan_suite(small, "tensorflow", "cpu")
-    assert plan.suite is not None
-    assert plan.suite.refused
-    refused = {refusal.spec.workload for refusal in plan.suite.refused}
+    assert sure(plan.suite).refused
+    refused = {refusal.spec.workload for refusal in sure(plan.suite).refused}
     assert refused.isdisjoint(spec.workload for spec in plan.specs)
     group_id = begin_group(database, plan)
     result = suite_result(load_group(database, group_id), {})  # as it is read again
@@ -81,9 +81,7 @@ def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
     ("engine", "device", "problem"),
     [("caffe", "auto", "no engine 'caffe'"), ("tensorflow", "gpu:7", "no device 'gpu:7'"), ("torch", "cpu", "")],
 )
-def test_what_is_not_there_is_refused_with_one_sentence(
-    runner: Runner, engine: str, device: str, problem: str
-) -> None:
+def test_what_is_not_there_is_refused_in_a_line(runner: Runner, engine: str, device: str, problem: str) -> None:
     with pytest.raises(UsageError) as refused:
         plan_suite(runner, engine, device)
     assert problem in str(refused.value)
@@ -103,5 +101,4 @@ def test_without_a_choice_the_best_device_is_taken(runner: Runner) -> None:
 def test_a_workload_that_has_changed_since_is_refused(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CATALOGUE["mnist_mlp"], "version", 2)
     plan = plan_suite(runner, "tensorflow", "cpu")
-    assert plan.suite is not None
-    assert [refusal.spec.workload for refusal in plan.suite.refused] == ["mnist_mlp"]
+    assert [refusal.spec.workload for refusal in sure(plan.suite).refused] == ["mnist_mlp"]

@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.paths import Paths
 from app.core.records import PeakShare, Run
 from app.core.report.wording import bottleneck_text, result_text
 from app.core.storage.database import Database
-from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
-from tests.core.storage.storing import begin
+from tests.core.storage.storing import record
 from tests.core.verdict.records import measured, quiet_run, with_telemetry
 from tests.saying import said
+from tests.sure import sure
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -43,50 +42,37 @@ def code(run: Run) -> str | None:
 
 
 def text(run: Run) -> str:
-    found = explain(run)
-    assert found is not None
-    return found.text
+    return sure(explain(run)).text
 
 
 def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
-    small = events.Model(parameters_count=1_337_002)
-    run = replace(on_gpu(stored_run, 35.0), model=small)
+    run = replace(on_gpu(stored_run, 35.0), model=events.Model(parameters_count=1_337_002))
     assert code(run) == "launch_bound"
     assert said("bottleneck.launch_bound_small", busy_pct="35").begins(text(run))
-    assert said("bottleneck.try_batch", batch_size="512").is_in(
-        text(run)
-    )  # 100 × 100/35, and the next power of two
-    assert said("bottleneck.launch_bound").is_in(
-        text(replace(run, model=events.Model(parameters_count=60_000_000)))
-    )
+    # 100 × 100/35, and the next power of two
+    assert said("bottleneck.try_batch", batch_size="512").is_in(text(run))
+    large = replace(run, model=events.Model(parameters_count=60_000_000))
+    assert said("bottleneck.launch_bound").is_in(text(large))
 
 
 @pytest.mark.parametrize(
-    ("batch_size", "samples", "end"),
+    ("busy_pct", "batch_size", "samples", "advised"),
     [
-        (32, 50_000, " Try batch 128."),
-        (1024, 50_000, "doing it)."),
-        (100, 300, "doing it)."),
-        (16, 0, " Try batch 64."),
+        (35.0, 32, 50_000, "128"),
+        (35.0, 1024, 50_000, None),
+        (35.0, 100, 300, None),
+        (35.0, 16, 0, "64"),
+        *((busy_pct, 33, 50_000, "512") for busy_pct in (0.0, 1.0, 5.0)),  # no more than sixteen times as large
     ],
 )
 def test_a_batch_is_advised_where_there_may_be_room(
-    stored_run: Run, batch_size: int, samples: int, end: str
+    stored_run: Run, busy_pct: float, batch_size: int, samples: int, advised: str | None
 ) -> None:
-    run = on_gpu(stored_run, 35.0, {"batch_size": batch_size, "samples_per_epoch": samples})
-    assert text(run).endswith(end)
-
-
-@pytest.mark.parametrize("busy_pct", [0.0, 1.0, 5.0])
-def test_no_more_than_sixteen_times_the_batch(stored_run: Run, busy_pct: float) -> None:
-    assert said("bottleneck.try_batch", batch_size="512").is_in(
-        text(on_gpu(stored_run, busy_pct, {"batch_size": 33}))
-    )
-
-
-def test_input_generated_during_the_run_is_named_instead(stored_run: Run) -> None:
-    run = on_gpu(stored_run, 35.0, {"workload": "cifar10_cnn"})
-    assert code(run) == "input_bound"
+    run = on_gpu(stored_run, busy_pct, {"batch_size": batch_size, "samples_per_epoch": samples})
+    if advised is None:
+        assert not said("bottleneck.try_batch").is_in(text(run))
+    else:
+        assert said("bottleneck.try_batch", batch_size=advised).is_in(text(run))
 
 
 @pytest.mark.parametrize(
@@ -99,6 +85,7 @@ def test_input_generated_during_the_run_is_named_instead(stored_run: Run) -> Non
         (97.0, {"throttle_reasons": ["power cap"]}, "power_capped"),
         (97.0, {"throttle_reasons": ["thermal"]}, "throttled"),
         (None, {}, "unknown"),
+        (35.0, {"summary": {"workload": "cifar10_cnn"}}, "input_bound"),  # it generates its input during the run
     ],
 )
 def test_busy_gpus(stored_run: Run, busy_pct: float | None, readings: dict[str, Any], expected: str) -> None:
@@ -112,8 +99,7 @@ def test_half_precision_is_advised_where_it_is_not_used(stored_run: Run) -> None
 
 
 def test_physical_cores_are_enough(stored_run: Run) -> None:
-    found = explain(on_cpu(stored_run, 50.0))
-    assert found is not None
+    found = sure(explain(on_cpu(stored_run, 50.0)))
     assert found.code == "physical_cores"
     assert said("bottleneck.physical_cores", there="16", busy="8").is_all_of(found.text)
 
@@ -137,23 +123,22 @@ def test_processors(
     assert code(on_cpu(stored_run, busy_pct, cores, **changes)) == expected
 
 
-def test_cpu_time_taken_by_others_is_not_waiting(stored_run: Run) -> None:
-    run = on_cpu(stored_run, 100.0, (8, 8))
-    for taken, cores in (
-        ({"other_cpu_pct": 30.0}, (8, 8)),
-        ({"steal_pct": 50.0}, (2, 2)),
-        ({"other_cpu_pct": 50.0}, (8, 16)),
-    ):
-        run = on_cpu(stored_run, 100.0, cores)
-        run = with_telemetry(run, list(range(len(run.telemetry))), **taken)
-        assert code(run) == "taken"
-        assert said("bottleneck.taken").is_in(text(run))
-
-
-def test_a_little_other_load_is_not_the_limit(stored_run: Run) -> None:
-    run = on_cpu(stored_run, 100.0, (8, 8))
-    run = with_telemetry(run, list(range(len(run.telemetry))), other_cpu_pct=8.0)
-    assert code(run) == "cpu_bound"
+@pytest.mark.parametrize(
+    ("taken", "cores", "expected"),
+    [
+        ({"other_cpu_pct": 30.0}, (8, 8), "taken"),
+        ({"steal_pct": 50.0}, (2, 2), "taken"),
+        ({"other_cpu_pct": 50.0}, (8, 16), "taken"),
+        ({"other_cpu_pct": 8.0}, (8, 8), "cpu_bound"),  # a little is not the limit
+    ],
+)
+def test_cpu_time_taken_by_others_is_not_waiting(
+    stored_run: Run, taken: dict[str, float], cores: tuple[int, int], expected: str
+) -> None:
+    run = on_cpu(stored_run, 100.0, cores)
+    run = with_telemetry(run, list(range(len(run.telemetry))), **taken)
+    assert code(run) == expected
+    assert said("bottleneck.taken").is_in(text(run)) == (expected == "taken")
 
 
 @pytest.mark.parametrize(
@@ -172,24 +157,16 @@ def test_limits_of_a_container_are_reported(
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"),
-    [
-        (0.7, "arithmetic_bound"),
-        (0.4, "cpu_bound"),
-        (0.1, "cpu_memory_bound"),
-    ],
+    ("share", "expected"), [(0.7, "arithmetic_bound"), (0.4, "cpu_bound"), (0.1, "cpu_memory_bound")]
 )
-def test_the_share_of_peak_distinguishes_arithmetic_from_memory(
-    stored_run: Run, share: float, expected: str
-) -> None:
+def test_the_share_of_peak_tells_arithmetic_from_memory(stored_run: Run, share: float, expected: str) -> None:
     run = replace(on_cpu(stored_run, 98.0, (8, 8)), peak=PeakShare(share * 1e12, 1e12))
     assert code(run) == expected
 
 
 def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
-    inside = measured(run)
-    run = with_telemetry(run, inside[30:], throttle_count=1)
+    run = with_telemetry(run, measured(run)[30:], throttle_count=1)
     assert code(run) == "throttled"
     assert text(run).startswith("Throttled after 31 seconds: the CPU clock was held down for")
     assert said("bottleneck.better_cooling").is_in(text(run))
@@ -211,8 +188,7 @@ def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
 
 def test_a_falling_clock_is_reported_with_its_time(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
-    inside = measured(run)
-    run = with_telemetry(run, inside[25:], cpu_clock_mhz=2600.0)
+    run = with_telemetry(run, measured(run)[25:], cpu_clock_mhz=2600.0)
     assert text(run).startswith("Throttled after 26 seconds: the CPU clock fell from 3,8")
     assert "cooling" not in text(run), "a limit of power does that, too"
 
@@ -242,30 +218,24 @@ def test_a_hidden_card_is_known_by_its_name_or_not_at_all(stored_run: Run) -> No
     assert code(replace(run, environment=environment)) == "unknown"
 
 
-@pytest.mark.parametrize("workload", ["demo", "matmul", "no_such_workload"])
-def test_where_it_is_no_question(stored_run: Run, workload: str) -> None:
-    run = on_cpu(stored_run, 98.0, workload=workload)
-    assert explain(run) is None
-
-
-def test_without_steps_nothing_is_explained(stored_run: Run) -> None:
-    assert explain(on_cpu(stored_run, 98.0, step_median_s=None)) is None
+@pytest.mark.parametrize(
+    "changes",
+    [{"workload": "demo"}, {"workload": "matmul"}, {"workload": "no_such_workload"}, {"step_median_s": None}],
+)
+def test_where_it_is_no_question(stored_run: Run, changes: dict[str, Any]) -> None:
+    assert explain(on_cpu(stored_run, 98.0, **changes)) is None
 
 
 def test_forums_get_it_too(stored_run: Run) -> None:
     assert "\n8 of 16 threads do the work: physical cores are enough.\n" in result_text(on_cpu(stored_run, 50.0))
 
 
-def test_a_run_is_read_with_its_explanation(paths: Paths, machine: Machine) -> None:
-    with Database(paths.database) as database:
-        run_id = begin(database, machine)
-        writer = RunWriter(database, run_id)
-        writer.add(events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=(4.0, 4.0)))
-        for second in range(12):
-            telemetry = {"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0}
-            writer.add(events.TelemetryEvent(seq=second, t_s=float(second), telemetry=telemetry_of(telemetry)))
-        writer.finish("completed", None)
-        assert bottleneck_text(load_run(database, run_id)) == "7.9 of 8 CPUs were busy: CPU-bound."
+def test_a_run_is_read_with_its_explanation(database: Database, machine: Machine) -> None:
+    load = telemetry_of({"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0})
+    looks = [events.TelemetryEvent(seq=second, t_s=float(second), telemetry=load) for second in range(12)]
+    steps = events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=(4.0, 4.0))
+    run = load_run(database, record(database, machine, steps, *looks))
+    assert bottleneck_text(run) == "7.9 of 8 CPUs were busy: CPU-bound."
 
 
 anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())

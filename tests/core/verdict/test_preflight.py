@@ -11,6 +11,7 @@ from app.core.messages import ENGLISH, needs
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
 from app.core.verdict.rules import RULES
+from tests import conftest
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
@@ -18,17 +19,7 @@ from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPEC = WORKLOAD.default_spec()
 NEED_BYTES = WORKLOAD.memory_need_bytes(SPEC) or 0
-MACHINE = Machine(
-    cpu_name="Test CPU",
-    physical_cores=4,
-    logical_cores=8,
-    memory_bytes=16_000_000_000,
-    os_name="Test OS 1",
-    architecture="x86_64",
-    python_version="3.11.9",
-    virtual_machine=False,
-    gpus=(Gpu("GPU 0", "nvidia"), Gpu("GPU 1", "nvidia")),
-)
+MACHINE = replace(conftest.MACHINE, gpus=(Gpu("GPU 0", "nvidia"), Gpu("GPU 1", "nvidia")))
 QUIET = Telemetry(
     cpu_pct=4.0,
     memory_used_bytes=4_000_000_000,
@@ -75,10 +66,7 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
         ({"other_cpu_pct": 10.0}, {}),
         ({"other_cpu_pct": 10.6}, {"other_load": "Other programs are using 11 % of the CPU."}),
         ({"steal_pct": 30.0}, {"host_steal": "The host takes 30 % of the CPU time for other work."}),
-        (
-            {"swap_bytes_per_s": 2.5e6},
-            {"swapping": "The computer is swapping 2.5 MB/s between memory and disk."},
-        ),
+        ({"swap_bytes_per_s": 2.5e6}, {"swapping": "The computer is swapping 2.5 MB/s between memory and disk."}),
         ({"memory_used_bytes": 16_000_000_000 - NEED_BYTES}, {}),
         (
             {"memory_used_bytes": 15_100_000_000},
@@ -109,10 +97,7 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
             {"memory_pressure_pct": 12.0},
             {"memory_pressure": "Programs wait 12 % of the time because memory is full."},
         ),
-        (
-            {"cpu_held_pct": 50.0},
-            {"cpu_quota": "A CPU limit stops Epochmark in 50 % of the scheduling periods."},
-        ),
+        ({"cpu_held_pct": 50.0}, {"cpu_quota": "A CPU limit stops Epochmark in 50 % of the scheduling periods."}),
     ],
 )
 def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ import importlib
 import os
 import threading
 from collections.abc import Sequence
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 # The real library, for its error classes: the app may import it inside functions only.
@@ -25,28 +26,30 @@ class FakeDriver:
 
     def __init__(self, count: int) -> None:
         values: dict[str, Sequence[object]] = {
-            "Handle": [0, 1][:count],
+            "HandleByIndex": [0, 1][:count],
             "Name": ["NVIDIA GeForce RTX 4090", b"NVIDIA GeForce GTX 1080"][:count],
             "MemoryInfo": [SimpleNamespace(total=24 * 2**30, used=2**30)] * count,
-            "Capability": [(8, 9), (6, 1)][:count],
-            "Utilization": [SimpleNamespace(gpu=97, memory=40)] * count,
+            "CudaComputeCapability": [(8, 9), (6, 1)][:count],
+            "UtilizationRates": [SimpleNamespace(gpu=97, memory=40)] * count,
             "Temperature": [65] * count,
-            "Power": [312_500] * count,
+            "PowerUsage": [312_500] * count,
             "Clock": [2520] * count,
             "MemoryClock": [10_501] * count,
-            "Fan": [45] * count,
-            "Energy": [90_000_000, PYNVML.NVMLError_NotSupported()][:count],  # cards before Volta have no counter
+            "FanSpeed": [45] * count,
+            "TotalEnergyConsumption": [90_000_000, PYNVML.NVMLError_NotSupported()][
+                :count
+            ],  # cards before Volta have no counter
             "Architecture": [PYNVML.NVML_DEVICE_ARCH_ADA, PYNVML.NVML_DEVICE_ARCH_PASCAL][:count],
-            "Limit": [450_000, 180_000][:count],
-            "Generation": [4, 3][:count],
-            "Lanes": [16] * count,
-            "Active": [1, 0][:count],
-            "Mode": [1, 0][:count],
-            "Reasons": [0x1] * count,
-            "OldReasons": [0x1] * count,
-            "Computing": [[held(OWN, 2**30)]] * count,
-            "Drawing": [[]] * count,
-            "Using": [[used(OWN, 90)]] * count,
+            "EnforcedPowerLimit": [450_000, 180_000][:count],
+            "MaxPcieLinkGeneration": [4, 3][:count],
+            "MaxPcieLinkWidth": [16] * count,
+            "DisplayActive": [1, 0][:count],
+            "DisplayMode": [1, 0][:count],
+            "CurrentClocksEventReasons": [0x1] * count,
+            "CurrentClocksThrottleReasons": [0x1] * count,
+            "ComputeRunningProcesses": [[held(OWN, 2**30)]] * count,
+            "GraphicsRunningProcesses": [[]] * count,
+            "ProcessUtilization": [[used(OWN, 90)]] * count,
         }
         self.values = {key: list(given) for key, given in values.items()}
         self.start_error: Exception | None = None
@@ -59,7 +62,7 @@ class FakeDriver:
         for values in self.values.values():
             values[index] = getattr(PYNVML, name)()
 
-    def give(self, key: str, index: int) -> object:
+    def give(self, key: str, index: int, *_: object, **__: object) -> object:
         self.hang(key)
         value = self.values[key][index]
         if isinstance(value, Exception):
@@ -87,29 +90,10 @@ class FakeDriver:
             nvmlInit=self.start,
             nvmlShutdown=self.stop,
             nvmlSystemGetDriverVersion=lambda: "580.65.06",
-            nvmlDeviceGetCount=lambda: len(self.values["Handle"]),
-            nvmlDeviceGetHandleByIndex=lambda index: self.give("Handle", index),
-            nvmlDeviceGetName=lambda handle: self.give("Name", handle),
-            nvmlDeviceGetMemoryInfo=lambda handle: self.give("MemoryInfo", handle),
-            nvmlDeviceGetCudaComputeCapability=lambda handle: self.give("Capability", handle),
-            nvmlDeviceGetUtilizationRates=lambda handle: self.give("Utilization", handle),
-            nvmlDeviceGetTemperature=lambda handle, sensor: self.give("Temperature", handle),
-            nvmlDeviceGetPowerUsage=lambda handle: self.give("Power", handle),
+            nvmlDeviceGetCount=lambda: len(self.values["HandleByIndex"]),
             nvmlDeviceGetClockInfo=lambda handle, kind: self.give(
                 {PYNVML.NVML_CLOCK_SM: "Clock", PYNVML.NVML_CLOCK_MEM: "MemoryClock"}[kind], handle
             ),
-            nvmlDeviceGetFanSpeed=lambda handle: self.give("Fan", handle),
-            nvmlDeviceGetTotalEnergyConsumption=lambda handle: self.give("Energy", handle),
-            nvmlDeviceGetArchitecture=lambda handle: self.give("Architecture", handle),
-            nvmlDeviceGetEnforcedPowerLimit=lambda handle: self.give("Limit", handle),
-            nvmlDeviceGetMaxPcieLinkGeneration=lambda handle: self.give("Generation", handle),
-            nvmlDeviceGetMaxPcieLinkWidth=lambda handle: self.give("Lanes", handle),
-            nvmlDeviceGetDisplayActive=lambda handle: self.give("Active", handle),
-            nvmlDeviceGetDisplayMode=lambda handle: self.give("Mode", handle),
-            nvmlDeviceGetCurrentClocksEventReasons=lambda handle: self.give("Reasons", handle),
-            nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: self.give("OldReasons", handle),
-            nvmlDeviceGetComputeRunningProcesses=lambda handle: self.give("Computing", handle),
-            nvmlDeviceGetGraphicsRunningProcesses=lambda handle: self.give("Drawing", handle),
-            nvmlDeviceGetProcessUtilization=lambda handle, since_us: self.give("Using", handle),
         )
+        vars(module).update({f"nvmlDeviceGet{key}": partial(self.give, key) for key in self.values})
         return module

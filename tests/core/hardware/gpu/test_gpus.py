@@ -84,10 +84,7 @@ def test_an_nvml_that_hangs_after_its_start_is_left_alone(driver: FakeDriver, tm
 
 @pytest.mark.parametrize("error", [OSError("no such symbol"), AttributeError("nvmlInit_v2"), ValueError("text")])
 def test_a_broken_library_is_not_called_a_hanging_one(
-    driver: FakeDriver,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    error: Exception,
+    driver: FakeDriver, tmp_path: Path, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     driver.start_error = error
     assert gpu.list_gpus(tmp_path) == ()

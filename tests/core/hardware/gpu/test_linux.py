@@ -26,32 +26,10 @@ STATIC = {"power/runtime_status", "vendor", "device", "class", "revision", "mem_
 
 
 def test_a_card_behind_its_own_switch(tmp_path: Path) -> None:
-    assert list_gpus(plant(tmp_path, "rx6800xt")) == (
-        Gpu(
-            "AMD Radeon RX 6800 XT",
-            "amd",
-            17_163_091_968,
-            "amdgpu (Linux 6.8.0)",
-            source="sysfs",
-            architecture="gfx1030",
-            power_limit_w=264.0,
-            pcie_generation=4,
-            pcie_lanes=16,
-            shares_memory=False,
-            drives_display=True,
-        ),
-    )
-    reading = GpuTelemetry(
-        0,
-        97.0,
-        1_289_175_040,
-        66.0,
-        255.0,
-        2474.0,
-        memory_utilization_pct=41.0,
-        memory_clock_mhz=1000.0,
-        fan_pct=50.0,
-    )
+    named = ("AMD Radeon RX 6800 XT", "amd", 17_163_091_968, "amdgpu (Linux 6.8.0)", None, "sysfs", "gfx1030")
+    assert list_gpus(plant(tmp_path, "rx6800xt")) == (Gpu(*named, 264.0, 4, 16, False, True),)
+    more = {"memory_utilization_pct": 41.0, "memory_clock_mhz": 1000.0, "fan_pct": 50.0}
+    reading = GpuTelemetry(0, 97.0, 1_289_175_040, 66.0, 255.0, 2474.0, **more)  # type: ignore[arg-type]
     assert GpuReader(tmp_path).read() == (reading,)
 
 
@@ -281,8 +259,10 @@ def test_any_text_is_a_value_or_none(text: str, other: str) -> None:
 
 
 @given(st.one_of(st.none(), st.booleans(), st.text(), st.floats(), st.integers(), st.binary()))
-def test_only_true_numbers_pass(value: object) -> None:
-    for found in (within(value, 1, 100), whole(value, 1, 100)):
+def test_only_true_numbers_in_range_pass(value: object) -> None:
+    number = within(value, 1, 100)
+    assert number is None or number == value
+    for found in (number, whole(value, 1, 100)):
         assert found is None or 1 <= found <= 100
 
 

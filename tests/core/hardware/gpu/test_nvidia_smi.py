@@ -17,7 +17,7 @@ from tests.waiting import wait_until
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
-posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
 
 GOOD_LINE = (DATA / "smi/good.txt").read_text().strip()
 
@@ -43,7 +43,6 @@ def write_smi(folder: Path, body: str) -> None:
     script.chmod(0o755)
 
 
-@posix_only
 def test_gputil_good_line(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path) -> None:
     write_smi(smi_folder, f"echo '{GOOD_LINE}'")
     expected = Gpu("NVIDIA GeForce RTX 3070", "nvidia", 8192 * 2**20, "535.54", None, "gputil")
@@ -52,7 +51,6 @@ def test_gputil_good_line(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Pat
     reader.close()
 
 
-@posix_only
 def test_gputil_missing_values_are_none(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path) -> None:
     write_smi(smi_folder, f"cat '{DATA}/smi/not_available.txt'")
     assert gpu.list_gpus(tmp_path) == (Gpu("NVIDIA GPU", "nvidia", source="gputil"),)
@@ -63,7 +61,6 @@ def test_gputil_missing_values_are_none(smi_folder: Path, reader: gpu.GpuReader,
     reader.close()
 
 
-@posix_only
 @pytest.mark.parametrize(
     "body",
     [
@@ -95,7 +92,6 @@ def has_ended(pid: int) -> bool:
 
 
 @pytest.mark.slow
-@posix_only
 def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path
 ) -> None:
@@ -111,7 +107,6 @@ def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     reader.close()
 
 
-@posix_only
 def test_gputil_is_not_asked_when_nvml_answers(
     driver: FakeDriver, smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path
 ) -> None:
@@ -123,7 +118,6 @@ def test_gputil_is_not_asked_when_nvml_answers(
     assert not (smi_folder / "runs").exists()
 
 
-@posix_only
 @pytest.mark.parametrize("missing", ["pynvml", "GPUtil"])
 def test_missing_libraries(
     smi_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str
@@ -133,7 +127,6 @@ def test_missing_libraries(
     assert len(gpu.list_gpus(tmp_path)) == (1 if missing == "pynvml" else 0)
 
 
-@posix_only
 def test_warnings_of_gputil_stay_inside(smi_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write_smi(smi_folder, "exit 1")
     (smi_folder / "GPUtil.py").write_text(

@@ -1,9 +1,7 @@
 import ctypes
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import ModuleType
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -15,6 +13,7 @@ from app.core.hardware.gpu import windows_dxgi, windows_pdh
 from app.core.hardware.gpu.windows import Entry, WindowsGpus, busiest_pct, entry_from, pair, sums
 from app.core.hardware.gpu.windows_dxgi import Adapter
 from tests.core.hardware.gpu.gpu_trees import DATA
+from tests.core.hardware.made_up import fake_windows
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
@@ -54,31 +53,7 @@ ADAPTERS = (
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys: dict[str, dict[str, object]] = {CLASS: {}} | {
-        rf"{CLASS}\{name}": values for name, values in KEYS.items()
-    }
-
-    @contextmanager
-    def open_key(hive: int, key: str) -> Iterator[str]:
-        if key not in keys:
-            raise FileNotFoundError(key)
-        yield key
-
-    def query_value(key: str, name: str) -> tuple[object, int]:
-        if name not in keys[key]:
-            raise FileNotFoundError(name)
-        return keys[key][name], 1
-
-    winreg = ModuleType("winreg")
-    vars(winreg).update(
-        HKEY_LOCAL_MACHINE=1,
-        OpenKey=open_key,
-        QueryValueEx=query_value,
-        QueryInfoKey=lambda key: (len(KEYS), 0, 0),
-        EnumKey=lambda key, index: list(KEYS)[index],
-    )
-    monkeypatch.setitem(sys.modules, "winreg", winreg)
-    monkeypatch.setattr(sys, "platform", "win32")
+    fake_windows(monkeypatch, {CLASS: {}} | {rf"{CLASS}\{name}": values for name, values in KEYS.items()})
     monkeypatch.setattr(windows_gpus, "list_adapters", lambda: ADAPTERS)
 
 
@@ -92,15 +67,8 @@ def test_cards_of_the_registry() -> None:
     gpus = WindowsGpus()
     assert gpus.vendors == ("intel", "nvidia"), "the Radeon is no longer there"
     arc, geforce = gpus.gpus([0, 1])
-    assert arc == Gpu(
-        "Intel Arc A770 Graphics",
-        "intel",
-        17_079_205_888,
-        "32.0.101.6129",
-        source="registry",
-        shares_memory=False,
-        drives_display=True,
-    )
+    known = Gpu("Intel Arc A770 Graphics", "intel", 17_079_205_888, "32.0.101.6129", source="registry")
+    assert arc == replace(known, shares_memory=False, drives_display=True)
     assert (geforce.memory_bytes, geforce.driver, geforce.drives_display) == (8 * 2**30, "581.65", False)
 
 

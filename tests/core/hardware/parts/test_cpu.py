@@ -17,7 +17,7 @@ from app.core.hardware.parts.cpu import (
     read_cpu,
     windows_cpu,
 )
-from tests.core.hardware.telemetry.test_slowdowns import write
+from tests.core.hardware.made_up import write
 
 CPUS = "sys/devices/system/cpu/cpu"
 # An Apple M3 Ultra, as sysctl prints it.
@@ -81,6 +81,7 @@ def alder_lake() -> dict[str, str]:
 
 
 def test_a_hybrid_intel_cpu(tmp_path: Path) -> None:
+    assert linux_cpu(tmp_path) == Cpu()
     assert linux_cpu(write(tmp_path, alder_lake())) == Cpu(
         performance_cores=2,
         efficiency_cores=4,
@@ -121,19 +122,10 @@ def test_identical_cores_are_not_distinguished(tmp_path: Path) -> None:
 def test_acpi_calls_the_base_clock_the_highest(
     tmp_path: Path, highest_khz: str, nominal_mhz: str, expected: tuple[float, float | None]
 ) -> None:
-    tree = thread(
-        0,
-        0,
-        cpufreq__scaling_driver="acpi-cpufreq",
-        cpufreq__cpuinfo_max_freq=highest_khz,
-        acpi_cppc__nominal_freq=nominal_mhz,
-    )
+    tree = thread(0, 0, cpufreq__scaling_driver="acpi-cpufreq", cpufreq__cpuinfo_max_freq=highest_khz)
+    tree |= thread(0, 0, acpi_cppc__nominal_freq=nominal_mhz)
     cpu = linux_cpu(write(tmp_path, tree))
     assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == expected
-
-
-def test_a_machine_that_reports_nothing(tmp_path: Path) -> None:
-    assert linux_cpu(tmp_path) == Cpu()
 
 
 @pytest.mark.parametrize(

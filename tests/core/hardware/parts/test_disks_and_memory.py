@@ -24,7 +24,8 @@ from app.core.hardware.parts.disks import (
     windows_disk,
 )
 from app.core.hardware.parts.memory_speed import read_memory_speed, speed_from_table, speed_from_udev
-from tests.core.hardware.telemetry.test_slowdowns import write
+from tests.core.hardware.made_up import write
+from tests.sure import sure
 from tests.systems import linux_names
 from workloads.protocol.machine import Disk
 
@@ -119,9 +120,7 @@ def test_any_udev_text_is_accepted(text: str) -> None:
     ],
 )
 def test_the_deepest_mount_counts(place: str, device: str) -> None:
-    found = mount_of(place, MOUNTS)
-    assert found is not None
-    assert found.device == device
+    assert sure(mount_of(place, MOUNTS)).device == device
 
 
 def disks_of_a_computer(root: Path) -> Path:
@@ -220,9 +219,7 @@ def test_disks_that_say_that_they_spin(tmp_path: Path, device: str, model: str, 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no list of mounts")
 @pytest.mark.parametrize("system", ["nfs4", "fuse.sshfs", "autofs"])
-def test_a_folder_of_a_dead_server_is_not_touched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
-) -> None:
+def test_a_dead_servers_folder_is_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     nas = tmp_path / "nas"
     nas.mkdir()
     (tmp_path / "data").symlink_to("nas/sets")
@@ -371,14 +368,14 @@ def test_any_descriptor_is_accepted(told: bytes, penalty: bytes) -> None:
 SECRET = "0fd32f6d1a9b4f7e8c5d2b1a0f9e8d7c"
 
 
+@pytest.mark.parametrize("place", ["etc/machine-id", "var/lib/dbus/machine-id"])
 def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    write(tmp_path, {"etc/machine-id": SECRET})
-    number = identity.read_machine_id(tmp_path)
+    write(tmp_path, {place: SECRET})
+    number = sure(identity.read_machine_id(tmp_path))
     assert number == identity.read_machine_id(tmp_path)
-    assert number is not None
     assert len(number) == 16
     assert number not in SECRET
     assert not any(number[at : at + 5] in SECRET for at in range(12))
@@ -394,9 +391,3 @@ def test_systems_without_a_number(tmp_path: Path, secret: str, monkeypatch: pyte
     monkeypatch.setattr(sys, "platform", "linux")
     write(tmp_path, {"etc/machine-id": secret})
     assert identity.read_machine_id(tmp_path) is None
-
-
-def test_the_second_place_of_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    write(tmp_path, {"var/lib/dbus/machine-id": SECRET})
-    assert identity.read_machine_id(tmp_path) == identity.machine_id(SECRET)

@@ -8,7 +8,20 @@ import psutil
 import pytest
 
 from app.core.hardware.telemetry import monitor
+from tests.sure import sure
 from tests.systems import linux_names
+
+Counts = dict[str, SimpleNamespace]
+ONE_AND_TWO = SimpleNamespace(read_bytes=1, write_bytes=2)
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
+    """What Linux counts, by the name of the block device."""
+    counts: Counts = {}
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+    return counts
 
 
 def block(root: Path, name: str, device: str, *, hardware: bool = True) -> None:
@@ -22,13 +35,9 @@ def block(root: Path, name: str, device: str, *, hardware: bool = True) -> None:
 
 
 @linux_names
-def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    counts = {
-        name: SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
-        for name in ("sda", "sda1", "dm-0", "md0", "loop0", "nvme0n1", "nvme0c0n1")
-    }
-    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+def test_what_was_written_to_disk_is_seen_once(counts: Counts, tmp_path: Path) -> None:
+    for name in ("sda", "sda1", "dm-0", "md0", "loop0", "nvme0n1", "nvme0c0n1"):
+        counts[name] = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
     block(tmp_path, "sda", "pci0000:00/ata1/block")
     block(tmp_path, "nvme0c0n1", "pci0000:00/nvme/nvme0")  # one of two ways to the disk below
     block(tmp_path, "nvme0n1", "virtual/nvme-subsystem/nvme-subsys0")
@@ -38,7 +47,7 @@ def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, 
     disks = monitor.DiskCounters(tmp_path)
     assert disks.read_bytes() == (10_000, 2_000_000)
     block(tmp_path, "sdb", "pci0000:00/usb1/block")
-    counts["sdb"] = SimpleNamespace(read_bytes=1, write_bytes=2)
+    counts["sdb"] = ONE_AND_TWO
     assert disks.read_bytes() == (10_001, 2_000_002)
     del counts["sda"]
     assert disks.read_bytes() == (5_001, 1_000_002)
@@ -47,10 +56,8 @@ def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, 
 
 
 @linux_names
-def test_disks_are_read_only_if_there_are_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    counts = {"sda": SimpleNamespace(read_bytes=1, write_bytes=2)}
-    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+def test_disks_are_read_only_if_there_are_others(counts: Counts, tmp_path: Path) -> None:
+    counts["sda"] = ONE_AND_TWO
     block(tmp_path, "sda", "pci0000:00/ata1/block")
     disks = monitor.DiskCounters(tmp_path)
     assert disks.read_bytes() == (1, 2)
@@ -58,22 +65,18 @@ def test_disks_are_read_only_if_there_are_others(monkeypatch: pytest.MonkeyPatch
     assert disks.read_bytes() == (1, 2), "the folder is not looked at again"
 
 
-def test_elsewhere_all_disks_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_elsewhere_all_disks_count(counts: Counts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    counts = {name: SimpleNamespace(read_bytes=1, write_bytes=2) for name in ("PhysicalDrive0", "PhysicalDrive1")}
-    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+    counts |= dict.fromkeys(("PhysicalDrive0", "PhysicalDrive1"), ONE_AND_TWO)
     assert monitor.DiskCounters(tmp_path).read_bytes() == (2, 4)
 
 
 @linux_names
-def test_telemetry_has_what_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
+def test_telemetry_has_what_was_written(counts: Counts, tmp_path: Path) -> None:
     block(tmp_path, "sda", "pci0000:00/ata1/block")
-    counts = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
-    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: {"sda": counts})
+    counts["sda"] = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
     reader = monitor.TelemetryReader(root=tmp_path)
-    counts.write_bytes += 9_000_000
+    counts["sda"].write_bytes += 9_000_000
     telemetry = reader.read()
     assert telemetry.disk_read_bytes_per_s == 0.0
-    assert telemetry.disk_write_bytes_per_s is not None
-    assert telemetry.disk_write_bytes_per_s > 0
+    assert sure(telemetry.disk_write_bytes_per_s) > 0

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry import monitor
+from tests.sure import sure
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 
@@ -64,7 +65,7 @@ class FakeTime:
         self.now_s += duration_s
         return stopping.is_set()
 
-    def sample_times_s(self, count: int, act: Callable[[int], None] = lambda count: None) -> list[float]:
+    def sample_times_s(self, count: int, act: Callable[[int], None]) -> list[float]:
         """Let a monitor collect telemetry this many times, every 0.1 s, and return when it did."""
         receiver = Receiver(count)
 
@@ -89,10 +90,8 @@ def test_this_machine_gives_plausible_values() -> None:
     with monitor.Monitor(receiver, interval_s=0.25):
         assert receiver.enough.wait(10)
     for _, telemetry in receiver.telemetry:
-        assert telemetry.cpu_pct is not None
-        assert 0 <= telemetry.cpu_pct <= 100
-        assert telemetry.memory_used_bytes is not None
-        assert 10**6 < telemetry.memory_used_bytes <= psutil.virtual_memory().total
+        assert 0 <= sure(telemetry.cpu_pct) <= 100
+        assert 10**6 < sure(telemetry.memory_used_bytes) <= psutil.virtual_memory().total
         assert telemetry.swap_used_bytes is None or 0 <= telemetry.swap_used_bytes <= 2**50
         assert telemetry.cpu_clock_mhz is None or 1 < telemetry.cpu_clock_mhz < 20_000
         assert telemetry.cpu_temperature_c is None or 0 < telemetry.cpu_temperature_c < 150
@@ -104,9 +103,8 @@ def test_this_machine_gives_plausible_values() -> None:
         assert telemetry.clock_step_s == 0.0
         assert telemetry.suspended_s in (None, 0.0)
         assert telemetry.other_cpu_pct is None, "nobody said which process is the run's own"
-        assert telemetry.core_pct is not None
-        assert len(telemetry.core_pct) == psutil.cpu_count()
-        assert all(0 <= share_pct <= 100 for share_pct in telemetry.core_pct)
+        assert len(sure(telemetry.core_pct)) == psutil.cpu_count()
+        assert all(0 <= share_pct <= 100 for share_pct in sure(telemetry.core_pct))
         assert telemetry.disk_read_bytes_per_s is None or telemetry.disk_read_bytes_per_s >= 0
 
 
@@ -143,26 +141,21 @@ def test_a_sampler_can_be_made_in_the_monitors_thread() -> None:
     assert makers == ["monitor"]
 
 
-def test_samples_carry_their_times_on_the_grid() -> None:
-    assert FakeTime().sample_times_s(5) == pytest.approx([100.1, 100.2, 100.3, 100.4, 100.5])
-
-
-def test_slow_samples_do_not_add_up_to_drift() -> None:
+@pytest.mark.parametrize(
+    ("delays_s", "times_s"),
+    [
+        ({}, [100.1, 100.2, 100.3, 100.4, 100.5]),
+        (dict.fromkeys(range(9), 0.06), [100.1, 100.2, 100.3, 100.4]),  # slow samples do not add up to drift
+        ({2: 0.25}, [100.1, 100.2, 100.5, 100.6]),  # late telemetry is left out
+    ],
+)
+def test_samples_carry_their_times_on_the_grid(delays_s: dict[int, float], times_s: list[float]) -> None:
     time_ = FakeTime()
 
     def dawdle(count: int) -> None:
-        time_.now_s += 0.06
+        time_.now_s += delays_s.get(count, 0.0)
 
-    assert time_.sample_times_s(4, dawdle) == pytest.approx([100.1, 100.2, 100.3, 100.4])
-
-
-def test_late_telemetry_is_left_out() -> None:
-    time_ = FakeTime()
-
-    def oversleep(count: int) -> None:
-        time_.now_s += 0.25 if count == 2 else 0.0
-
-    assert time_.sample_times_s(4, oversleep) == pytest.approx([100.1, 100.2, 100.5, 100.6])
+    assert time_.sample_times_s(len(times_s), dawdle) == pytest.approx(times_s)
 
 
 @given(st.integers(0, 10**6), st.floats(0, 10**6), st.floats(0.01, 100))
@@ -204,10 +197,7 @@ def test_a_failing_sampler_is_logged_once_and_continues(caplog: pytest.LogCaptur
             raise OSError("the sensor bus is gone")
 
     receiver = Receiver(2)
-    with (
-        caplog.at_level(logging.ERROR),
-        monitor.Monitor(receiver, interval_s=0.02, reader=FakeReader(fail_first)),
-    ):
+    with caplog.at_level(logging.ERROR), monitor.Monitor(receiver, interval_s=0.02, reader=FakeReader(fail_first)):
         assert receiver.enough.wait(5)
     assert receiver.telemetry[0][1].cpu_pct == 4
     assert caplog.text.count("Reading telemetry failed") == 1
@@ -327,8 +317,7 @@ def test_gpus_are_read_only_when_given() -> None:
     monitor.TelemetryReader(gpu_reader, os.getpid()).read()
     before, given = told
     assert before is None
-    assert given is not None
-    assert os.getpid() in given, "with its children, which other tests may have left running"
+    assert os.getpid() in sure(given), "with its children, which other tests may have left running"
 
 
 def test_cpu_shares() -> None:

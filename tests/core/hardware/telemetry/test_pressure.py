@@ -7,26 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.telemetry.pressure import Pressure, PressureReader, held_share_pct, periods, waited_us
+from tests.core.hardware.made_up import write
 
 SOME = "some avg10=0.85 avg60=0.96 avg300=7.53 total={some}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
 STAT = "usage_usec 9\nnr_periods {periods}\nnr_throttled {held}\nthrottled_usec 81\n"
-CGROUP = "proc/self/cgroup"
-
-
-def write(root: Path, **texts: str) -> None:
-    for name, text in texts.items():
-        path = root / {"cpu": "proc/pressure/cpu", "memory": "proc/pressure/memory"}.get(name, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, newline="\n")
 
 
 def test_shares_count_from_the_previous_read(tmp_path: Path) -> None:
-    write(tmp_path, cpu=SOME.format(some=1_000_000), memory=SOME.format(some=5))
+    cpu, memory = "proc/pressure/cpu", "proc/pressure/memory"
+    write(tmp_path, {cpu: SOME.format(some=1_000_000), memory: SOME.format(some=5)})
     reader = PressureReader(tmp_path)
     assert reader.read(1.0) == Pressure(0.0, 0.0, None)
-    write(tmp_path, cpu=SOME.format(some=1_500_000), memory=SOME.format(some=100_005))
+    write(tmp_path, {cpu: SOME.format(some=1_500_000), memory: SOME.format(some=100_005)})
     assert reader.read(2.0) == Pressure(25.0, 5.0, None)
-    write(tmp_path, cpu=SOME.format(some=9_500_000), memory="some avg10=0.00\n")
+    write(tmp_path, {cpu: SOME.format(some=9_500_000), memory: "some avg10=0.00\n"})
     assert reader.read(1.0) == Pressure(100.0, None, None)
     assert reader.read(0.0) == Pressure(None, None, None)
 
@@ -41,12 +35,12 @@ def test_shares_count_from_the_previous_read(tmp_path: Path) -> None:
 )
 def test_a_quota_is_found_in_all_groups(tmp_path: Path, group: str, folder: str) -> None:
     stat = f"{folder}/cpu.stat"
-    write(tmp_path, **{CGROUP: group, stat: STAT.format(periods=100, held=3)})
+    write(tmp_path, {"proc/self/cgroup": group, stat: STAT.format(periods=100, held=3)})
     reader = PressureReader(tmp_path)
     assert reader.read(1.0).held_pct is None, "no period has passed"
-    write(tmp_path, **{stat: STAT.format(periods=110, held=8)})
+    write(tmp_path, {stat: STAT.format(periods=110, held=8)})
     assert reader.read(1.0).held_pct == 50.0
-    write(tmp_path, **{stat: STAT.format(periods=120, held=8)})
+    write(tmp_path, {stat: STAT.format(periods=120, held=8)})
     assert reader.read(1.0).held_pct == 0.0
     (tmp_path / stat).unlink()
     assert reader.read(1.0).held_pct is None

@@ -20,6 +20,7 @@ from app.core.hardware.telemetry.monitor import TelemetryReader, read_telemetry
 from app.core.hardware.telemetry.processes import OwnProcesses, Used, spent_s
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
+from tests.sure import sure
 from tests.systems import not_in_wine
 from tests.waiting import wait_until
 from workloads import CATALOGUE
@@ -65,9 +66,7 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
         wait_until_busy(other)
         with_other, without = seen.read().other_cpu_pct, unseen.read().other_cpu_pct
         share_pct = 100 * (used_s(other) - before_s) / (time.monotonic() - begin_s) / cores
-    assert with_other is not None
-    assert without is not None
-    assert share_pct / 2 < with_other - without < 2 * share_pct
+    assert share_pct / 2 < sure(with_other) - sure(without) < 2 * share_pct
 
 
 @not_in_wine("tells no process's CPU time but that of the one that asks")
@@ -84,9 +83,8 @@ def test_a_child_of_the_worker_is_not_other_load() -> None:
         at_most_s = used_s(worker) - before_s
         assert nobody.read().other_cpu_pct is not None
         assert own.pids == frozenset((os.getpid(), worker.pid, *(child.pid for child in worker.children())))
-    assert spent is not None
     own_s = 0.5  # includes what this process itself used in the meantime
-    assert at_least_s - 0.05 <= spent <= at_most_s + own_s
+    assert at_least_s - 0.05 <= sure(spent) <= at_most_s + own_s
 
 
 @pytest.mark.slow
@@ -97,9 +95,8 @@ def test_a_worker_behind_a_launcher_is_found_as_soon_as_it_starts() -> None:
         own = OwnProcesses(started.pid)
         assert own.spent_s() is None
         assert own.pids == frozenset((os.getpid(), started.pid))
-        assert started.stdin is not None
-        started.stdin.write(b"x")
-        started.stdin.close()
+        sure(started.stdin).write(b"x")
+        sure(started.stdin).close()
         launched = psutil.Process(started.pid)
         wait_until_busy(launched)
         own.spent_s()

@@ -2,7 +2,6 @@
 
 import math
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,8 @@ import pytest
 from app.core.hardware.telemetry import sensors
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature, find_sensors, pick_cpu_temperature_c
-from tests.core.hardware.telemetry.test_slowdowns import write
+from tests.core.hardware.gpu.gpu_trees import opened_files
+from tests.core.hardware.made_up import write
 
 HWMON = "sys/class/hwmon/hwmon"
 # A laptop's: the card's chip comes first, and reading its temperature would wake it.
@@ -35,17 +35,10 @@ def test_a_laptop(tmp_path: Path) -> None:
 
 def test_no_other_chip_is_read(tmp_path: Path) -> None:
     write(tmp_path, LAPTOP)
-    opened: list[str] = []
-    watching = [True]
-
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
-        if watching and event == "open":
-            opened.append(str(arguments[0]).replace(os.sep, "/"))
-
-    sys.addaudithook(watch)  # it cannot be taken away, only silenced
-    CpuTemperature(tmp_path).read_c()
-    watching.clear()
-    inputs = [path for path in opened if path.endswith("_input")]
+    with opened_files() as opened:
+        CpuTemperature(tmp_path).read_c()
+        assert find_sensors(tmp_path).temperature
+    inputs = [path.replace(os.sep, "/") for path in opened if path.endswith("_input")]
     assert inputs
     assert all("hwmon1/" in path for path in inputs)
 
@@ -65,10 +58,7 @@ def test_implausible_temperatures_are_dropped(tmp_path: Path, text: str) -> None
 @pytest.mark.parametrize(
     ("chips", "expected_c"),
     [
-        (
-            {"coretemp": [("Core 0", 71.0), ("Package id 0", 68.0), ("Package id 1", 70.0)]},
-            70.0,
-        ),
+        ({"coretemp": [("Core 0", 71.0), ("Package id 0", 68.0), ("Package id 1", 70.0)]}, 70.0),
         ({"k10temp": [("Tctl", 95.0), ("Tdie", 68.0)]}, 68.0),
         ({"k10temp": [("Tctl", 61.5)], "nvme": [("Composite", 80.0)]}, 61.5),
         ({"cpu_thermal": [("", 48.3)]}, 48.3),
@@ -79,9 +69,7 @@ def test_implausible_temperatures_are_dropped(tmp_path: Path, text: str) -> None
         ({}, None),
     ],
 )
-def test_the_package_counts_before_its_cores(
-    chips: dict[str, list[tuple[str, float]]], expected_c: float | None
-) -> None:
+def test_a_package_precedes_its_cores(chips: dict[str, list[tuple[str, float]]], expected_c: float | None) -> None:
     assert pick_cpu_temperature_c(chips) == expected_c
 
 

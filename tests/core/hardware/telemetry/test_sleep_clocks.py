@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from app.core.hardware.telemetry import slowdowns
-from app.core.hardware.telemetry.sleep_clocks import (
-    Clock,
-    clocks_of_this_system,
-    macos_clocks,
-    windows_clocks,
-)
+from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system, macos_clocks, windows_clocks
 from app.core.hardware.telemetry.slowdowns import ConditionsReader, read_clocks
+from tests.sure import sure
 
 
 class Sleeper:
@@ -31,8 +27,7 @@ class Sleeper:
 
     def suspended_s(self, pair: tuple[Clock, Clock] | None) -> float | None:
         """Return what telemetry says after one second of work and five minutes of sleep."""
-        assert pair is not None
-        reader = ConditionsReader(clocks=lambda: read_clocks(*pair))
+        reader = ConditionsReader(clocks=lambda: read_clocks(*sure(pair)))
         self.awake_s += 1
         conditions = reader.read()
         assert (conditions.clock_step_s, conditions.suspended_s) == (0.0, 0.0)

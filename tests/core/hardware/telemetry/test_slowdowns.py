@@ -1,12 +1,9 @@
 """What slows a computer down, read from recorded files of many systems, and the limits that a worker is under."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar
 
 import psutil
 import pytest
@@ -15,6 +12,8 @@ from hypothesis import strategies as st
 
 from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.slowdowns import Clocks, ConditionsReader, clock_changes, saves_power
+from tests.core.hardware.made_up import fake_windows, write
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.engines.cpu_allowance import cpu_quota
 from workloads.engines.setup import foreign_variables
@@ -23,14 +22,6 @@ linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="re
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec
 CPUS = "sys/devices/system/cpu"
 VMSTAT = "nr_free_pages 261\npswpin 10\npswpout 5\npgfault 9\n"
-
-
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n", newline="\n")
-    return root
 
 
 def supply(name: str, **files: str) -> dict[str, str]:
@@ -110,11 +101,7 @@ def profile(name: str) -> dict[str, str]:
             "powersave (intel_pstate), preference balance_power, profile balanced",
             False,
         ),
-        (
-            policies("powersave", "intel_pstate", "power"),
-            "powersave (intel_pstate), preference power",
-            True,
-        ),
+        (policies("powersave", "intel_pstate", "power"), "powersave (intel_pstate), preference power", True),
         (profile("low-power"), "profile low-power", True),
         (profile("quiet"), "profile quiet", True),
         (profile("cool"), "profile cool", True),
@@ -204,8 +191,7 @@ def test_changes_count_from_the_previous_telemetry(tmp_path: Path) -> None:
     write(tmp_path, {"proc/vmstat": VMSTAT.replace("5", "2005")})
     second = reader.read()
     assert (second.throttle_count, second.on_battery) == (3, False)
-    assert second.swap_bytes_per_s is not None
-    assert second.swap_bytes_per_s > 2000
+    assert sure(second.swap_bytes_per_s) > 2000
     assert second.power_plan == first.power_plan, "read again after ten seconds only"
     third = reader.read()
     assert (third.swap_bytes_per_s, third.throttle_count) == (0, 0)
@@ -270,43 +256,27 @@ def test_macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "swap_memory", lambda: SimpleNamespace(sin=0, sout=next(swapped)))
     monkeypatch.setattr(psutil, "sensors_battery", lambda: SimpleNamespace(power_plugged=False), raising=False)
     look = ConditionsReader(tmp_path).read()
-    assert look.swap_bytes_per_s is not None
-    assert look.swap_bytes_per_s > 0
+    assert sure(look.swap_bytes_per_s) > 0
     assert (look.on_battery, look.power_plan, look.suspended_s) == (True, None, None)
 
 
-class FakeRegistry:
-    """The module winreg, with the values of one key of a real laptop."""
-
-    HKEY_LOCAL_MACHINE = 1
-    values: ClassVar = {
-        "ActivePowerScheme": "381b4222-f694-41f0-9685-ff5bb260df2e",
-        "ActiveOverlayAcPowerScheme": "ded574b5-45a0-4f42-8737-46345c09c238",
-        "ActiveOverlayDcPowerScheme": "961cc777-2547-4f9d-8174-7d86181b8a7a",
-    }
-
-    @contextmanager
-    def OpenKey(self, hive: int, key: str) -> Iterator[str]:  # noqa: N802 - its name there
-        assert (hive, key) == (1, r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes")
-        yield key
-
-    def QueryValueEx(self, key: str, name: str) -> tuple[str, int]:  # noqa: N802 - its name there
-        if name not in self.values:
-            raise FileNotFoundError(name)
-        return self.values[name], 1
+SCHEMES: dict[str, str] = {  # of a real laptop
+    "ActivePowerScheme": "381b4222-f694-41f0-9685-ff5bb260df2e",
+    "ActiveOverlayAcPowerScheme": "ded574b5-45a0-4f42-8737-46345c09c238",
+    "ActiveOverlayDcPowerScheme": "961cc777-2547-4f9d-8174-7d86181b8a7a",
+}
 
 
 @pytest.mark.parametrize(
     ("plugged", "plan"), [(True, "balanced, best performance"), (False, "balanced, best power efficiency")]
 )
 def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugged: bool, plan: str) -> None:
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setitem(sys.modules, "winreg", FakeRegistry())
+    fake_windows(monkeypatch, {r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes": SCHEMES})
     monkeypatch.setattr(psutil, "sensors_battery", lambda: SimpleNamespace(power_plugged=plugged), raising=False)
     look = ConditionsReader(tmp_path).read()
     # Real Windows counts its sleep, too.
     assert replace(look, suspended_s=None) == conditions.Conditions(None, None, not plugged, plan, 0.0, None)
-    monkeypatch.setattr(FakeRegistry, "values", {})
+    fake_windows(monkeypatch, {})
     assert conditions.read_power_plan(tmp_path) is None
 
 

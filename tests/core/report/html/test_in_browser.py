@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from app.core.paths import Paths
 from app.core.report.export import FORMATS
 from app.core.storage.database import Database
 from tests import browser
@@ -15,12 +14,11 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def page(paths: Paths, tmp_path: Path) -> Path:
-    with Database(paths.database) as database:
-        ids = [store_recording(database, recorded_events())]
-        ids.append(store_recording(database, as_preset(recorded_events(), "quick")))
-        path = tmp_path / "report.html"
-        path.write_text("".join(FORMATS["html"].lines(database, ids)), "utf-8")
+def page(database: Database, tmp_path: Path) -> Path:
+    ids = [store_recording(database, recorded_events())]
+    ids.append(store_recording(database, as_preset(recorded_events(), "quick")))
+    path = tmp_path / "report.html"
+    path.write_text("".join(FORMATS["html"].lines(database, ids)), "utf-8")
     return path
 
 

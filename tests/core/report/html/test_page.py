@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.export import FORMATS, format_of
 from app.core.report.formats.result_document import enclosed_file
@@ -43,12 +41,6 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += f"{data}\n"
-
-
-@pytest.fixture
-def database(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        yield database
 
 
 @pytest.fixture
