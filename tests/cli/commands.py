@@ -24,6 +24,12 @@ def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str
     )
 
 
+def ended(environment: dict[str, str], *arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, with more options of subprocess.run: input, cwd, stdout."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "timeout": 60} | options
+    return subprocess.run(command(*arguments), env=environment, check=False, **options)
+
+
 def on_a_terminal(environment: dict[str, str], *arguments: str) -> bytes:
     """Run a command on a pseudo-terminal, to its good end; returns all that it shows."""
     import pty

@@ -9,49 +9,41 @@ from pathlib import Path
 
 import pytest
 
+from app.cli import preflight
 from app.cli.text import is_broken_pipe
 from app.cli.views import JsonView
-from app.core.paths import default_paths
+from app.core.messages import sentence
+from app.core.paths import Paths, default_paths
 from app.core.storage.database import Database
-from tests.cli.commands import on_a_terminal, posix_only, runs, sentence_of
-from tests.conftest import ROOT, CommandLine, command
+from tests.cli.commands import ended, on_a_terminal, posix_only, runs, sentence_of
+from tests.conftest import ROOT, CommandLine
+from tests.core.verdict.test_preflight import MACHINE, QUIET
+from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.telemetry import Telemetry
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
+@linux_only
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["run", "demo", "--json"],
-        ["run", "demo"],
-        ["run", "demo", "--quiet"],
-        ["results", "list"],
-        ["results", "export"],
-    ],
+    ["--help", "workloads", "run demo --json", "run demo", "run demo --quiet", "results list", "results export"],
 )
 def test_output_that_cannot_be_written_is_reported_in_a_sentence(
-    environment: dict[str, str], arguments: list[str]
+    environment: dict[str, str], arguments: str
 ) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            command(*arguments), env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
+        done = ended(environment, *arguments.split(), stdout=full)
     assert sentence_of(done) == "epochmark: The output can't be written (No space left on device)."
     assert done.returncode == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
+@linux_only
 def test_a_run_whose_output_is_lost_is_cancelled(epochmark: CommandLine, environment: dict[str, str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        subprocess.run(
-            command("run", "demo", "--json", "--epochs", "500"),
-            env=environment,
-            stdout=full,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        )
+        ended(environment, "run", "demo", "--json", "--epochs", "500", stdout=full)
     assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
 
 
@@ -86,10 +78,7 @@ def test_output_for_programs_is_utf_8_whatever_the_terminals_encoding(
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
         connection.execute("UPDATE runs SET error_message = 'Zürich × 東京'")
     surroundings = environment | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-    exported = subprocess.run(
-        command("results", "export"), env=surroundings, capture_output=True, timeout=60, check=True
-    )
-    assert "Zürich × 東京" in exported.stdout.decode("utf-8")
+    assert "Zürich × 東京" in ended(surroundings, "results", "export").stdout
     code = "from app.cli import main; main(['workloads', '--json']); print('東京')"
     listed = subprocess.run(
         [sys.executable, "-c", code], env=surroundings, capture_output=True, timeout=60, check=True, cwd=ROOT
@@ -147,3 +136,12 @@ def test_a_terminal_without_unicode_gets_its_numbers(epochmark: CommandLine) -> 
     assert "####" not in done.stdout
     assert "---- " in done.stdout
     assert "GTX 1080 Ti" in done.stdout
+
+
+@pytest.mark.parametrize(("telemetry", "is_named"), [(QUIET, False), (Telemetry(), True)])
+def test_a_load_that_could_not_be_read_is_named(
+    telemetry: Telemetry, is_named: bool, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "read_telemetry", lambda duration_s: (telemetry, telemetry))
+    lines = preflight.preflight_lines(CATALOGUE["cifar10_keras_cnn"].default_spec(), MACHINE, paths)
+    assert lines == ([sentence("preflight.load_unknown")] if is_named else [])

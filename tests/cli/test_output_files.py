@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import posix_only, sentence_of
+from tests.cli.commands import ended, posix_only, sentence_of
 from tests.cli.devices import device
 from tests.conftest import ROOT, CommandLine, command
 
 OLD = b"what was there"
-
-
-@pytest.fixture
-def stored(epochmark: CommandLine) -> CommandLine:
-    """The command line, with run 1 stored."""
-    assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
-    return epochmark
 
 
 def names(folder: Path) -> list[str]:
@@ -79,15 +72,8 @@ def test_an_impossible_file_is_reported_in_a_sentence_and_nothing_is_lost(
     (place / "folder").mkdir(parents=True)
     (place / "kept.png").write_bytes(OLD)
     for output in ("", ".", os.sep, f"folder{os.sep}", "none/a.png", "kept.png/a.png"):
-        done = subprocess.run(
-            command("results", *verb, "--output", output),
-            env=environment | {"PYTHONPATH": str(ROOT)},
-            cwd=place,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        surroundings = environment | {"PYTHONPATH": str(ROOT)}
+        done = ended(surroundings, "results", *verb, "--output", output, cwd=place)
         assert sentence_of(done).startswith("epochmark: ")
         assert "itself failed" not in done.stderr
         assert (done.returncode, done.stdout) == (2, ""), output
