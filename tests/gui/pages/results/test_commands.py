@@ -71,7 +71,7 @@ def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, 
             "Export …",
             "Rename",
             "Delete",
-        ),
+        )
     ]
     assert all(action.isEnabled() for action in entries.values())
     entries["Open"].trigger()

@@ -12,11 +12,7 @@ from app.core.exchange.picture import extract
 from app.core.result_file.canonical import decode
 from app.gui.pages.results.page import ResultsPage
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import (
-    save_to,
-    select,
-    show_in_full,
-)
+from tests.gui.pages.results.using import save_to, select, show_in_full
 from tests.saying import said
 
 
