@@ -1,8 +1,6 @@
 """Every text of labels and buttons can be read: on each page, in each theme, size and zoom, with any name."""
 
 import os
-import subprocess
-import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +22,7 @@ from app.gui.style.theme import Choice
 from app.gui.widgets.basics import ElidedLabel
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList
+from tests.child import python
 from tests.gui.clipped import clipped
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import show_ab, show_imported
@@ -272,23 +271,6 @@ def _renamed(event: events.AnyEvent, name: str) -> events.AnyEvent:
 @pytest.mark.slow
 @pytest.mark.parametrize("zoom", ["1.5"])
 def test_every_text_can_be_read_in_every_zoom(zoom: str) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            __file__,
-            "-k",
-            "before_and or stored_runs",
-        ],
-        env={**os.environ, "QT_SCALE_FACTOR": zoom},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    words = ("-q", "-p", "no:cacheprovider", __file__, "-k", "before_and or stored_runs")
+    done = python("-m", "pytest", *words, env={**os.environ, "QT_SCALE_FACTOR": zoom})
     assert done.returncode == 0, done.stdout

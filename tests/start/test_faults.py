@@ -31,23 +31,13 @@ from tests.start.starting import on_posix, put_program
         ("echo 8.9; echo 6.1", True, "cuda-legacy"),
         ("echo 12.0", False, "cuda"),
         ("echo '[N/A]'", False, "cpu"),
-        (
-            "echo 'NVIDIA-SMI has failed because it could not communicate with the driver.'; exit 9",
-            False,
-            "cpu",
-        ),
+        ("echo 'NVIDIA-SMI has failed because it could not communicate with the driver.'; exit 9", False, "cpu"),
         ("echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18", True, "cuda"),
         ("exec sleep 30", False, "cpu"),
     ],
 )
 def test_profile_fits_the_graphics_cards(
-    bare: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    script: str,
-    driver: bool,
-    profile: str,
+    bare: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, script: str, driver: bool, profile: str
 ) -> None:
     put_program(tmp_path / "bin", "nvidia-smi", script)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
@@ -337,10 +327,7 @@ def test_pip_faults_become_sentences(install: ModuleType, output: str, words: st
             "  Downloading tensorflow-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl (572.0 MB)",
             "tensorflow (572 MB)",
         ),
-        (
-            "  Downloading https://files/nvidia_cudnn_cu12-9.28-py3-none-any.whl (717.5 MB)",
-            "cudnn_cu12 (717 MB)",
-        ),
+        ("  Downloading https://files/nvidia_cudnn_cu12-9.28-py3-none-any.whl (717.5 MB)", "cudnn_cu12 (717 MB)"),
         ("Installing collected packages: six, absl-py", "installing"),
     ],
 )

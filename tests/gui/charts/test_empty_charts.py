@@ -1,8 +1,6 @@
 """Charts without data have no axes, but say what will appear; lines are as thick on every screen."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +15,7 @@ from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, LossChart, ThroughputChart
 from app.gui.charts.trend_chart import TrendChart
 from app.gui.style.theme import Theme
+from tests.child import python
 from tests.gui.pixels import names, pixels
 from workloads.protocol import events
 
@@ -108,15 +107,8 @@ def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("scale", "thickness_px"), [("1", 1), ("2", 2), ("1.25", 1)])
 def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", THICKNESS],
-        env={**os.environ, "QT_SCALE_FACTOR": scale, "QT_QPA_PLATFORM": "offscreen"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert int(done.stdout) == thickness_px
+    environment = {**os.environ, "QT_SCALE_FACTOR": scale, "QT_QPA_PLATFORM": "offscreen"}
+    assert int(python("-c", THICKNESS, env=environment).stdout) == thickness_px
 
 
 def has_axes(chart: Plot) -> bool:

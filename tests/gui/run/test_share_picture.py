@@ -1,8 +1,6 @@
 """The picture of a result: its size and colours, that nothing overflows, and that it is the same everywhere."""
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from app.core.report.share import ShareCard
 from app.gui.run.share_picture import BARS_LIMIT, paint_share_picture, save_share_picture
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
-from tests.conftest import ROOT
+from tests.child import python
 from tests.gui.pixels import names, number, pixels
 from tests.saying import said
 
@@ -141,7 +139,7 @@ def test_the_file_is_the_same_whatever_screen_style_and_scale(application_theme:
     )
     changes = {"QT_FONT_DPI": "168", "QT_SCALE_FACTOR": "2", "QT_STYLE_OVERRIDE": "windows", "DISPLAY": ":nowhere"}
     surroundings = os.environ | changes | {"QT_QPA_PLATFORM": "xcb"}
-    subprocess.run([sys.executable, "-c", code, str(there)], env=surroundings, cwd=ROOT, timeout=60, check=True)
+    assert python("-c", code, str(there), env=surroundings).returncode == 0
     assert here.read_bytes() == again.read_bytes()
     assert here.read_bytes() == there.read_bytes()
     assert QImage(str(there)).size().toTuple() == (1200, 630)

@@ -1,7 +1,6 @@
 """The application around the window: faults, themes, what a start loads, and its messages if it can't."""
 
 import base64
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from app.gui.services.tasks import Tasks
 from app.gui.shell.application import FaultCatcher, open_window
 from app.gui.shell.display import find_problem, has_display
 from app.gui.style.theme import Theme
+from tests.child import python
 from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 from tests.saying import said
 
@@ -168,8 +168,7 @@ def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_nor_what_install
         "import sys, app.gui.shell.application, app.gui.shell.main_window; "
         f"print([name for name in {later} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"
 
 
 @on_linux

@@ -20,24 +20,13 @@ GROUNDS = ("window", "surface", "raised")
 CONTROLS = ("QLineEdit", "QPushButton", "QCheckBox::indicator", "QTableView:focus", "QScrollArea:focus")
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # How eyes without one kind of cones see linear red, green and blue (Machado, Oliveira and Fernandes, 2009).
-EYES = {
-    "usual": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protanopia": (
-        (0.152286, 1.052583, -0.204868),
-        (0.114503, 0.786281, 0.099216),
-        (-0.003882, -0.048116, 1.051998),
-    ),
-    "deuteranopia": (
-        (0.367322, 0.860646, -0.227968),
-        (0.280085, 0.672501, 0.047413),
-        (-0.011820, 0.042940, 0.968881),
-    ),
-    "tritanopia": (
-        (1.255528, -0.076749, -0.178779),
-        (-0.078411, 0.930809, 0.147602),
-        (0.004733, 0.691367, 0.303900),
-    ),
+CONES = {
+    "usual": "1 0 0 / 0 1 0 / 0 0 1",
+    "protanopia": "0.152286 1.052583 -0.204868 / 0.114503 0.786281 0.099216 / -0.003882 -0.048116 1.051998",
+    "deuteranopia": "0.367322 0.860646 -0.227968 / 0.280085 0.672501 0.047413 / -0.011820 0.042940 0.968881",
+    "tritanopia": "1.255528 -0.076749 -0.178779 / -0.078411 0.930809 0.147602 / 0.004733 0.691367 0.303900",
 }
+EYES = {eyes: tuple(tuple(map(float, row.split())) for row in text.split("/")) for eyes, text in CONES.items()}
 XYZ = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0178, 0.1095, 0.8727))  # by the white of sRGB
 # Smallest difference (CIE 1976) of two lines, by any kind of eyes; Okabe and Ito's colours have 16.
 DISTINCT = 14.0

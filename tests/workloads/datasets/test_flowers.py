@@ -9,7 +9,7 @@ import numpy as np  # noqa: TID253 - these tests are about arrays
 import pytest
 
 from tests.archives import Change, adding, pack
-from tests.workloads.child import told_by
+from tests.child import told_by
 from tests.workloads.datasets.refusals import refusing
 from tests.workloads.datasets.test_jpeg import START, frame, segment
 from workloads.datasets import flowers

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.workloads.child import told_by
+from tests.child import told_by
 
 pytestmark = [pytest.mark.engine, pytest.mark.long]
 

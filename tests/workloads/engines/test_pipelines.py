@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.workloads.child import told_by
+from tests.child import told_by
 
 pytestmark = [pytest.mark.engine, pytest.mark.long]
 

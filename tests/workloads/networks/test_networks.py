@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.workloads.child import told_by
+from tests.child import told_by
 from tests.workloads.networks.network_probe import DIGITS_EPOCHS, LARGE, PROFILED
 from workloads import CATALOGUE
 from workloads.training.training import Training

@@ -13,8 +13,8 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
+from tests.child import told_by
 from tests.conftest import MACHINE
-from tests.workloads.child import told_by
 from tests.workloads.training.cheat_probe import CASES, FIRST
 from workloads import CATALOGUE
 from workloads.protocol import events

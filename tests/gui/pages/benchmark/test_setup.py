@@ -2,9 +2,8 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF
@@ -19,13 +18,11 @@ from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
-from tests.archives import FILE, SIZE_BYTES, make_archive, passing
-from tests.core.datasets.server import Handler, Server, serving
+from tests.core.datasets.server import Handler, Server
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.saying import said
 from workloads import CATALOGUE
-from workloads.datasets import cifar10
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.protocol.telemetry import Telemetry
@@ -46,17 +43,6 @@ def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
     window = widget.window()
     place = QPointF(widget.mapTo(window, widget.rect().center()))
     QTest.wheelEvent(window.windowHandle(), place, QPoint(0, (3 if up else -3) * NOTCH))
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server of an archive that passes for the official one."""
-    raw = make_archive(tmp_path / "official.tar.gz").read_bytes()
-    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
-    with serving() as server:
-        server.content = raw
-        monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: raw}, server.url))
-        yield server
 
 
 def test_the_form_is_made_from_declarations(driver: Driver) -> None:
@@ -322,29 +308,6 @@ def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver)
     assert driver.window.page is driver.window.settings
     card = driver.window.settings.data_card
     driver.until(lambda: not card.visibleRegion().isEmpty())
-
-
-def test_a_download_can_be_cancelled_and_resumed(driver: Driver, server: Server) -> None:
-    go_on, row = halted(server), look_again(driver, server)
-    driver.press(row.get_button)
-    driver.until(lambda: server.ranges != [])
-    assert "of" in row.progress.text.whole_text
-    driver.press(row.progress.cancel_button)
-    assert row.progress.text.whole_text == "Cancelling …"
-    go_on.set()
-    driver.until(lambda: said("data_row.download_cancelled").is_in(driver.message))
-    assert row.get_button.isVisible()
-    assert not (driver.services.paths.datasets / "cifar10").exists()
-    driver.press(row.get_button)
-    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
-
-
-def test_a_failed_download_is_reported(driver: Driver, server: Server) -> None:
-    server.answer = lambda handler, start: handler.give(404, b"")
-    row = look_again(driver, server)
-    driver.press(row.get_button)
-    driver.until(lambda: "404" in driver.message)
-    assert row.get_button.isVisible()
 
 
 def test_a_download_continues_while_another_workload_is_shown(driver: Driver, server: Server) -> None:

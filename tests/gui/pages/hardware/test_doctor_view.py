@@ -249,9 +249,3 @@ def test_a_file_that_is_not_a_log_is_refused_in_a_sentence(
     qtbot.waitUntil(lambda: len(told.messages) == 1, timeout=10_000)
     assert "missing.log" in told.messages[0][0]
     assert view.introduction.isVisible()
-
-
-def test_buttons_have_names_and_can_be_reached_by_keys(view: DoctorView) -> None:
-    for button in (view.examine_button, view.cancel_button, view.log_button, view.report_button):
-        assert button.accessibleName()
-        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus

@@ -289,9 +289,3 @@ def test_nothing_jumps_when_the_doctor_comes(page: HardwarePage) -> None:
         assert page.pages.geometry() == before
     page.show_view("doctor")
     assert page.doctor.examine_button.height() >= page.doctor.examine_button.sizeHint().height()
-
-
-def test_buttons_have_names_and_can_be_reached_by_keys(page: HardwarePage) -> None:
-    for control in (page.copy_button, page.look_button, page.views.buttons["parts"]):
-        assert control.accessibleName()
-        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus

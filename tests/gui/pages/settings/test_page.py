@@ -16,10 +16,9 @@ from app.core.settings import Settings, load_settings
 from app.gui.pages.settings.page import SettingsPage
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
-from tests.archives import FILE, SIZE_BYTES, make_archive, passing
 from tests.gui.conftest import Told
 from tests.saying import said
-from workloads.datasets import cifar10, ptb
+from workloads.datasets import ptb
 
 
 class Opener(QObject):
@@ -41,15 +40,6 @@ def opener() -> Iterator[Opener]:
     QDesktopServices.setUrlHandler("file", opener, "open")  # type: ignore[arg-type]
     yield opener
     QDesktopServices.unsetUrlHandler("file")
-
-
-@pytest.fixture
-def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small archive that passes for the official one."""
-    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
-    archive = make_archive(tmp_path / "official.tar.gz")
-    monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
-    return archive
 
 
 @pytest.fixture
