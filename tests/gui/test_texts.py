@@ -116,12 +116,6 @@ def show_result(driver: Driver, run_id: int) -> None:
     driver.wait_for_result()
 
 
-def open_in_results(driver: Driver, run_id: int) -> None:
-    driver.window.show_page("results")
-    driver.window.results.open_run(run_id)
-    driver.until(lambda: driver.window.results.run is not None)
-
-
 @pytest.mark.slow
 def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
     recorded, seen = recorded_events(), list[str]()
@@ -161,10 +155,8 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
         seen += faults(driver, name)
     driver.open_results()
     seen += faults(driver, "results")
-    open_in_results(driver, runs["finished"])
+    detail = driver.open_run(runs["finished"])
     seen += faults(driver, "opened run")
-    detail = driver.window.results.detail
-    assert detail is not None
     for button in (detail.table_button, detail.trend_button):
         driver.press(button)
         seen += faults(driver, f"opened run, {button.text()}")
@@ -221,12 +213,10 @@ def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name: str) -> None:
-    named, finder, seen = NAMES[name], driver.services.finder, list[str]()
-    assert finder.machine is not None
+    named, seen = NAMES[name], list[str]()
     gpu = Gpu(named, "nvidia", memory_bytes=12_282 * 2**20)
     # There, a line says how to use an idle card.
-    finder.machine = replace(finder.machine, os_name="Windows 11", cpu_name=named, gpus=(gpu, gpu))
-    finder.found.emit()
+    driver.become(os_name="Windows 11", cpu_name=named, gpus=(gpu, gpu))
     show_setup(driver)
     seen += faults(driver, "setup", ("light",))
     recorded = [_renamed(event, named) for event in recorded_events()]
@@ -234,7 +224,7 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
         run_id = store_recording(database, recorded)
     show_result(driver, run_id)
     seen += faults(driver, "result", ("light",))
-    open_in_results(driver, run_id)
+    driver.open_run(run_id)
     seen += faults(driver, "opened run", ("light",))
     for code in ("compare", "ab", "studies", "suite", "hardware", "settings"):
         driver.window.show_page(code)
@@ -244,11 +234,8 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
 
 @pytest.mark.parametrize("card", ["GeForce RTX 5090", "GeForce RTX 4090 Laptop GPU", "Quadro RTX 6000"])
 def test_what_helps_an_idle_card_on_windows_can_be_read(driver: Driver, card: str) -> None:
-    finder = driver.services.finder
-    assert finder.machine is not None
     gpu = Gpu(f"NVIDIA {card}", "nvidia", memory_bytes=16 * 2**30)
-    finder.machine = replace(finder.machine, os_name="Windows 11 24H2", gpus=(gpu,))
-    finder.found.emit()
+    driver.become(os_name="Windows 11 24H2", gpus=(gpu,))
     show_setup(driver)
     assert faults(driver, "setup", ("light",)) == []
     (row,) = driver.window.findChildren(DeviceRow)

@@ -174,8 +174,7 @@ def test_without_a_beginning_there_are_no_shares() -> None:
 
 
 def charts_of(driver: Driver) -> RunCharts:
-    assert driver.page.view is not None
-    return driver.page.view.charts
+    return driver.view.charts
 
 
 def note_of(charts: RunCharts) -> str:

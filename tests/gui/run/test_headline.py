@@ -281,8 +281,7 @@ def store_steps(
 
 
 def view_of(driver: Driver) -> RunView:
-    assert driver.page.view is not None
-    return driver.page.view
+    return driver.view
 
 
 def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Driver, machine: Machine) -> None:

@@ -77,8 +77,6 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert said("proof.moved", share_pct="20").is_in(told)
     assert told[told.index("Batch size") + 1] == "100"
     assert any(text.startswith("TensorFlow ") for text in told)
-    dialog.close_button.click()
-    assert not dialog.isVisible()
 
 
 def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, services: Any) -> None:
@@ -114,6 +112,20 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
     assert "spread" in note
     assert said("result.first_epoch").is_in(note)
     assert texts.count(note) == 1
+
+
+def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:
+    dialog = VerdictDialog(services.theme, disturbed(run))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(dialog.close_button.hasFocus)
+    reached = []
+    for _ in range(3):
+        dialog.focusNextChild()
+        reached.append(dialog.focusWidget().accessibleName())
+    assert sorted(reached) == ["Close", "How this is measured", "Reasons for the verdict"]
+    dialog.close_button.click()
+    assert not dialog.isVisible()
 
 
 def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(

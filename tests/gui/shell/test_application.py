@@ -249,15 +249,12 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
 @pytest.mark.slow
 def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     driver.services.bridge.limits = replace(SHORT, store_s=1.0)
-    driver.choose_demo(epochs=3, step_s=0.04)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=3, step_s=0.04, until_epochs=1)
     with Database(driver.services.paths.database) as database:
         database.connection.execute("BEGIN EXCLUSIVE")
         driver.until(lambda: driver.services.bridge.trouble is not None)
-        driver.until(lambda: said("run.not_stored").is_in(driver.page.view.headline.pill.whole_text))  # type: ignore[union-attr]
-    view = driver.page.view
-    assert view is not None
+        driver.until(lambda: said("run.not_stored").is_in(driver.view.headline.pill.whole_text))
+    view = driver.view
     assert view.isVisible()
     assert said("runs.rescued").is_in(view.headline.message.whole_text)
     assert "locked" in driver.message

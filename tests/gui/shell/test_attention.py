@@ -119,9 +119,7 @@ def test_who_cancels_is_told_nothing(
 ) -> None:
     Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
     looked_at(False)
-    driver.choose_demo(epochs=200, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=200, step_s=0.01, until_epochs=1)
     driver.press(driver.page.cancel_button)
     driver.wait_for_result()
     assert notices == []

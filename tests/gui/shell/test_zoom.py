@@ -137,8 +137,7 @@ def test_one_click_restarts_with_the_zoom(paths: Paths) -> None:
 
 @pytest.mark.slow
 def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
-    driver.choose_demo(epochs=50)
-    driver.press(driver.page.setup.run_button)
+    driver.begin_demo(epochs=50)
     driver.until(lambda: driver.services.bridge.is_running)
     press(driver, Qt.Key.Key_Minus)
     assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)

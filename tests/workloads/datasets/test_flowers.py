@@ -84,11 +84,11 @@ def test_the_twins_pictures_differ_and_their_colours_tell_the_class(twin: Photos
 
 def test_photos_are_stored_by_class_with_their_licence_and_nothing_else(tmp_path: Path, folder: Path) -> None:
     others = (
-        "roses/../../escaped.jpg",
         "weeds/1.jpg",
         "roses/1.png",
         "roses/._1.jpg",
         "1.jpg",
+        "roses/../../escaped.jpg",
         "../../escaped.jpg",
     )
     extras = [adding(f"flower_photos/{name}", jpeg(1)) for name in others]

@@ -219,23 +219,11 @@ def test_reviews_are_stored_one_a_line_in_the_order_of_their_numbers(tmp_path: P
 
 
 def test_other_members_are_passed_over(tmp_path: Path, folder: Path) -> None:
-    extras = [
-        *(
-            adding(name)
-            for name in (
-                "../escaped",
-                "/tmp/escaped",
-                "aclImdb/train/pos/../neg/9_1.txt",
-                "aclImdb/train/unsup/0_0.txt",
-                "aclImdb/train/pos/readme.txt",
-                "aclImdb/train/pos/9_1.txt.gz",
-                "other/aclImdb/train/pos/9_1.txt",
-                "aclImdb/train/pos/٣_1.txt",
-            )
-        ),
-        adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"),
-        adding("aclImdb/train", kind=tarfile.DIRTYPE),
-    ]
+    names = ("../escaped", "/tmp/escaped", "other/aclImdb/train/pos/9_1.txt", "aclImdb/train/unsup/0_0.txt")
+    beside = ("../neg/9_1.txt", "readme.txt", "9_1.txt.gz", "٣_1.txt")
+    extras = [adding(name) for name in (*names, *(f"aclImdb/train/pos/{name}" for name in beside))]
+    extras.append(adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"))
+    extras.append(adding("aclImdb/train", kind=tarfile.DIRTYPE))
     imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS, *extras)}, folder)
     assert {path.name for path in folder.iterdir()} == {*imdb.FILES, "contents.sha256"}
 

@@ -61,8 +61,7 @@ def demo(**parameters: object) -> RunSpec:
 
 
 def begin(driver: Driver, page: AbPage, plan: Plan) -> None:
-    machine = driver.services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     page.setup.run_requested.emit(plan, machine)
 
 
@@ -77,9 +76,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     set_edited(page.setup.sides[1].editors["threads"], 1)
     assert page.setup.run_button.isEnabled()
     assert [side.name.placeholderText() for side in page.setup.sides] == ["threads automatic", "1 thread"]
-    finder = driver.services.finder
-    assert finder.machine is not None
-    finder.machine = replace(finder.machine, memory_bytes=8_000_000_000)
+    driver.become(memory_bytes=8_000_000_000)
     batch = page.setup.sides[1].editors["batch_size"]
     assert isinstance(batch, QSpinBox)
     batch.setValue(batch.maximum())
@@ -212,8 +209,7 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     driver.until(ended(driver, page))
     assert driver.page.run is not None
     assert driver.page.run.summary.id == summary.id
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     assert view.headline.pill.isVisible()
     assert driver.page.again_button.isEnabled()
 
@@ -337,8 +333,7 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     assert "3 runs of 3 epochs" in setup.presets["standard"].accessibleName()
     driver.press(setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None and driver.services.bridge.planned.number == 2)
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     driver.until(lambda: view.about.whole_text.startswith("run 2 of 3 · "))
     summary = driver.wait_for_result()
     (group,) = stored(driver)
@@ -367,8 +362,7 @@ def test_a_single_run_is_not_a_group(driver: Driver) -> None:
     driver.press(driver.page.new_button)
     summary = driver.run_demo(repeat=1)
     assert summary.group_id is None
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     assert not view.headline.message.whole_text.startswith("2 runs")
 
 
@@ -388,9 +382,7 @@ def test_one_and_all_ratios_are_on_the_scale(ratios: list[float], one: float, ot
 
 
 def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths) -> None:
-    finder = driver.services.finder
-    assert finder.machine is not None
-    finder.machine = replace(finder.machine, gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
+    driver.become(gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
     install(driver, paths, "torch")
     driver.window.show_page("ab")
     a, b = driver.window.ab.setup.sides

@@ -39,6 +39,11 @@ def page(services: Services, qtbot: QtBot) -> Iterator[HardwarePage]:
     page.hide()
 
 
+def show(services: Services, machine: Machine) -> None:
+    services.finder.machine = machine
+    services.finder.found.emit()
+
+
 def labels(page: HardwarePage) -> list[QLabel]:
     """Return the labels of the parts' values."""
     return page.parts.findChildren(QLabel, "value")
@@ -58,8 +63,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
     page: HardwarePage, services: Services, machine: Machine
 ) -> None:
     assert not page.copy_button.isEnabled()
-    services.finder.machine = machine
-    services.finder.found.emit()
+    show(services, machine)
     texts = [label.text() for label in labels(page)]
     assert texts[:2] == ["Test CPU", "4 physical, 8 logical"]
     assert "15 GB" in texts
@@ -69,8 +73,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
 
 
 def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, machine: Machine) -> None:
-    services.finder.machine = replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False)
-    services.finder.found.emit()
+    show(services, replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False))
     unknown = [label for label in labels(page) if label.text() == "n/a"]
     assert len(unknown) > 3
     for label in unknown:
@@ -80,8 +83,7 @@ def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, 
 
 
 def test_unknown_parts_say_so_and_names_are_never_read_as_html(page: HardwarePage, services: Services) -> None:
-    services.finder.machine = Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None)
-    services.finder.found.emit()
+    show(services, Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None))
     texts = [label.text() for label in labels(page)]
     assert texts[0] == HOSTILE
     assert texts[1] == "n/a"
@@ -101,8 +103,7 @@ def test_refreshing_shows_what_is_new(page: HardwarePage, services: Services, qt
 
 
 def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine: Machine, told: Told) -> None:
-    services.finder.machine = machine
-    services.finder.found.emit()
+    show(services, machine)
     page.show()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     lines = QGuiApplication.clipboard().text().splitlines()
@@ -114,8 +115,7 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
 def test_groups_stand_side_by_side_where_there_is_room(
     page: HardwarePage, services: Services, machine: Machine, qtbot: QtBot, width_px: int, columns: int
 ) -> None:
-    services.finder.machine = machine
-    services.finder.found.emit()
+    show(services, machine)
     page.resize(width_px, 700)
     page.show()
     qtbot.waitExposed(page)

@@ -92,14 +92,8 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
 
 
 def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
-    tones = {
-        "completed": None,
-        "cancelled": "caution",
-        "interrupted": "caution",
-        "failed": "invalid",
-        "running": "accent",
-        "of another version": None,
-    }
+    tones = {"completed": None, "cancelled": "caution", "interrupted": "caution", "failed": "invalid"}
+    tones |= {"running": "accent", "of another version": None}
     with Database(driver.services.paths.database) as database:
         for status in tones:
             store(database, machine, 61.0, 60.0, columns={"status": status})

@@ -39,13 +39,10 @@ def opened(driver: Driver) -> Opened:
     """Open the settings as on another computer: opened(os_name, gpu)."""
 
     def open_card(os_name: str = LINUX, *gpus: Gpu, architecture: str = "x86_64") -> EnginesCard:
-        finder = driver.services.finder
-        assert finder.machine is not None
-        finder.machine = replace(finder.machine, os_name=os_name, architecture=architecture, gpus=gpus)
         driver.window.show_page("settings")
         card = driver.window.settings.engines_card
         with driver.qtbot.waitSignal(card.filled, timeout=30_000):
-            finder.found.emit()
+            driver.become(os_name=os_name, architecture=architecture, gpus=gpus)
         driver.until(lambda: all(shown.isVisible() for shown in card.rows.values()))
         driver.window.settings.view.ensureWidgetVisible(card)
         return card
@@ -153,8 +150,7 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
 def test_an_engine_is_kept_while_a_run_uses_it(driver: Driver, opened: Opened, paths: Paths) -> None:
     put_engine(paths.engines / "torch")
     card = opened()
-    machine, workload = driver.services.finder.machine, CATALOGUE["mnist_mlp"]
-    assert machine is not None
+    machine, workload = driver.machine, CATALOGUE["mnist_mlp"]
     with Database(paths.database) as database:
         owner = own(database.path)
         begin_run(database, workload.default_spec(engine="torch"), workload, machine, owner=owner.token)
