@@ -200,15 +200,8 @@ def test_locks_fit_pyproject(tmp_path: Path) -> None:
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
     names = ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
-    engines = [
-        "torch-base.txt",
-        "torch-cpu.txt",
-        "torch-mps.txt",
-        "torch-cuda.txt",
-        "jax-cpu.txt",
-        "jax-cuda12.txt",
-        "jax-cuda13.txt",
-    ]
+    parts = ("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "jax-cpu", "jax-cuda12", "jax-cuda13")
+    engines = [f"{part}.txt" for part in parts]
     assert lock.stale_locks(tmp_path) == names + engines
     assert {path.name for path in (ROOT / lock.ENGINES).iterdir()} == set(engines)
 

@@ -47,6 +47,13 @@ def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
     return page
 
 
+def begun(driver: Driver, pairs: int) -> AbPage:
+    page = open_page(driver, pairs=pairs)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.planned is not None)
+    return page
+
+
 def ended(driver: Driver, page: AbPage) -> Callable[[], bool]:
     return lambda: not driver.services.bridge.is_running and page.group is not None
 
@@ -114,9 +121,7 @@ def test_sides_are_named_by_what_differs() -> None:
 
 @pytest.mark.slow
 def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
-    page = open_page(driver, pairs=2)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.planned is not None)
+    page = begun(driver, pairs=2)
     assert page.foot.going.cancel_button.isVisible()
     assert len(page.plot.pairs) == 2
     driver.until(lambda: len(driver.services.bridge.done) >= 2)
@@ -175,9 +180,7 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
 
 @pytest.mark.slow
 def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> None:
-    page = open_page(driver, pairs=20)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.planned is not None)
+    page = begun(driver, pairs=20)
     assert not page.setup.run_button.isEnabled()
     driver.window.show_page("benchmark")
     setup = driver.page.setup
@@ -203,8 +206,7 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
 @pytest.mark.slow
 def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
-    page = open_page(driver, pairs=1)
-    driver.press(page.setup.run_button)
+    page = begun(driver, pairs=1)
     driver.window.show_page("benchmark")
     driver.until(ended(driver, page))
     assert driver.page.run is not None
@@ -216,8 +218,7 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
 
 @pytest.mark.slow
 def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
-    page = open_page(driver, pairs=20)
-    driver.press(page.setup.run_button)
+    page = begun(driver, pairs=20)
     driver.until(lambda: len(driver.services.bridge.done) >= 3)
     driver.press(page.foot.going.cancel_button)
     assert page.foot.going.progress_text.whole_text == "Cancelling …"
@@ -315,9 +316,7 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page(driver, pairs=50)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.planned is not None)
+    begun(driver, pairs=50)
     answer(monkeypatch, QMessageBox.StandardButton.Yes)
     driver.window.close()
     driver.until(lambda: not driver.window.isVisible())

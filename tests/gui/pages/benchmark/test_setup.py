@@ -18,7 +18,7 @@ from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
-from tests.core.datasets.server import Handler, Server
+from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.saying import said
@@ -254,26 +254,6 @@ def look_again(driver: Driver, server: Server) -> DatasetRow:
     return row
 
 
-def halted(server: Server) -> threading.Event:
-    """Let the server send half of what is asked for, and the rest when the event is set."""
-    go_on = threading.Event()
-    half = len(server.content) // 2
-
-    def slow(handler: Handler, start: int) -> None:
-        handler.send_response(206 if start else 200)
-        handler.send_header("Content-Length", str(len(server.content) - start))
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(server.content) - 1}/{len(server.content)}")
-        handler.end_headers()
-        handler.wfile.write(server.content[start:half])
-        handler.wfile.flush()
-        assert go_on.wait(20)
-        handler.wfile.write(server.content[max(start, half) :])
-
-    server.answer = slow
-    return go_on
-
-
 def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: Server) -> None:
     row = look_again(driver, server)
     assert row.choice.findData("real") < 0
@@ -302,7 +282,7 @@ def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver)
 
 
 def test_a_download_continues_while_another_workload_is_shown(driver: Driver, server: Server) -> None:
-    go_on, row = halted(server), look_again(driver, server)
+    (_, go_on), row = halted(server), look_again(driver, server)
     driver.press(row.get_button)
     driver.until(lambda: server.ranges != [])
     choose(driver, "demo")

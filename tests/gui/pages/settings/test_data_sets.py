@@ -12,10 +12,9 @@ from app.core.paths import Paths
 from app.gui.pages.settings.data_card import DataCard, DatasetLine
 from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
-from tests.core.datasets.server import Server
+from tests.core.datasets.server import Server, halted
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
-from tests.gui.pages.benchmark.test_setup import halted
 from tests.saying import said
 
 
@@ -28,7 +27,7 @@ def line_of(driver: Driver) -> DatasetLine:
 
 
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
-    go_on, line = halted(server), line_of(driver)
+    (_, go_on), line = halted(server), line_of(driver)
     assert said("settings.not_installed").begins(line.state.whole_text)
     assert line.state.whole_text.endswith(" to download · Automatic: synthetic")
     driver.press(line.get_button)
