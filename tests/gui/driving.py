@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.headline import estimate_so_far
@@ -28,6 +28,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue
 
 PATIENCE_MS = 30_000
+Added = TypeVar("Added", bound=QWidget)
 # Short, because a deaf worker is waited for; otherwise like the application's.
 SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
 
@@ -124,6 +125,12 @@ class Driver:
         self.until(lambda: results.run is not None and results.run.summary.id == run_id)
         assert results.detail is not None
         return results.detail
+
+
+def added(qtbot: QtBot, widget: Added) -> Added:
+    """Return a widget that is deleted at the end of the test."""
+    qtbot.addWidget(widget)
+    return widget
 
 
 def replay(window: MainWindow, services: Services, recorded: Sequence[events.AnyEvent]) -> None:

@@ -25,7 +25,7 @@ from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.accessible import charts, faults, nodes, spoken_name
 from tests.gui.clipped import clipped, enter
-from tests.gui.driving import Driver, replay
+from tests.gui.driving import Driver, added, replay
 from tests.gui.full_pages import FULL
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads import STANDARD
@@ -147,8 +147,7 @@ def test_every_dialog_can_be_heard_and_read(driver: Driver, name: str) -> None:
 
 
 def test_a_combo_box_is_called_as_its_label_and_not_as_its_value(qtbot: QtBot) -> None:
-    box = ChoiceBox("Number")
-    qtbot.addWidget(box)
+    box = added(qtbot, ChoiceBox("Number"))
     box.addItems(["one", "two"])
     box.show()
     assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Number"
@@ -158,8 +157,7 @@ def test_a_combo_box_is_called_as_its_label_and_not_as_its_value(qtbot: QtBot) -
 
 
 def test_a_value_without_room_ends_with_a_sign_and_is_whole_under_the_pointer(qtbot: QtBot) -> None:
-    box = ChoiceBox("Result")
-    qtbot.addWidget(box)
+    box = added(qtbot, ChoiceBox("Result"))
     box.addItem("1: <b>1 thread</b> vs automatic · CIFAR-10 CNN · 2026-11-23")
     set_tip(box, "Earlier A/B tests")
     box.show()

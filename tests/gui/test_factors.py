@@ -23,6 +23,7 @@ from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
+from tests.gui.driving import added
 from tests.saying import said
 from workloads import STANDARD
 from workloads.protocol.machine import Machine
@@ -101,15 +102,13 @@ def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
 
 
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
-    card = HeadlineCard(services.theme)
-    qtbot.addWidget(card)
+    card = added(qtbot, HeadlineCard(services.theme))
     card.show_stored(stored_run)
     assert f"4.8× the {YEAR}" in card.rank.whole_text
 
 
 def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, ComparePage(services))
     for view in ("bars", "table"):
         page.view.take(view)
         page.draw()

@@ -81,7 +81,7 @@ def may_elide(driver: Driver) -> list[QWidget]:
 def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> list[str]:
     """Return what can't be read in the window as it is, in every theme and size."""
     window, result = driver.window, []
-    # Its line is higher than its figures, for which test_headline_row.py looks.
+    # Its line is higher than its figures, for which test_headline.py looks.
     numbers = [headline.value for headline in window.findChildren(HeadlineRow)]
     for theme in themes:
         driver.services.theme.choose(theme)

@@ -31,7 +31,7 @@ from app.gui.style.tokens import HEADLINE_PX
 from app.gui.widgets.basics import Button, ElidedLabel
 from tests.core.storage.storing import begin
 from tests.core.verdict.records import quiet_run
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.recording import recorded_run
 from tests.saying import said
 from workloads.protocol import events
@@ -58,9 +58,7 @@ def run() -> Run:
 
 @pytest.fixture
 def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
-    card = HeadlineCard(application_theme)
-    qtbot.addWidget(card)
-    return card
+    return added(qtbot, HeadlineCard(application_theme))
 
 
 def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
@@ -133,8 +131,7 @@ def test_a_verdict_on_the_way_has_its_tone(card: HeadlineCard, run: Run, level: 
 
 
 def test_a_text_is_not_cut_between_two_parts(application_theme: Theme, qtbot: QtBot) -> None:
-    label = ElidedLabel("CPU · TensorFlow 2.21.0 · float32 · synthetic data")
-    qtbot.addWidget(label)
+    label = added(qtbot, ElidedLabel("CPU · TensorFlow 2.21.0 · float32 · synthetic data"))
     label.show()
     for width_px in range(60, 260):
         label.resize(width_px, 20)
@@ -185,8 +182,7 @@ WIDTHS_PX = st.integers(390, 3_600)
 
 @pytest.fixture
 def line(application_theme: Theme, qtbot: QtBot) -> HeadlineRow:
-    line = HeadlineRow(application_theme, Button(application_theme, "Why?", kind="flat"))
-    qtbot.addWidget(line)
+    line = added(qtbot, HeadlineRow(application_theme, Button(application_theme, "Why?", kind="flat")))
     application_theme.dress(line)
     line.show()
     return line

@@ -16,7 +16,7 @@ from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog
 from app.gui.services.bundle import Services
 from tests.gui.clipped import clipped
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -55,8 +55,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
 
 @pytest.fixture
 def line(looks: Looks, services: Services, machine: Machine, qtbot: QtBot) -> PreflightLine:
-    line = PreflightLine(services, interval_ms=40)
-    qtbot.addWidget(line)
+    line = added(qtbot, PreflightLine(services, interval_ms=40))
     line.resize(360, line.height())
     line.show_choice(SPEC, machine)
     return line

@@ -19,7 +19,7 @@ from app.gui.shell import attention, desktop
 from app.gui.shell.attention import Attention
 from app.gui.shell.main_window import MainWindow
 from tests.conftest import PYTHON_AS_TYPED, ROOT
-from tests.gui.driving import Driver, replay
+from tests.gui.driving import Driver, added, replay
 from tests.recording import recorded_events, until_epoch
 from workloads import CATALOGUE
 
@@ -193,8 +193,7 @@ def test_the_window_fits_a_small_screen(services: Services, qtbot: QtBot, monkey
     free = QRect(0, 30, 1366, 738)  # of 768, with a panel above
     screen = type("Screen", (), {"availableGeometry": staticmethod(lambda: free)})
     monkeypatch.setattr(MainWindow, "screen", lambda _: screen)
-    window = MainWindow(services)
-    qtbot.addWidget(window)
+    window = added(qtbot, MainWindow(services))
     assert (window.x(), window.y()) == (free.x(), free.y())
     assert window.width() == 1200
     assert 600 < window.height() < free.height()

@@ -13,6 +13,7 @@ from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
 from app.gui.style.style_sheet import style_sheet
 from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
+from tests.gui.driving import added
 from tests.gui.pixels import names, pixels
 
 TEXT, LINE = 4.5, 3.0
@@ -121,8 +122,7 @@ def test_a_placeholder_can_be_read_as_it_is_painted(qtbot: QtBot, application_th
 
 
 def test_lines_follow_the_theme(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = TelemetryChart(application_theme)
-    qtbot.addWidget(chart)
+    chart = added(qtbot, TelemetryChart(application_theme))
     line = chart.add_line(QUANTITIES["cpu_pct"].colour)
     for choice, tokens in (("light", LIGHT), ("dark", DARK)):
         application_theme.choose("dark" if choice == "dark" else "light")

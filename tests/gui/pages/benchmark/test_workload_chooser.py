@@ -14,7 +14,7 @@ from app.gui.pages.benchmark.workload_box import RECENT_LIMIT, WorkloadBox, with
 from app.gui.pages.benchmark.workload_chooser import KINDS, WorkloadChooser
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
-from tests.gui.driving import PATIENCE_MS, Driver
+from tests.gui.driving import PATIENCE_MS, Driver, added
 from tests.saying import said
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Machine
@@ -166,8 +166,7 @@ def listed(box: WorkloadBox) -> list[str]:
 
 
 def test_at_first_there_is_the_standard_workload_and_what_was_chosen(services: Services, qtbot: QtBot) -> None:
-    box = WorkloadBox(services)
-    qtbot.addWidget(box)
+    box = added(qtbot, WorkloadBox(services))
     assert listed(box) == [STANDARD]
     with qtbot.waitSignal(box.currentIndexChanged):
         box.choose("fcn_r")
@@ -224,8 +223,7 @@ def test_the_star_makes_a_favourite_that_stays(driver: Driver, by_keyboard: bool
 def test_arrow_keys_pass_over_headings(services: Services, qtbot: QtBot) -> None:
     save_settings(services.home.settings, Settings(favourite_workloads=("demo",), recent_workloads=("mnist_mlp",)))
     services.preferences.change(zoom_pct=110)
-    box = WorkloadBox(services)
-    qtbot.addWidget(box)
+    box = added(qtbot, WorkloadBox(services))
     assert listed(box) == ["Favourites", "demo", "Recently used", "mnist_mlp", "Others", STANDARD]
     for expected in ("mnist_mlp", "demo", "demo"):
         QTest.keyClick(box, Qt.Key.Key_Up)

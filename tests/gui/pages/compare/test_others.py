@@ -17,6 +17,7 @@ from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
 from tests.core.result_file.results import golden
 from tests.gui.conftest import Told
+from tests.gui.driving import added
 from tests.saying import said
 
 PATIENCE_MS = 10_000
@@ -24,8 +25,7 @@ PATIENCE_MS = 10_000
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> ComparePage:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, ComparePage(services))
     page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
     page.show()
     return page

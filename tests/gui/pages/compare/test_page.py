@@ -21,7 +21,7 @@ from app.gui.pages.compare.table import COLUMNS, CompareModel
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -43,9 +43,7 @@ def four_runs(services: Services, machine: Machine) -> None:
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> ComparePage:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
-    return page
+    return added(qtbot, ComparePage(services))
 
 
 def opened(page: ComparePage, qtbot: QtBot, *, runs: bool = True, own_runs: int = 20) -> ComparePage:

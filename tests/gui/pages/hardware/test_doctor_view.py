@@ -27,7 +27,7 @@ from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -41,8 +41,7 @@ I0000 00:00:1 cuda_executor.cc:1] successful NUMA node read from SysFS had negat
 
 @pytest.fixture
 def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
-    view = DoctorView(services)
-    qtbot.addWidget(view)
+    view = added(qtbot, DoctorView(services))
     view.resize(840, 650)
     view.buttons.setParent(view)  # elsewhere, they are in the page's head
     view.show()

@@ -22,7 +22,7 @@ from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
@@ -32,8 +32,7 @@ HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> Iterator[HardwarePage]:
-    page = HardwarePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, HardwarePage(services))
     page.resize(840, 650)
     yield page
     page.hide()

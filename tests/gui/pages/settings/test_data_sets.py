@@ -14,7 +14,7 @@ from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
 from tests.core.datasets.server import Server, halted
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 
 
@@ -106,9 +106,7 @@ def test_a_download_waits_can_be_cancelled_and_resumes(driver: Driver, server: S
 
 @pytest.fixture
 def card(services: Services, qtbot: QtBot) -> DataCard:
-    card = DataCard(services)
-    qtbot.addWidget(card)
-    return card
+    return added(qtbot, DataCard(services))
 
 
 def opened(card: DataCard, qtbot: QtBot) -> DatasetLine:

@@ -22,6 +22,7 @@ from app.gui.style.tokens import DARK, LIGHT
 from tests.core.datasets.server import serving
 from tests.core.exchange.test_table_file import ROW, table
 from tests.gui.conftest import Told
+from tests.gui.driving import added
 from tests.gui.pages.settings.using import answer, pick, press
 from tests.saying import said
 from workloads.datasets import ptb
@@ -50,8 +51,7 @@ def opener() -> Iterator[Opener]:
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> SettingsPage:
-    page = SettingsPage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, SettingsPage(services))
     page.resize(840, 650)
     page.show()
     qtbot.waitUntil(lambda: "cifar10" in page.data_card.rows, timeout=10_000)
@@ -232,8 +232,7 @@ PATIENCE_MS = 10_000
 
 @pytest.fixture
 def card(services: Services, qtbot: QtBot) -> SharingCard:
-    card = SharingCard(services)
-    qtbot.addWidget(card)
+    card = added(qtbot, SharingCard(services))
     card.show()
     return card
 
@@ -285,8 +284,7 @@ def test_the_table_is_fetched_when_the_button_is_pressed(
 
 
 def test_its_bars_are_on_compare(services: Services, told: Told, qtbot: QtBot) -> None:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, ComparePage(services))
     page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
     page.show()
     page.table_button.click()
