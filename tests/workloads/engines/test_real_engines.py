@@ -1,10 +1,12 @@
-"""Real PyTorch and JAX, in their own packages: every network, the same losses, and steps that hide nothing."""
+"""Real PyTorch and JAX, in their own packages: every network, the same losses, honest steps, and their files."""
 
+import os
 import shutil
 import statistics
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.core.paths import Paths
@@ -14,9 +16,12 @@ from app.core.storage.runs import load_run
 from tests import real_engines
 from tests.waiting import wait_until
 from tests.workloads.engines.engine_probe import COMPARED, trained_by
+from tests.workloads.system.test_storage import Watched, contents, told
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+from workloads.system.storage import CASES
 from workloads.training.operations import STEP_OPERATIONS
 from workloads.training.training import Training
 
@@ -151,3 +156,40 @@ def test_a_run_is_cancelled_soon(engine: str, installed_engines: Paths, machine:
     session.cancel()
     assert session.wait(20)
     assert session.status == "cancelled"
+
+
+def storage_for(engine: str, folder: Path) -> RunSpec:
+    parameters = {"folders": os.fspath(folder), "images": 600}
+    spec = CATALOGUE["storage"].default_spec(device="cpu", engine=engine, parameters=parameters)
+    return msgspec.structs.replace(spec, measure_s=0.3)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lost_folder_is_reported_in_the_same_sentence(
+    engine: str, installed_engines: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    (folder := tmp_path / "drive").mkdir()
+    case = list(CASES).index("read_jpeg")
+    run = Watched(
+        installed_engines,
+        machine,
+        storage_for(engine, folder),
+        lambda event: isinstance(event, events.Steps) and event.epoch == case,
+        lambda _: folder.rename(tmp_path / "unplugged"),
+    ).end()
+    reason = "disappeared during the measurement (No such file or directory)"
+    assert run.summary.error_message == f"The folder {folder} {reason}. Bring it back, or choose another one."
+    assert run.summary.error_code == "bad_parameters"
+    assert run.summary.value == run.metrics["folder1_preprocess_images_per_s"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("metric", ["folder1_write_images_per_s", "folder1_read_tfrecord_images_per_s"])
+def test_a_cancelled_test_of_storage_leaves_nothing(
+    engine: str, metric: str, installed_engines: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    (folder := tmp_path / "drive").mkdir()
+    spec = storage_for(engine, folder)
+    run = Watched(installed_engines, machine, spec, told(metric), lambda run: run.session.cancel()).end()
+    assert (run.summary.status, [warning.code for warning in run.warnings]) == ("cancelled", [])
+    assert contents([folder]) == []

@@ -151,8 +151,8 @@ def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
 
 
 def test_no_column_of_the_chooser_is_cut(services: Services, machine: Machine, qtbot: QtBot) -> None:
-    table = opened(WorkloadChooser(services, machine, "demo", {}), qtbot).table
-    model = table.model()
+    chooser = opened(WorkloadChooser(services, machine, "demo", {}), qtbot)
+    table, model = chooser.table, chooser.table.model()
     metrics, padding_px = table.fontMetrics(), 2 * 9
     for column in (0, 1):
         texts = [model.index(row, column).data() for row in range(model.rowCount())]
