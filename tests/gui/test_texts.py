@@ -1,14 +1,13 @@
 """Every text of labels and buttons can be read: on each page, in each theme, size and zoom, with any name."""
 
 import os
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.messages import sentence
 from app.core.storage.database import Database
@@ -23,9 +22,10 @@ from app.gui.widgets.basics import ElidedLabel
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList
 from tests.child import python
-from tests.gui.clipped import clipped
+from tests.gui.clipped import clipped, steering
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import show_ab, show_imported
+from tests.gui.pages.suite.test_page import store
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
@@ -97,14 +97,6 @@ def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> lis
     return result
 
 
-def steering(window: QWidget) -> list[str]:
-    """Return the labels with characters that nobody sees, but that may turn around what follows."""
-    labels = [label for label in window.findChildren(QLabel) if label.isVisible()]
-    return [
-        repr(label.text()) for label in labels if any(unicodedata.category(each) == "Cf" for each in label.text())
-    ]
-
-
 def show_setup(driver: Driver) -> None:
     driver.window.show_page("benchmark")
     driver.page.choose()
@@ -171,15 +163,16 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
 @pytest.mark.slow
 def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
     services, window, seen = driver.services, driver.window, list[str]()
-    machine = services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     for code in ("studies", "suite"):
         window.show_page(code)
         seen += faults(driver, f"no {code}", ("light",))
+    failed = store(driver, machine, {"gpt_mini": "out_of_memory", "resnet_56": "crashed"})
     with Database(services.paths.database) as database:
         stored = [("studies", group_id) for _, group_id in store_studies(database, services.paths, machine)]
         stored += [("suite", store_suite(database, services.paths, machine, SUITE_FACTORS[0], parts=4))]
         stored += [("suite", store_suite(database, services.paths, machine, each)) for each in SUITE_FACTORS]
+    stored.append(("suite", failed))
     for code, group_id in stored:
         page = window.studies if code == "studies" else window.suite
         window.show_page(code)

@@ -22,10 +22,9 @@ from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import OWN
 from app.gui.style.tokens import GAP_PX
 from tests.core.studies.storing_studies import Outcome, store_study
-from tests.gui.clipped import clipped
+from tests.gui.clipped import clipped, steering
 from tests.gui.driving import Driver
 from tests.gui.pages.suite.test_page import rows
-from tests.gui.test_texts import steering
 from tests.saying import Saying, said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine

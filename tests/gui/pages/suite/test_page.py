@@ -18,8 +18,8 @@ from app.gui.charts import figure
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.plan_page import PlanPage
 from tests.core.studies.storing_studies import Outcome, store_point
+from tests.gui.clipped import steering
 from tests.gui.driving import Driver
-from tests.gui.test_texts import steering
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
