@@ -24,6 +24,19 @@ def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str
     )
 
 
+def ended(environment: dict[str, str], *arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, with more options of subprocess.run: input, cwd, stdout."""
+    usual: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "encoding": "utf-8",
+        "timeout": 60,
+    }
+    done: subprocess.CompletedProcess[str]
+    done = subprocess.run(command(*arguments), env=environment, check=False, **(usual | options))
+    return done
+
+
 def on_a_terminal(environment: dict[str, str], *arguments: str) -> bytes:
     """Run a command on a pseudo-terminal, to its good end; returns all that it shows."""
     import pty

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
+from tests.cli.commands import ended, posix_only, read_until, runs, start
 from tests.conftest import CommandLine, command
 from tests.saying import said
 
@@ -27,14 +27,8 @@ def test_an_ab_prints_the_ratio_as_json(epochmark: CommandLine) -> None:
     assert [event["run_id"] for event in told if event["type"] == "run"] == [1, 2, 3, 4, 5, 6]
     group = told[-1]
     assert (group["type"], group["kind"], group["status"]) == ("group", "ab", "completed")
-    assert [(run["id"], run["side"], run["pair"]) for run in group["runs"]] == [
-        (1, "A", 1),
-        (2, "B", 1),
-        (3, "B", 2),
-        (4, "A", 2),
-        (5, "A", 3),
-        (6, "B", 3),
-    ]
+    ran = [f"{run['id']}: {run['side']}{run['pair']}" for run in group["runs"]]
+    assert ran == ["1: A1", "2: B1", "3: B2", "4: A2", "5: A3", "6: B3"]
     assert 0.3 < group["ratio"] < 0.8
     assert group["low"] < group["ratio"] < group["high"]
     assert group["pairs"] == len(group["ratios"]) == 3
@@ -55,16 +49,8 @@ def test_settings_reach_their_side_and_labels_the_sentence(epochmark: CommandLin
     specs = {run["side"]: json.loads(epochmark("results", "show", str(run["id"]), "--json").stdout)["spec"]
              for run in runs(epochmark)}  # fmt: skip
     changed = {name: value for name, value in specs["B"].items() if value != specs["A"][name]}
-    assert changed == {
-        "threads": 1,
-        "jit": True,
-        "onednn": False,
-        "seed": 5,
-        "batch_size": 200,
-        "data": "synthetic",
-        "device": "cpu",
-        "precision": "mixed_bfloat16",
-    }
+    wanted = {"threads": 1, "jit": True, "onednn": False, "seed": 5, "batch_size": 200, "data": "synthetic"}
+    assert changed == wanted | {"device": "cpu", "precision": "mixed_bfloat16"}
     assert specs["A"]["threads"] == 2
 
 
@@ -96,27 +82,8 @@ def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> 
 
 @pytest.mark.slow
 def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) -> None:
-    arguments = (
-        "ab",
-        "demo",
-        *FAST,
-        "--by-hand",
-        "--label-a",
-        "plugged in",
-        "--label-b",
-        "battery",
-        "--pairs",
-        "2",
-    )
-    done = subprocess.run(
-        command(*arguments),
-        env=environment,
-        input="\n\n\n",
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    labels = ("--label-a", "plugged in", "--label-b", "battery")
+    done = ended(environment, "ab", "demo", *FAST, "--by-hand", *labels, "--pairs", "2", input="\n\n\n")
     assert done.returncode == 0, done.stderr
     asked = [line.partition(" Set it up")[0] for line in done.stderr.splitlines()]
     assert asked == [
@@ -130,46 +97,9 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", ["\nq\n", "\n"], ids=["q", "end of input"])
 def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[str, str], answer: str) -> None:
-    done = subprocess.run(
-        command("ab", "demo", *FAST, "--by-hand", "--pairs", "2"),
-        env=environment,
-        input=answer,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended(environment, "ab", "demo", *FAST, "--by-hand", "--pairs", "2", input=answer)
     assert done.returncode == 130
     assert said("group.not_begun", planned="4", count="3").is_in(done.stdout)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["ab", "demo"], "Both sides are the same. Use --a and --b to say what differs"),
-        (["ab", "demo", "--b", "threads"], "--b takes KEY=VALUE, several separated by commas, not 'threads'"),
-        (["ab", "demo", "--b", "threads=two"], "threads in --b must be a whole number, not 'two'"),
-        (["ab", "demo", "--b", "xla=yes"], "xla in --b must be one of on, off, not 'yes'"),
-        (["ab", "demo", "--b", "jit=on,xla=off"], "--b sets xla twice"),
-        (["ab", "demo", "--a", "speed=9"], "--a can't set 'speed'. Choose one of: batch, engine, device"),
-        (["ab", "demo", "--a", "outcome=great"], "outcome must be one of ok"),
-        (["ab", "demo", "--a", "seed=1", "--pairs", "0"], "--pairs must be from 1 to 100, not 0"),
-        (
-            ["ab", "demo", "--a", "seed=1", "--label-a", "x" * 61],
-            "--label-a can have at most 60 characters, not 61",
-        ),
-        (["ab", "demo", "--a", "seed=1", "--steps", "5"], "Epochs of 5 steps are cut short"),
-        (["run", "demo", "--repeat", "1"], "--repeat must be from 2 to 100, not 1"),
-        (["run", "demo", "--onednn", "yes"], "invalid choice: 'yes'"),
-        (["results", "group", "7"], "There's no group 7."),
-    ],
-)
-def test_wrong_use_ends_in_one_sentence_and_nothing_is_stored(
-    epochmark: CommandLine, arguments: list[str], words: str
-) -> None:
-    done = epochmark(*arguments)
-    assert words in sentence_of(done)
-    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.slow
@@ -210,16 +140,3 @@ def test_ctrl_c_while_the_user_is_asked_ends_it(environment: dict[str, str]) -> 
     assert said("ab.no_pair").is_in(out)
     assert "Traceback" not in err
     assert "Fatal" not in err
-
-
-@posix_only
-def test_a_reader_that_goes_away_ends_the_plan(epochmark: CommandLine, environment: dict[str, str]) -> None:
-    process = start(environment, "run", "demo", "--json", "--repeat", "50")
-    read_until(process, "epoch")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.wait(20) == 130
-    assert process.stderr is not None
-    assert process.stderr.read() == ""
-    process.stderr.close()
-    assert [run["status"] for run in runs(epochmark)] == ["cancelled"]

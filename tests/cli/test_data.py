@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from app.core.paths import default_paths
 from tests.archives import make_nietzsche
 from tests.cli.commands import posix_only, sentence_of, start
 from tests.conftest import CommandLine
-from tests.core.datasets.server import Handler, Server, resumable, serving
+from tests.core.datasets.server import Handler, halted, resumable, serving
 from tests.saying import said
 
 WAITING = "Waiting: another Epochmark is working on nietzsche (Ctrl-C to give up).\n"
@@ -25,25 +24,6 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "nietzsche.txt"
     path.write_bytes(make_nietzsche())
     return path
-
-
-def stalled(server: Server) -> tuple[threading.Event, threading.Event]:
-    """Let the server send half; returns what says that it has, and what lets it send the rest."""
-    begun, go_on = threading.Event(), threading.Event()
-    half = len(server.content) // 2
-
-    def answer(handler: Handler, start: int) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(server.content)))
-        handler.end_headers()
-        handler.wfile.write(server.content[:half])
-        handler.wfile.flush()
-        begun.set()
-        assert go_on.wait(60)
-        handler.wfile.write(server.content[half:])
-
-    server.answer = answer
-    return begun, go_on
 
 
 def waiting(process: "subprocess.Popen[str]") -> bool:
@@ -68,7 +48,7 @@ def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) ->
 def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], text: Path) -> None:
     with serving() as server:
         server.content = text.read_bytes()
-        begun, go_on = stalled(server)
+        begun, go_on = halted(server)
         first = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
         assert begun.wait(60)
         second = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
@@ -85,7 +65,7 @@ def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], 
 def test_a_killed_fetch_blocks_nothing_and_the_next_resumes(environment: dict[str, str], text: Path) -> None:
     with serving() as server:
         server.content = text.read_bytes()
-        begun, go_on = stalled(server)
+        begun, go_on = halted(server)
         first = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
         assert begun.wait(60)
         second = start(environment, "data", "fetch", "nietzsche", "--url", server.url)

@@ -9,41 +9,21 @@ import pytest
 
 from app import __main__ as entry
 from app.cli import main
-from app.core.doctor import examination
 from app.core.doctor.examination import examine
-from app.core.doctor.facts import Facts
-from app.core.doctor.nvml import NvidiaGpu, Nvml
-from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.messages import Message
 from app.core.paths import Paths
+from tests.cli.commands import ended
+from tests.cli.conftest import CARD
 from tests.conftest import ROOT, CommandLine
 from tests.doctor_page import PAGE, page
 from tests.saying import said
 
 LOGS = ROOT / "tests" / "data" / "doctor"
-CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")
-BUILD = Build("2.21.0", "3.15.1", cuda=True, cuda_version="12.5.1")
-STEPS = (Step("matmul", 0.1), Step("convolution", 0.1), Step("xla", 0.1))
 
 
-@pytest.fixture
-def broken_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A computer whose card is listed and fails, without any process."""
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
-    facts = Facts(system="linux", nvml=Nvml("ok", driver="580.65.06", gpus=(CARD,)), pci=("nvidia",))
-    trials = {
-        "list": Trial(
-            target="list",
-            status="completed",
-            build=BUILD,
-            devices=(Device("cpu"), Device("gpu:0", CARD.name, CARD.capability)),
-            log="oneDNN custom operations are on",
-        ),
-        "cpu": Trial(target="cpu", status="completed", exit_code=0, steps=STEPS),
-        "gpu:0": Trial(target="gpu:0", status="crashed", exit_code=-6, log="does not support target 'sm_120'"),
-    }
-    monkeypatch.setattr(examination, "gather_facts", lambda: facts)
-    monkeypatch.setattr(examination, "run_trial", lambda target, *_: trials[target])
 
 
 @pytest.mark.engine
@@ -66,7 +46,7 @@ def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFi
         "ok     Test on cpu",
         "FAULT  Test on gpu",
     ]
-    assert "gpu:0 · NVIDIA GeForce RTX 5080: not usable" in text
+    assert f"gpu:0 · {CARD.name}: not usable" in text
     assert "What to do:" in text
     assert said("doctor.harmless_lines", count="1").is_in(text)
     assert text.rstrip().splitlines()[-1].startswith("TensorFlow can't use the NVIDIA GeForce RTX 5080")
@@ -110,28 +90,20 @@ def test_a_log_as_json(epochmark: CommandLine) -> None:
 
 @pytest.mark.parametrize(("name", "code"), [("xid_79.log", 1), ("healthy_cpu_2_21.log", 0)])
 def test_the_exit_code_shows_a_fault_in_json_and_in_text(
-    name: str, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
     assert main(["doctor", "--log", str(LOGS / name)]) == code
     capsys.readouterr()
     assert main(["doctor", "--json", "--log", str(LOGS / name)]) == code
     assert json.loads(capsys.readouterr().out)["has_fault"] == bool(code)
 
 
-def test_a_log_from_a_pipe(epochmark: CommandLine, environment: dict[str, str]) -> None:
-    import subprocess
-
-    done = subprocess.run(
-        [sys.executable, "-m", "app", "doctor", "--log", "-"],
-        input=b"GPU is lost. Reboot the system to recover this GPU\n",
-        env=environment,
-        capture_output=True,
-        timeout=100,
-        check=False,
-    )
+@pytest.mark.slow
+def test_a_log_from_a_pipe(environment: dict[str, str]) -> None:
+    line = "GPU is lost. Reboot the system to recover this GPU\n"
+    done = ended(environment, "doctor", "--log", "-", input=line)
     assert done.returncode == 1
-    assert b"stopped responding" in done.stdout
+    assert "stopped responding" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["nothing.log", ".", "picture.png"])

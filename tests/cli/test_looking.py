@@ -12,7 +12,7 @@ from app.core.analysis.compare import Bar
 from app.core.paths import default_paths
 from app.core.report.wording import engine_line, machine_line
 from app.core.storage.database import Database
-from tests.conftest import CommandLine
+from tests.conftest import HINT, CommandLine
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -187,3 +187,32 @@ def test_unreadable_parts_of_a_record_are_named(epochmark: CommandLine, environm
     damaged = [line for line in shown.stdout.splitlines() if line.startswith("Damaged  ")]
     assert said("cli.run_damaged", part="the engine").is_in(damaged)
     assert len(damaged) == 2
+
+
+def test_of_very_many_epochs_the_first_and_the_last_are_shown(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    assert epochmark("run", "demo", "--epochs", "2", "--quiet", "--set", "step_s=0").returncode == 0
+
+    def rows() -> list[str]:
+        shown = epochmark("results", "show", "1")
+        assert shown.returncode == 0
+        table = shown.stdout.split("\n\n")[1].splitlines()
+        return table[1:]
+
+    with Database(default_paths(environment).database) as database:
+        for count, printed in ((200, 200), (201, 41)):
+            with database.transaction() as connection:
+                names = [row[1] for row in connection.execute("PRAGMA table_info(epochs)")]
+                taken = ", ".join(f"{name} + ?" if name == "idx" else name for name in names)
+                for index in range(len(rows()) if count == 200 else 200, count):
+                    connection.execute(f"INSERT INTO epochs SELECT {taken} FROM epochs WHERE idx = 0", (index,))
+            found = rows()
+            assert len(found) == printed
+            assert [int(line.split()[0]) for line in (found[0], found[-1])] == [1, count]
+    assert found[20] == f"… 161 epochs not shown; `{HINT} results export 1 --format json` has them all."
+    assert [int(line.split()[0]) for line in (found[19], found[21])] == [20, 182]
+    done = epochmark("results", "export", "1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    exported = json.loads(done.stdout)
+    assert len(exported["runs"][0]["epoch_records"]) == 201

@@ -4,8 +4,6 @@ import re
 import struct
 from pathlib import Path
 
-import pytest
-
 from app.core.exchange.picture import extract
 from app.core.result_file.canonical import decode, short_code
 from tests.cli.commands import sentence_of
@@ -19,13 +17,6 @@ def size_of(path: Path) -> tuple[int, int]:
     assert content.startswith(PNG)
     width, height = struct.unpack(">II", content[16:24])
     return width, height
-
-
-@pytest.fixture
-def stored(epochmark: CommandLine) -> CommandLine:
-    """The command line, with run 1 stored."""
-    assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
-    return epochmark
 
 
 def test_a_run_becomes_a_picture_without_a_display(
@@ -42,17 +33,8 @@ def test_a_run_becomes_a_picture_without_a_display(
     assert (carried.spec.workload, carried.spec.epochs) == ("demo", 2), "the picture carries the result file"
     assert stored("results", "share", "1", "--output", str(light), "--theme", "light").returncode == 0
     assert light.read_bytes() != dark.read_bytes()
-    again = stored(
-        "results",
-        "share",
-        "1",
-        "--output",
-        str(light),
-        "--theme",
-        "dark",
-        DISPLAY=":nowhere",
-        QT_QPA_PLATFORM="xcb",
-    )
+    options = ("--output", str(light), "--theme", "dark")
+    again = stored("results", "share", "1", *options, DISPLAY=":nowhere", QT_QPA_PLATFORM="xcb")
     assert again.returncode == 0
     assert light.read_bytes() == dark.read_bytes()
 

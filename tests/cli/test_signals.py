@@ -1,6 +1,5 @@
-"""Signals in quick succession, at any place, and where they are ignored."""
+"""Commands that are interrupted: by signals, few or many, at any place, or by a reader that goes away."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,13 +10,13 @@ import pytest
 
 from app.core.paths import default_paths
 from app.core.storage.database import Database
-from tests.cli.commands import read_until, runs, start, waiting_bytes
+from tests.cli.commands import posix_only, read_until, runs, start, waiting_bytes
 from tests.cli.storms import drain, send_storm
 from tests.conftest import ROOT, CommandLine, command
 from tests.saying import said
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+pytestmark = posix_only
 ENDLESS = ("--epochs", "500", "--set", "step_s=0.001")
 SHORT = ("--epochs", "2", "--set", "step_s=0.001", "--json")
 VERB = """
@@ -142,15 +141,63 @@ def test_an_interrupt_during_imports_ends_without_a_traceback(environment: dict[
     folder = tmp_path / "slow"
     folder.mkdir()
     (folder / "argparse.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
-    process = subprocess.Popen(
-        command("results", "list"),
-        env=environment | {"PYTHONPATH": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start(environment | {"PYTHONPATH": str(folder)}, "results", "list")
     assert process.stdout is not None
     assert process.stdout.readline() == "importing\n"
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20) == ("", "")
     assert process.returncode == -signal.SIGINT, "which shells call 130"
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str]) -> None:
+    process = start(environment, "run", "demo", "--json", "--set", "outcome=hang")
+    worker = read_until(process, "hello")["pid"]
+    read_until(process, "epoch")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    while "Cancelling" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    process.communicate()
+    assert not psutil.pid_exists(worker)
+
+
+@pytest.mark.parametrize("options", [("--epochs", "500"), ("--repeat", "50")], ids=["run", "plan"])
+def test_a_reader_that_closes_the_stream_cancels_what_is_measured(
+    epochmark: CommandLine, environment: dict[str, str], options: tuple[str, ...]
+) -> None:
+    process = start(environment, "run", "demo", "--json", *options)
+    read_until(process, "epoch")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(20) == 130
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
+
+
+@pytest.mark.long
+def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "100000", "--set", "step_s=0")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    # Nothing is read, so that the pipe fills and the run is stuck in writing to it.
+    descriptor = process.stdout.fileno()
+    wait_until(lambda: waiting_bytes(descriptor) >= 60_000)
+    workers = psutil.Process(process.pid).children()
+    process.send_signal(signal.SIGINT)
+    while "Cancelling" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    psutil.wait_procs(workers, timeout=5)
+    assert not [worker for worker in workers if worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE]
+    process.stdout.close()
+    process.stderr.close()
+    listed = epochmark("results", "list").stdout
+    assert "interrupted" in listed or "cancelled" in listed

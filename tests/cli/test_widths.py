@@ -17,10 +17,6 @@ from app.cli.layout import Column, bar_chart, cells, elided, live_text, table, w
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.compare import bars
-from app.core.doctor import examination
-from app.core.doctor.facts import Facts
-from app.core.doctor.nvml import NvidiaGpu, Nvml
-from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -33,7 +29,6 @@ WIDTHS = range(60, 201)
 SOME_WIDTHS = (*range(60, 90), *range(90, 201, 10))  # of what takes long to load
 DATA = ROOT / "tests" / "data"
 DATABASES = sorted((DATA / "databases").glob("*.sqlite3.gz"))
-CARD = NvidiaGpu("NVIDIA GeForce RTX 5080 Laptop GPU with a long name", "12.0")
 Shown = Callable[..., str]
 
 
@@ -138,22 +133,6 @@ def test_whatever_is_listed_fits_every_width(
         fitted = shown(columns, *arguments)
         assert_fits(fitted, whole, columns)
         assert len(fitted.splitlines()) >= len(whole.splitlines())
-
-
-@pytest.fixture
-def broken_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A computer whose card is listed and fails, without any process."""
-    facts = Facts(system="linux", nvml=Nvml("ok", driver="580.65.06", gpus=(CARD,)), pci=("nvidia",))
-    steps = (Step("matmul", 0.1), Step("convolution", 0.1), Step("xla", 0.1))
-    devices = (Device("cpu"), Device("gpu:0", CARD.name, CARD.capability))
-    build = Build("2.21.0", "3.15.1", cuda=True, cuda_version="12.5.1")
-    trials = {
-        "list": Trial(target="list", status="completed", build=build, devices=devices),
-        "cpu": Trial(target="cpu", status="completed", exit_code=0, steps=steps),
-        "gpu:0": Trial(target="gpu:0", status="crashed", exit_code=-6, log="does not support target 'sm_120'"),
-    }
-    monkeypatch.setattr(examination, "gather_facts", lambda: facts)
-    monkeypatch.setattr(examination, "run_trial", lambda target, *_: trials[target])
 
 
 @pytest.mark.slow

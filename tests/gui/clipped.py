@@ -1,6 +1,7 @@
 """Finds texts in the window that can't be read whole: elided, or larger than the room they have."""
 
 import html
+import unicodedata
 from collections.abc import Collection, Iterator
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
@@ -43,6 +44,14 @@ def _has_whole_value(box: ChoiceBox) -> bool:
     tip = box.toolTip()
     QApplication.sendEvent(box, QEvent(QEvent.Type.Leave))
     return html.escape(box.currentText()) in tip
+
+
+def steering(window: QWidget) -> list[str]:
+    """Return the labels with characters that nobody sees, but that may turn around what follows."""
+    labels = [label for label in window.findChildren(QLabel) if label.isVisible()]
+    return [
+        repr(label.text()) for label in labels if any(unicodedata.category(each) == "Cf" for each in label.text())
+    ]
 
 
 def enter(widget: QWidget) -> None:

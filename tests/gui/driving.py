@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import msgspec
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.headline import estimate_so_far
@@ -17,13 +18,17 @@ from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, load_run
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.pages.results.page import ResultsPage
+from app.gui.pages.results.run_detail import RunDetail
+from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.shell.main_window import MainWindow
 from tests.recording import asked, store_recording
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue
 
 PATIENCE_MS = 30_000
+Added = TypeVar("Added", bound=QWidget)
 # Short, because a deaf worker is waited for; otherwise like the application's.
 SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
 
@@ -40,6 +45,23 @@ class Driver:
     @property
     def page(self) -> BenchmarkPage:
         return self.window.benchmark
+
+    @property
+    def view(self) -> RunView:
+        """The run that is shown on the Benchmark page."""
+        assert self.page.view is not None
+        return self.page.view
+
+    @property
+    def machine(self) -> Machine:
+        """The computer that was found."""
+        assert self.services.finder.machine is not None
+        return self.services.finder.machine
+
+    def become(self, **changes: Any) -> None:
+        """Let the computer have other parts."""
+        self.services.finder.machine = replace(self.machine, **changes)
+        self.services.finder.found.emit()
 
     @property
     def message(self) -> str:
@@ -63,6 +85,12 @@ class Driver:
         for name, value in (chosen | values).items():
             form.set_value(name, value)
 
+    def begin_demo(self, outcome: str = "ok", until_epochs: int = 0, **values: ParameterValue) -> None:
+        """Run the demo from the form until it has had some epochs."""
+        self.choose_demo(outcome, **values)
+        self.press(self.page.setup.run_button)
+        self.until(lambda: self.epochs_done() >= until_epochs)
+
     def run_demo(self, outcome: str = "ok", **values: ParameterValue) -> RunSummary:
         """Run the demo from the form to its end; returns what is stored of it."""
         self.choose_demo(outcome, **values)
@@ -73,9 +101,6 @@ class Driver:
         self.until(lambda: self.page.run is not None)
         assert self.page.run is not None
         return self.page.run.summary
-
-    def wait_for_epochs(self, count: int) -> None:
-        self.until(lambda: self.epochs_done() >= count)
 
     def stored(self) -> list[RunSummary]:
         with Database(self.services.paths.database) as database:
@@ -91,6 +116,21 @@ class Driver:
         with self.qtbot.waitSignal(self.window.results.model.found, timeout=PATIENCE_MS):
             self.window.show_page("results")
         return self.window.results
+
+    def open_run(self, run_id: int) -> RunDetail:
+        """Show a stored run in Results."""
+        results = self.window.results
+        self.window.show_page("results")
+        results.open_run(run_id)
+        self.until(lambda: results.run is not None and results.run.summary.id == run_id)
+        assert results.detail is not None
+        return results.detail
+
+
+def added(qtbot: QtBot, widget: Added) -> Added:
+    """Return a widget that is deleted at the end of the test."""
+    qtbot.addWidget(widget)
+    return widget
 
 
 def replay(window: MainWindow, services: Services, recorded: Sequence[events.AnyEvent]) -> None:

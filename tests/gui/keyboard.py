@@ -6,7 +6,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QScrollArea, QWidget
 
 from tests.gui.pixels import pixels
 
@@ -68,7 +68,13 @@ def resting_place(widget: QWidget, other: QWidget, root: QWidget) -> QRect:
 def unreached(stops: list[QWidget], root: QWidget) -> list[str]:
     """Return what a mouse can use and Tab doesn't reach; of several choices, the checked one is enough."""
     usable = [each for each in root.findChildren(QWidget) if is_control(each)]
-    return [said(each) for each in usable if each not in stops]
+    mouse_only = [
+        each
+        for each in root.findChildren(QWidget)
+        if isinstance(each, QAbstractButton | QComboBox) and not each.focusPolicy() & Qt.FocusPolicy.TabFocus
+        if each.isVisible() and each.isEnabled() and not (isinstance(each, QAbstractButton) and each.isCheckable())
+    ]
+    return [said(each) for each in (*usable, *mouse_only) if each not in stops]
 
 
 def is_control(widget: QWidget) -> bool:

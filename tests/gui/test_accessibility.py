@@ -25,7 +25,7 @@ from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
 from tests.gui.accessible import charts, faults, nodes, spoken_name
 from tests.gui.clipped import clipped, enter
-from tests.gui.driving import Driver, replay
+from tests.gui.driving import Driver, added, replay
 from tests.gui.full_pages import FULL
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads import STANDARD
@@ -77,10 +77,9 @@ def test_a_run_can_be_heard_while_it_runs_and_afterwards(driver: Driver) -> None
 @pytest.mark.slow
 def test_stored_runs_can_be_heard(driver: Driver) -> None:
     run_id = store(driver)[0]
-    results = driver.open_results()
+    driver.open_results()
     assert faults(driver.window) == []
-    results.open_run(run_id)
-    driver.until(lambda: results.run is not None)
+    driver.open_run(run_id)
     assert faults(driver.window) == []
     driver.window.show_page("compare")
     bars = driver.window.page.findChild(BarList)
@@ -148,8 +147,7 @@ def test_every_dialog_can_be_heard_and_read(driver: Driver, name: str) -> None:
 
 
 def test_a_combo_box_is_called_as_its_label_and_not_as_its_value(qtbot: QtBot) -> None:
-    box = ChoiceBox("Number")
-    qtbot.addWidget(box)
+    box = added(qtbot, ChoiceBox("Number"))
     box.addItems(["one", "two"])
     box.show()
     assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Number"
@@ -159,8 +157,7 @@ def test_a_combo_box_is_called_as_its_label_and_not_as_its_value(qtbot: QtBot) -
 
 
 def test_a_value_without_room_ends_with_a_sign_and_is_whole_under_the_pointer(qtbot: QtBot) -> None:
-    box = ChoiceBox("Result")
-    qtbot.addWidget(box)
+    box = added(qtbot, ChoiceBox("Result"))
     box.addItem("1: <b>1 thread</b> vs automatic · CIFAR-10 CNN · 2026-11-23")
     set_tip(box, "Earlier A/B tests")
     box.show()

@@ -41,8 +41,7 @@ def hand() -> Hand:
 
 def store_runs(driver: Driver, *durations_s: float) -> list[int]:
     """Store runs of the standard workload on this computer, before anything is shown."""
-    machine = driver.services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     columns = {"verdict": "valid", "device": "cpu"}
     with Database(driver.services.paths.database) as database:
         ids = [store(database, machine, each, each, each, columns=columns) for each in durations_s]
@@ -128,11 +127,7 @@ def test_running_again_takes_one(driver: Driver, hand: Hand) -> None:
     driver.wait_for_result()
     assert hand.clicks <= 1
     hand.clicks = 0
-    results = driver.open_results()
-    results.open_run(1)
-    driver.until(lambda: results.run is not None)
-    assert results.detail is not None
-    hand.click(results.detail.again_button)
+    hand.click(driver.open_run(1).again_button)
     driver.until(lambda: len(driver.stored()) == 3 and not driver.services.bridge.is_running)
     assert hand.clicks <= 1
 

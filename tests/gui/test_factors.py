@@ -23,10 +23,12 @@ from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
+from tests.gui.driving import added
 from tests.saying import said
 from workloads import STANDARD
 from workloads.protocol.machine import Machine
 
+Compared = Callable[..., str]
 YEAR = "i5-8250U on 2019 software"
 
 
@@ -35,6 +37,18 @@ def stored_run(paths: Paths, machine: Machine) -> Run:
     with Database(paths.database) as database:
         run_id = store(database, machine, 70.0, 66.3, columns={"device": "cpu"})
         return load_run(database, run_id)
+
+
+@pytest.fixture
+def compared(paths: Paths, capsys: pytest.CaptureFixture[str]) -> Compared:
+    """What the terminal compares: compared(json=True)."""
+
+    def print_bars(**asked: object) -> str:
+        usual = {"workload": None, "baseline": None, "json": False, "several_gpus": False}
+        assert compare(argparse.Namespace(**(usual | asked)), paths) == 0
+        return capsys.readouterr().out
+
+    return print_bars
 
 
 def chart(run: Run) -> tuple[Bar, Bar]:
@@ -73,9 +87,7 @@ def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> N
     assert value_texts(baseline, baseline, ratios=True) == ("320 · baseline",)
 
 
-def test_an_invalid_result_has_no_factor(
-    stored_run: Run, paths: Paths, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared: Compared) -> None:
     invalid = replace(stored_run, summary=replace(stored_run.summary, verdict="invalid"))
     you, baseline = chart(invalid)
     assert value_texts(you, baseline) == value_texts(you, baseline, ratios=True) == ("66.3",)
@@ -86,12 +98,8 @@ def test_an_invalid_result_has_no_factor(
     assert value_texts(other, you, ratios=True) == ("9.00",), "nor is it what others are compared with"
     with Database(paths.database) as database:
         database.connection.execute("UPDATE runs SET verdict = 'invalid'")
-    options = argparse.Namespace(workload=None, baseline=None, json=False, several_gpus=False)
-    assert compare(options, paths) == 0
-    assert "4.8×" not in capsys.readouterr().out
-    options.json = True
-    assert compare(options, paths) == 0
-    times = {bar["name"]: bar["times_baseline"] for bar in json.loads(capsys.readouterr().out)["bars"]}
+    assert "4.8×" not in compared()
+    times = {bar["name"]: bar["times_baseline"] for bar in json.loads(compared(json=True))["bars"]}
     assert times[you.name] is None
     assert times["GTX 1060"] == pytest.approx(320 / 9)
 
@@ -101,34 +109,28 @@ def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
 
 
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
-    card = HeadlineCard(services.theme)
-    qtbot.addWidget(card)
+    card = added(qtbot, HeadlineCard(services.theme))
     card.show_stored(stored_run)
     assert f"4.8× the {YEAR}" in card.rank.whole_text
 
 
 def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, ComparePage(services))
     for view in ("bars", "table"):
         page.view.take(view)
         page.draw()
         assert f"times as fast as the {YEAR}" in page.card.note.whole_text
 
 
-def test_the_terminal_has_the_year(paths: Paths, stored_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    options = argparse.Namespace(workload=None, baseline=None, json=False, several_gpus=False)
-    assert compare(options, paths) == 0
-    shown = capsys.readouterr().out
-    assert f"× relative to {YEAR}" in shown
-    assert f"4.8× the {YEAR}" in shown
-    options.json = True
-    assert compare(options, paths) == 0
-    assert '"baseline_year": 2019' in capsys.readouterr().out
+def test_the_terminal_has_the_year(
+    stored_run: Run, compared: Compared, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert '"baseline_year": 2019' in compared(json=True)
+    shown = compared()
     print_result(stored_run)
-    shown = capsys.readouterr().out
-    assert f"× relative to {YEAR}" in shown
-    assert f"4.8× the {YEAR}" in shown
+    for text in (shown, capsys.readouterr().out):
+        assert f"× relative to {YEAR}" in text
+        assert f"4.8× the {YEAR}" in text
 
 
 def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,22 +142,14 @@ def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: p
     assert baseline_name(you) == you.name
 
 
-def test_the_terminal_says_how_to_see_results_of_several_gpus(
-    paths: Paths, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = argparse.Namespace(workload="resnet_50", baseline=None, json=False, several_gpus=False)
-    assert compare(options, paths) == 0
-    shown = capsys.readouterr().out
+def test_the_terminal_says_how_to_see_results_of_several_gpus(compared: Compared) -> None:
+    shown = compared(workload="resnet_50")
     assert "8 × Tesla P100" not in shown
     assert said("cli.several_not_drawn", workload="resnet_50", count="18").is_in(shown)
-    options.several_gpus = True
-    assert compare(options, paths) == 0
-    shown = capsys.readouterr().out
+    shown = compared(workload="resnet_50", several_gpus=True)
     assert "8 × Tesla P100" in shown
     assert not said("cli.several_not_drawn").is_in(shown)
 
 
-def test_the_terminal_tells_of_a_table_that_disagrees(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
-    options = argparse.Namespace(workload=None, baseline=None, json=False, several_gpus=False)
-    assert compare(options, paths) == 0
-    assert capsys.readouterr().out.count("i5-8250U 37 GFLOP/s and the i7-9700K 328") == 1
+def test_the_terminal_tells_of_a_table_that_disagrees(compared: Compared) -> None:
+    assert compared().count("i5-8250U 37 GFLOP/s and the i7-9700K 328") == 1

@@ -53,10 +53,7 @@ def show_result(driver: Driver) -> None:
 
 
 def show_stored(driver: Driver) -> None:
-    run_id = store(driver)[0]
-    results = driver.open_results()
-    results.open_run(run_id)
-    driver.until(lambda: results.run is not None)
+    driver.open_run(store(driver)[0])
 
 
 def show_history(driver: Driver) -> None:

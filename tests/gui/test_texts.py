@@ -1,16 +1,13 @@
 """Every text of labels and buttons can be read: on each page, in each theme, size and zoom, with any name."""
 
 import os
-import subprocess
-import sys
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.messages import sentence
 from app.core.storage.database import Database
@@ -24,9 +21,11 @@ from app.gui.style.theme import Choice
 from app.gui.widgets.basics import ElidedLabel
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList
-from tests.gui.clipped import clipped
+from tests.child import python
+from tests.gui.clipped import clipped, steering
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import show_ab, show_imported
+from tests.gui.pages.suite.test_page import store
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads.protocol import events
@@ -82,7 +81,7 @@ def may_elide(driver: Driver) -> list[QWidget]:
 def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> list[str]:
     """Return what can't be read in the window as it is, in every theme and size."""
     window, result = driver.window, []
-    # Its line is higher than its figures, for which test_headline_row.py looks.
+    # Its line is higher than its figures, for which test_headline.py looks.
     numbers = [headline.value for headline in window.findChildren(HeadlineRow)]
     for theme in themes:
         driver.services.theme.choose(theme)
@@ -98,14 +97,6 @@ def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> lis
     return result
 
 
-def steering(window: QWidget) -> list[str]:
-    """Return the labels with characters that nobody sees, but that may turn around what follows."""
-    labels = [label for label in window.findChildren(QLabel) if label.isVisible()]
-    return [
-        repr(label.text()) for label in labels if any(unicodedata.category(each) == "Cf" for each in label.text())
-    ]
-
-
 def show_setup(driver: Driver) -> None:
     driver.window.show_page("benchmark")
     driver.page.choose()
@@ -115,12 +106,6 @@ def show_setup(driver: Driver) -> None:
 def show_result(driver: Driver, run_id: int) -> None:
     driver.page.show_result(run_id)
     driver.wait_for_result()
-
-
-def open_in_results(driver: Driver, run_id: int) -> None:
-    driver.window.show_page("results")
-    driver.window.results.open_run(run_id)
-    driver.until(lambda: driver.window.results.run is not None)
 
 
 @pytest.mark.slow
@@ -162,10 +147,8 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
         seen += faults(driver, name)
     driver.open_results()
     seen += faults(driver, "results")
-    open_in_results(driver, runs["finished"])
+    detail = driver.open_run(runs["finished"])
     seen += faults(driver, "opened run")
-    detail = driver.window.results.detail
-    assert detail is not None
     for button in (detail.table_button, detail.trend_button):
         driver.press(button)
         seen += faults(driver, f"opened run, {button.text()}")
@@ -180,15 +163,16 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
 @pytest.mark.slow
 def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
     services, window, seen = driver.services, driver.window, list[str]()
-    machine = services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     for code in ("studies", "suite"):
         window.show_page(code)
         seen += faults(driver, f"no {code}", ("light",))
+    failed = store(driver, machine, {"gpt_mini": "out_of_memory", "resnet_56": "crashed"})
     with Database(services.paths.database) as database:
         stored = [("studies", group_id) for _, group_id in store_studies(database, services.paths, machine)]
         stored += [("suite", store_suite(database, services.paths, machine, SUITE_FACTORS[0], parts=4))]
         stored += [("suite", store_suite(database, services.paths, machine, each)) for each in SUITE_FACTORS]
+    stored.append(("suite", failed))
     for code, group_id in stored:
         page = window.studies if code == "studies" else window.suite
         window.show_page(code)
@@ -222,12 +206,10 @@ def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name: str) -> None:
-    named, finder, seen = NAMES[name], driver.services.finder, list[str]()
-    assert finder.machine is not None
+    named, seen = NAMES[name], list[str]()
     gpu = Gpu(named, "nvidia", memory_bytes=12_282 * 2**20)
     # There, a line says how to use an idle card.
-    finder.machine = replace(finder.machine, os_name="Windows 11", cpu_name=named, gpus=(gpu, gpu))
-    finder.found.emit()
+    driver.become(os_name="Windows 11", cpu_name=named, gpus=(gpu, gpu))
     show_setup(driver)
     seen += faults(driver, "setup", ("light",))
     recorded = [_renamed(event, named) for event in recorded_events()]
@@ -235,7 +217,7 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
         run_id = store_recording(database, recorded)
     show_result(driver, run_id)
     seen += faults(driver, "result", ("light",))
-    open_in_results(driver, run_id)
+    driver.open_run(run_id)
     seen += faults(driver, "opened run", ("light",))
     for code in ("compare", "ab", "studies", "suite", "hardware", "settings"):
         driver.window.show_page(code)
@@ -245,11 +227,8 @@ def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name:
 
 @pytest.mark.parametrize("card", ["GeForce RTX 5090", "GeForce RTX 4090 Laptop GPU", "Quadro RTX 6000"])
 def test_what_helps_an_idle_card_on_windows_can_be_read(driver: Driver, card: str) -> None:
-    finder = driver.services.finder
-    assert finder.machine is not None
     gpu = Gpu(f"NVIDIA {card}", "nvidia", memory_bytes=16 * 2**30)
-    finder.machine = replace(finder.machine, os_name="Windows 11 24H2", gpus=(gpu,))
-    finder.found.emit()
+    driver.become(os_name="Windows 11 24H2", gpus=(gpu,))
     show_setup(driver)
     assert faults(driver, "setup", ("light",)) == []
     (row,) = driver.window.findChildren(DeviceRow)
@@ -272,23 +251,6 @@ def _renamed(event: events.AnyEvent, name: str) -> events.AnyEvent:
 @pytest.mark.slow
 @pytest.mark.parametrize("zoom", ["1.5"])
 def test_every_text_can_be_read_in_every_zoom(zoom: str) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            __file__,
-            "-k",
-            "before_and or stored_runs",
-        ],
-        env={**os.environ, "QT_SCALE_FACTOR": zoom},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    words = ("-q", "-p", "no:cacheprovider", __file__, "-k", "before_and or stored_runs")
+    done = python("-m", "pytest", *words, env={**os.environ, "QT_SCALE_FACTOR": zoom})
     assert done.returncode == 0, done.stdout

@@ -12,9 +12,7 @@ from tests.start.starting import load, make_project, run_start
 
 
 @pytest.fixture(scope="session")
-def first_start(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
     """A project that a real first start has set up."""
     project = make_project(tmp_path_factory.mktemp("first") / "project")
     return project, run_start(project, "7", "--json")

@@ -82,14 +82,8 @@ def test_a_shorter_state_leaves_nothing_of_a_longer_one(live: Scene) -> None:
 
 def test_elsewhere_there_is_a_plain_line_every_quarter(plain: Scene) -> None:
     plain.meter.see(DOWNLOAD)
-    for done_bytes, now_s in (
-        (10, 51.0),
-        (26_000_000, 52.0),
-        (30_000_000, 53.0),
-        (80_000_000, 54.0),
-        (10**8, 55.0),
-    ):
-        plain.arrive(done_bytes, now_s)
+    for now_s, done_bytes in enumerate((10, 26_000_000, 30_000_000, 80_000_000, 10**8), 51):
+        plain.arrive(done_bytes, float(now_s))
     plain.meter.close()
     assert plain.out.getvalue().splitlines() == [
         "  downloading tensorflow (100 MB) ...",
@@ -105,12 +99,8 @@ def test_the_share_of_installed_packages_is_counted(plain: Scene) -> None:
     for name in ("six-1.17.0", "absl_py-2.0", "keras-3.0"):
         plain.put(name)
     plain.meter.see("Successfully installed six")
-    assert plain.out.getvalue().splitlines() == [
-        "  installing ...",
-        "  installing: 25 %",
-        "  installing: 50 %",
-        "  installing: 75 %",
-    ]
+    states = [" ...", ": 25 %", ": 50 %", ": 75 %"]
+    assert plain.out.getvalue().splitlines() == [f"  installing{state}" for state in states]
 
 
 def test_small_downloads_and_other_lines_are_silent(live: Scene) -> None:

@@ -16,6 +16,13 @@ from tests.conftest import PYTHON_AS_TYPED
 from tests.start.starting import environment, load, make_project, on_posix, read_stamp, run_start
 from tests.systems import not_in_wine
 
+
+@pytest.fixture
+def module(project: Path) -> ModuleType:
+    """The project's start.py."""
+    return load(project / "start.py")
+
+
 # Set-up and starts, for real
 
 
@@ -122,8 +129,7 @@ def test_venv_whose_python_vanished_is_built_anew(project: Path) -> None:
 
 
 @not_in_wine("says no reason when a file is locked")
-def test_second_of_two_starts_waits_and_finds_everything_done(project: Path) -> None:
-    module = load(project / "start.py")
+def test_second_of_two_starts_waits_and_finds_everything_done(project: Path, module: ModuleType) -> None:
     whole = read_stamp(project)
     module.write_stamp({"profile": "cpu"})
     command = [sys.executable, str(project / "start.py"), "0"]
@@ -142,9 +148,8 @@ def test_second_of_two_starts_waits_and_finds_everything_done(project: Path) -> 
 
 
 def test_plain_start_after_test_needs_nothing_new_and_test_after_plain_does(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = load(project / "start.py")
     monkeypatch.setenv("EPOCHMARK_ACCELERATOR", "cpu")
     asked: list[bool] = []
 
@@ -167,8 +172,7 @@ def test_plain_start_after_test_needs_nothing_new_and_test_after_plain_does(
     "change",
     [{"python": "3.10"}, {"profile": "tpu"}, {"locks": "0"}, {"profile": "cuda"}, {"dev": True}, {"driver": None}],
 )
-def test_stamp_of_something_else_is_not_current(project: Path, change: dict[str, Any]) -> None:
-    module = load(project / "start.py")
+def test_stamp_of_something_else_is_not_current(project: Path, module: ModuleType, change: dict[str, Any]) -> None:
     stamp = read_stamp(project)
     assert module.is_current(stamp, "")
     assert module.is_current(stamp, "cpu")
@@ -176,8 +180,7 @@ def test_stamp_of_something_else_is_not_current(project: Path, change: dict[str,
     assert not module.is_current(stamp | change, "")
 
 
-def test_half_made_venvs_are_not_whole(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = load(project / "start.py")
+def test_half_made_venvs_are_not_whole(project: Path, module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     assert module.is_whole()
     monkeypatch.setattr(module, "MINOR", "3.10")
     assert not module.is_whole()
@@ -191,17 +194,15 @@ def test_half_made_venvs_are_not_whole(project: Path, monkeypatch: pytest.Monkey
     assert not module.is_whole()
 
 
-def test_damaged_stamp_counts_as_none(project: Path) -> None:
-    module = load(project / "start.py")
+def test_damaged_stamp_counts_as_none(project: Path, module: ModuleType) -> None:
     for text in ("", "[1]", "{"):
         module.STAMP.write_text(text, encoding="utf-8")
         assert module.read_stamp() == {}
 
 
 def test_nvidia_libraries_do_not_stay_when_only_the_cpu_is_asked_for(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = load(project / "start.py")
     made: list[str] = []
     monkeypatch.setattr(module, "make_venv", made.append)
     monkeypatch.setattr(module, "wait_for", lambda arguments, environment: 0)

@@ -31,12 +31,7 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     assert bare.main(["test", "-k", "charts"]) == 5
     assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
     bare.main(["test", "--fast", "tests/core"])
-    assert calls[1][0] == [
-        *bare.PYTEST,
-        "-m",
-        "not (engine or engines or slow or long)",
-        "tests/core",
-    ]
+    assert calls[1][0] == [*bare.PYTEST, "-m", "not (engine or engines or slow or long)", "tests/core"]
     bare.main(["test", "--all", "-x"])
     assert calls[2][0] == [*bare.PYTEST, "-m", "", "-x"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
@@ -48,11 +43,7 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("failing", "code"), [("", 0), ("ruff", 1), ("mypy", 1), ("tests.once_more", 1)])
 def test_check_runs_everything_tests_last(
-    bare: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    failing: str,
-    code: int,
+    bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], failing: str, code: int
 ) -> None:
     ran: list[str] = []
 
@@ -155,10 +146,7 @@ def test_only_root_installs_qt_libraries(
     assert qt_libraries.main() == (0 if installs else 1)
     assert log.exists() == installs
     if installs:
-        assert log.read_text(encoding="utf-8").splitlines() == [
-            "update noninteractive",
-            "install noninteractive",
-        ]
+        assert log.read_text(encoding="utf-8").splitlines() == ["update noninteractive", "install noninteractive"]
     assert ("sudo apt-get install" in capsys.readouterr().err) == (not installs)
 
 
@@ -212,15 +200,8 @@ def test_locks_fit_pyproject(tmp_path: Path) -> None:
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
     names = ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
-    engines = [
-        "torch-base.txt",
-        "torch-cpu.txt",
-        "torch-mps.txt",
-        "torch-cuda.txt",
-        "jax-cpu.txt",
-        "jax-cuda12.txt",
-        "jax-cuda13.txt",
-    ]
+    parts = ("torch-base", "torch-cpu", "torch-mps", "torch-cuda", "jax-cpu", "jax-cuda12", "jax-cuda13")
+    engines = [f"{part}.txt" for part in parts]
     assert lock.stale_locks(tmp_path) == names + engines
     assert {path.name for path in (ROOT / lock.ENGINES).iterdir()} == set(engines)
 

@@ -1,42 +1,21 @@
-"""The catalogue without an engine: texts, defaults and the steps that the studies print."""
+"""The catalogue without an engine: texts, defaults, the studies' steps, and what a workload can do."""
 
-from collections.abc import Sequence
+import ast
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from workloads import CATALOGUE, STANDARD
 from workloads.datasets import DATASETS
 from workloads.engines.registry import ENGINES
 from workloads.networks.flowers import learning_rate
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.spec import Preset
+from workloads.protocol.spec import Job, Preset, read_job, write_job
 from workloads.training.training import Training
 from workloads.workload import Workload
 
-STUDIES = {
-    "004": ("cifar10_keras_cnn",),
-    "000": (
-        "mnist_mlp",
-        "mnist_cnn",
-        "mnist_cnn_nodropout_adam",
-        "cifar10_cnn",
-        "imdb_fasttext",
-        "imdb_fasttext_unigram",
-        "imdb_bidirectional_lstm",
-        "lstm_text_generation",
-        "text_generator_keras",
-    ),
-    "003": ("fcn_s", "fcn_r", "alexnet_s", "alexnet_r", "resnet_50_s", "resnet_56", "lstm_ptb_32", "lstm_ptb_64"),
-    "001": ("alexnet_caffe", "googlenet", "resnet_50", "vgg16", "inception_v3", "ptb_lstm_mxnet"),
-    "002": ("flowers_xception_331", "flowers_resnet50_331", "flowers_vgg16_331"),
-    "": (
-        *("fashion_mnist_cnn_412k", "gpt_mini", "gpt_tiny", "gpt_small", "nanogpt_char"),
-        *("vit_tiny_224", "resnet50_224", "convnext_tiny_224", "efficientnet_b0_224"),
-        "mobilenetv3_large_224",
-        *("fc_parametric", "cnn_parametric", "rnn_parametric"),
-    ),
-}
+STUDIES = ("004", "000", "003", "001", "002", "")  # in the order of the catalogue
 METRICS = {
     "003": {"seconds_per_batch_s"},
     "001": {"images_per_s", "words_per_s"},
@@ -58,20 +37,27 @@ def test_a_workload_has_all_its_texts(workload: Workload) -> None:
     assert len(workload.summary.splitlines()) <= 2
     assert workload.summary.endswith(".")
     assert workload.source
-    assert workload.study in {*STUDIES, ""}
+    assert workload.version >= 1
+    assert workload.study in STUDIES
     assert (type(workload).__doc__ or "") != (Workload.__doc__ or "")
+    assert len({parameter.name for parameter in workload.parameters}) == len(workload.parameters)
+    for parameter in workload.parameters:
+        assert parameter.check(parameter.default) == parameter.default
+        assert parameter.description
 
 
 @pytest.mark.parametrize("workload", CATALOGUE.values(), ids=named)
-def test_its_defaults_can_be_run(workload: Workload, tmp_path: Path) -> None:
+@pytest.mark.parametrize("preset", ["quick", "standard"])
+def test_its_defaults_can_be_run(workload: Workload, preset: Preset, tmp_path: Path) -> None:
     required = {parameter.name: str(tmp_path) for parameter in workload.parameters if parameter.required}
-    presets: tuple[Preset, ...] = ("quick", "standard")
-    for preset in presets:
-        spec = workload.default_spec(preset, parameters=required)
-        workload.check(spec)
-        assert workload.variant(spec) == ""
-        assert workload.steps_per_epoch(spec) >= 1
-        assert workload.expected_parameters(spec) == workload.parameters_count
+    spec = workload.default_spec(preset, parameters=required)
+    workload.check(spec)
+    assert (spec.workload, spec.batch_size, spec.preset) == (workload.id, workload.batch_size, preset)
+    assert spec.epochs == (1 if preset == "quick" else workload.epochs)
+    assert workload.variant(spec) == ""
+    assert workload.steps_per_epoch(spec) >= 1
+    assert workload.expected_parameters(spec) == workload.parameters_count
+    assert read_job(write_job(Job(spec=spec, datasets_folder=b"/x"))).spec == spec
 
 
 @pytest.mark.parametrize("workload", TRAINED, ids=named)
@@ -88,9 +74,10 @@ def test_a_trained_network_says_what_it_needs(workload: Training) -> None:
         assert workload.loss_band[0] < workload.loss_band[1]
 
 
-@pytest.mark.parametrize(("study", "names"), STUDIES.items())
-def test_every_study_is_repeated(study: str, names: Sequence[str]) -> None:
-    assert tuple(workload.id for workload in TRAINED if workload.study == study) == names
+def test_the_standard_workload_is_the_studys() -> None:
+    cnn = CATALOGUE[STANDARD]
+    assert (cnn.epochs, cnn.batch_size, cnn.samples_per_epoch, cnn.validation_samples) == (10, 100, 50_000, 1_000)
+    assert (cnn.id, cnn.parameters_count) == ("cifar10_keras_cnn", 1_337_002)
 
 
 def test_the_catalogue_begins_with_the_standard_and_ends_with_the_demo() -> None:
@@ -98,13 +85,17 @@ def test_the_catalogue_begins_with_the_standard_and_ends_with_the_demo() -> None
     assert (order[0], order[-1]) == (STANDARD, "demo")
     assert len({workload.title for workload in CATALOGUE.values()}) == len(order)
     of_studies = [workload.study for workload in TRAINED]
-    assert sorted(of_studies, key=list(STUDIES).index) == of_studies
+    assert sorted(of_studies, key=STUDIES.index) == of_studies
+    assert set(of_studies) == set(STUDIES), "every study is repeated"
 
 
 @pytest.mark.parametrize(
     ("name", "batch_size", "steps"),
     [
         ("cifar10_keras_cnn", None, 500),
+        ("cifar10_keras_cnn", 64, 782),
+        ("cifar10_keras_cnn", 50_000, 1),
+        ("cifar10_keras_cnn", 1, 50_000),
         ("mnist_mlp", None, 469),
         ("mnist_cnn", None, 469),
         ("mnist_cnn_nodropout_adam", None, 469),
@@ -193,3 +184,31 @@ def test_the_learning_rate_of_the_flowers_rises_for_five_epochs_and_falls() -> N
     assert rates[5] == max(rates) == pytest.approx(5e-5)
     assert rates[6] == pytest.approx(4.2e-5)
     assert rates[11] == pytest.approx(1e-5 + 4e-5 * 0.8**6)
+
+
+APP = sorted((ROOT / "app").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", APP, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_app_asks_what_a_workload_can_do(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            # The registry of numbers names what the test of storage measures, case by case.
+            families = node.module.startswith(("workloads.networks", "workloads.system"))
+            assert not families or [alias.name for alias in node.names] == ["CASES"], node.lineno
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "kind":
+            owner = ast.unparse(node.left.value)
+            assert "workload" not in owner.lower() and "CATALOGUE" not in owner, node.lineno  # noqa: PT018
+
+
+def test_the_capabilities_of_each_workload_are_consistent() -> None:
+    for workload in CATALOGUE.values():
+        # Only epochs can be repeated for a given time, and summarised. With epochs, both remain a choice.
+        assert workload.has_epochs or not workload.can_sustain, workload.id
+        assert workload.has_epochs or workload.reports_headline, workload.id
+        assert not (workload.trains and workload.reports_headline), workload.id
+    assert [workload.id for workload in CATALOGUE.values() if workload.is_demo] == ["demo"]
+    of_the_system = {
+        name for name, each in CATALOGUE.items() if type(each).__module__.startswith("workloads.system")
+    }
+    assert of_the_system == {name for name, workload in CATALOGUE.items() if not workload.has_epochs} != set()

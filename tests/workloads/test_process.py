@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.child import python
 from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -133,10 +134,8 @@ def test_stdin_closed_before_a_job_leaves_no_worker(worker: "subprocess.Popen[by
 
 def test_the_catalogue_and_the_worker_load_no_engine() -> None:
     code = "import sys, workloads.__main__; print(*sorted({'keras', 'tensorflow', 'numpy'} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ}, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == ""
+    done = python("-c", code)
+    assert (done.returncode, done.stdout.strip()) == (0, "")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="NumPy itself waits there, in every test that trains")
@@ -162,7 +161,4 @@ def test_what_the_work_starts_cannot_take_the_parents_requests() -> None:
         "import os, sys; from workloads.protocol import streams; kept = streams.take_stdin();"
         "print(os.read(0, 10), os.get_inheritable(kept), os.get_inheritable(0), os.read(kept, 10))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, input=b"cancel\n", capture_output=True, check=True
-    )
-    assert done.stdout.split() == [b"b''", b"False", b"True", b"b'cancel\\n'"]
+    assert python("-c", program, input="cancel\n").stdout.split() == ["b''", "False", "True", "b'cancel\\n'"]

@@ -3,7 +3,6 @@
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -39,9 +38,8 @@ class Short(Demo):
 def test_a_workload_with_epochs_may_refuse_to_be_sustained() -> None:
     assert Short.has_epochs
     Short().check(DEMO.default_spec("standard"))
-    with pytest.raises(WorkloadError) as error:
+    with pytest.raises(WorkloadError, match=r"workload\.not_sustained"):
         Short().check(DEMO.default_spec("sustained"))
-    assert error.value.said.code == "workload.not_sustained"
 
 
 def refused(spec: RunSpec) -> str:
@@ -126,51 +124,10 @@ def test_any_text_is_a_value_or_refused(parameter: Parameter, text: str) -> None
     assert read_job(write_job(Job(spec=spec, datasets_folder=b"x"))).spec == spec
 
 
-@pytest.mark.parametrize("workload", CATALOGUE.values(), ids=lambda workload: workload.id)
-@pytest.mark.parametrize("preset", ["quick", "standard"])
-def test_the_defaults_of_every_workload_can_be_run(workload: object, preset: str) -> None:
-    known = CATALOGUE[getattr(workload, "id")]  # noqa: B009
-    spec = known.default_spec(preset)  # type: ignore[arg-type]
-    if any(parameter.required for parameter in known.parameters):
-        assert refused(spec).startswith(f"{known.id} needs ")
-    else:
-        known.check(spec)
-    assert (spec.workload, spec.batch_size, spec.preset) == (known.id, known.batch_size, preset)
-    assert spec.epochs == (1 if preset == "quick" else known.epochs)
-    assert read_job(write_job(Job(spec=spec, datasets_folder=b"/x"))).spec == spec
-
-
-def test_the_catalogue_is_complete_and_its_names_are_its_own() -> None:
-    assert list(CATALOGUE) == [workload.id for workload in CATALOGUE.values()]
-    assert next(iter(CATALOGUE)) == STANDARD == "cifar10_keras_cnn"
-    for workload in CATALOGUE.values():
-        assert workload.id.isidentifier()
-        assert workload.title
-        assert workload.source
-        assert len(workload.summary.splitlines()) <= 2
-        assert workload.version >= 1
-        names = [parameter.name for parameter in workload.parameters]
-        assert len(set(names)) == len(names)
-        for parameter in workload.parameters:
-            assert parameter.check(parameter.default) == parameter.default
-            assert parameter.description
-
-
-def test_the_standard_workload_is_the_studys() -> None:
-    assert (CNN.epochs, CNN.batch_size, CNN.samples_per_epoch, CNN.validation_samples) == (10, 100, 50_000, 1_000)
-    assert CNN.parameters_count == 1_337_002
-    assert CNN.steps_per_epoch(CNN.default_spec()) == 500
-
-
 def test_what_is_not_asked_for_keeps_its_default() -> None:
     spec = DEMO.default_spec(epochs=None, batch_size=50, parameters={"step_s": 0.5})
     assert (spec.epochs, spec.batch_size) == (3, 50)
     assert spec.parameters == {"outcome": "ok", "step_s": 0.5}
-
-
-@pytest.mark.parametrize(("batch_size", "steps"), [(100, 500), (64, 782), (50_000, 1), (1, 50_000)])
-def test_the_last_smaller_batch_is_a_step(batch_size: int, steps: int) -> None:
-    assert CNN.steps_per_epoch(CNN.default_spec(batch_size=batch_size)) == steps
 
 
 @pytest.mark.parametrize("name", ["epochs", "steps", "batch_size", "threads"])
@@ -285,18 +242,6 @@ def test_a_missing_required_value_is_requested_in_a_sentence(tmp_path: Path) -> 
     assert said("storage.too_few_images", images="100", batch_size="101").begins(refused(too_large))
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"engine": "theano"}, "engine.unknown"),
-        ({"engine": "tensorflow"}, ""),
-    ],
-)
-def test_a_missing_engine_is_refused(changes: dict[str, Any], code: str) -> None:
-    spec = CNN.default_spec(**changes)
-    if not code:
-        CNN.check(spec)
-        return
-    with pytest.raises(WorkloadError) as found:
-        CNN.check(spec)
-    assert found.value.said.code == code
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(WorkloadError, match=r"engine\.unknown"):
+        CNN.check(CNN.default_spec(engine="theano"))

@@ -73,6 +73,27 @@ def broken_after(size_bytes: int) -> Answer:
     )
 
 
+def halted(server: Server) -> tuple[threading.Event, threading.Event]:
+    """Let a server send half of its file; returns what says that it has, and what lets it send the rest."""
+    begun, go_on = threading.Event(), threading.Event()
+    half = len(server.content) // 2
+
+    def answer(handler: Handler, start: int) -> None:
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Length", str(len(server.content) - start))
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(server.content) - 1}/{len(server.content)}")
+        handler.end_headers()
+        handler.wfile.write(server.content[start:half])
+        handler.wfile.flush()
+        begun.set()
+        assert go_on.wait(60)
+        handler.wfile.write(server.content[max(start, half) :])
+
+    server.answer = answer
+    return begun, go_on
+
+
 def bare(parts: Iterable[bytes], **headers: str) -> Answer:
     """Send parts as they are, and say nothing about their size unless a header does."""
 

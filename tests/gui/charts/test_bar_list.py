@@ -17,14 +17,14 @@ from app.gui.charts.bars import tick_text, value_texts
 from app.gui.charts.plots import Plot, ValueAxis
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
+from tests.gui.driving import added
 from tests.gui.pixels import number, pixels
 
 SLOT = ("You", "press Run benchmark")
 
 
 def shown(qtbot: QtBot, theme: Theme) -> BarList:
-    widget = BarList(theme)
-    qtbot.addWidget(widget)
+    widget = added(qtbot, BarList(theme))
     widget.resize(420, 260)
     widget.show()
     return widget
@@ -123,8 +123,7 @@ def test_where_there_is_little_room_the_neighbours_remain_and_nothing_is_cut(
 
 
 def test_remarks_take_as_many_lines_as_they_need(qtbot: QtBot, application_theme: Theme) -> None:
-    widget = BarList(application_theme, detailed=True)
-    qtbot.addWidget(widget)
+    widget = added(qtbot, BarList(application_theme, detailed=True))
     widget.resize(780, 480)
     widget.show()
     short = [Bar("A", "reference", 4.0, ("2019",)), Bar("B", "reference", 5.0, ("2019",))]
@@ -147,8 +146,7 @@ def test_scales_group_thousands(value: float, text: str) -> None:
 
 
 def test_an_axis_is_as_wide_as_its_labels(qtbot: QtBot, application_theme: Theme) -> None:
-    plot = Plot(application_theme)
-    qtbot.addWidget(plot)
+    plot = added(qtbot, Plot(application_theme))
     plot.set_range("y", 0.0, 20.0)
     narrow = plot.getAxis("left").minimumWidth()
     plot.set_range("y", 1_331_000.0, 1_339_000.0)
@@ -183,8 +181,7 @@ def test_a_name_cannot_turn_texts_around(
 
 
 def test_bars_keep_their_length_beside_a_long_baseline(qtbot: QtBot, application_theme: Theme) -> None:
-    widget = BarList(application_theme, detailed=True)
-    qtbot.addWidget(widget)
+    widget = added(qtbot, BarList(application_theme, detailed=True))
     widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     widget.resize(560, 900)
     all_bars = with_you(bars("mnist_mlp", None), 300.0)

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from app.core.records import Group, Plan, Run, RunSummary
 from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme
+from tests.gui.driving import added
 from tests.recording import recorded_run
 from tests.saying import said
 from workloads import CATALOGUE
@@ -40,9 +41,7 @@ def stored_run() -> Run:
 
 @pytest.fixture
 def table(application_theme: Theme, qtbot: QtBot) -> EngineTable:
-    table = EngineTable()
-    qtbot.addWidget(table)
-    return table
+    return added(qtbot, EngineTable())
 
 
 def texts(table: EngineTable) -> list[list[str]]:

@@ -1,23 +1,41 @@
-"""The headline's card by itself: what it says of each way a run can end, and in which tone."""
+"""The headline: what it says of each ending and kind of run, in which tone, and that nothing of it is cut."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.core.analysis.headline import estimate_so_far
+from app.core.analysis.series import RunSeries, live_summary
+from app.core.analysis.timed_steps import Timed
+from app.core.metrics import HEADLINES, format_value
 from app.core.records import Run
+from app.core.report.share import share_card
 from app.core.report.wording import error_advice
 from app.core.runs.progress import Progress
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter
+from app.core.storage.runs import list_runs, load_run
+from app.gui.pages.results.cells import cell_text
 from app.gui.run.headline import HeadlineCard
-from app.gui.run.headline_row import ProgressLine
+from app.gui.run.headline_row import SMALLEST_PX, HeadlineRow, ProgressLine
+from app.gui.run.view import RunView
 from app.gui.style.theme import Theme
-from app.gui.widgets.basics import ElidedLabel
+from app.gui.style.tokens import HEADLINE_PX
+from app.gui.widgets.basics import Button, ElidedLabel
+from tests.core.storage.storing import begin
 from tests.core.verdict.records import quiet_run
+from tests.gui.driving import Driver, added
 from tests.recording import recorded_run
+from tests.saying import said
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 class Requests(QObject):
@@ -40,9 +58,7 @@ def run() -> Run:
 
 @pytest.fixture
 def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
-    card = HeadlineCard(application_theme)
-    qtbot.addWidget(card)
-    return card
+    return added(qtbot, HeadlineCard(application_theme))
 
 
 def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
@@ -57,25 +73,10 @@ def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
     ("changes", "outcome", "tone", "is_muted"),
     [
         ({}, "Valid", "valid", False),
-        (
-            {"status": "cancelled", "epochs_done": 2},
-            "Cancelled · 2 of 3 epochs",
-            "caution",
-            False,
-        ),
-        (
-            {"status": "interrupted", "epochs_done": 2},
-            "Interrupted · 2 of 3 epochs",
-            "caution",
-            True,
-        ),
+        ({"status": "cancelled", "epochs_done": 2}, "Cancelled · 2 of 3 epochs", "caution", False),
+        ({"status": "interrupted", "epochs_done": 2}, "Interrupted · 2 of 3 epochs", "caution", True),
         ({"status": "failed", "error_code": "internal"}, "Failed · 3 of 3 epochs", "invalid", True),
-        (
-            {"status": "failed", "error_code": "out_of_memory"},
-            "Out of memory · 3 of 3 epochs",
-            "invalid",
-            True,
-        ),
+        ({"status": "failed", "error_code": "out_of_memory"}, "Out of memory · 3 of 3 epochs", "invalid", True),
         (
             {"status": "failed", "error_code": "hung", "preset": "quick"},
             "The worker process hung",
@@ -130,8 +131,7 @@ def test_a_verdict_on_the_way_has_its_tone(card: HeadlineCard, run: Run, level: 
 
 
 def test_a_text_is_not_cut_between_two_parts(application_theme: Theme, qtbot: QtBot) -> None:
-    label = ElidedLabel("CPU · TensorFlow 2.21.0 · float32 · synthetic data")
-    qtbot.addWidget(label)
+    label = added(qtbot, ElidedLabel("CPU · TensorFlow 2.21.0 · float32 · synthetic data"))
     label.show()
     for width_px in range(60, 260):
         label.resize(width_px, 20)
@@ -169,3 +169,181 @@ def test_another_step_lays_out_nothing_else(card: HeadlineCard, run: Run) -> Non
     card.note.show_text("another note")
     QApplication.processEvents()
     assert requests.count > 0, "other texts do, so that this test can fail"
+
+
+TEXTS = (
+    ("Caution: on battery; other programs used 58 % of the CPU", "Caution: on battery + 1 more", "Caution"),
+    ("Invalid",),
+    (),
+)
+# As wide as the card leaves it in a window of 1024 pixels, down to one of 800, and up to the largest screens.
+WIDTHS_PX = st.integers(390, 3_600)
+
+
+@pytest.fixture
+def line(application_theme: Theme, qtbot: QtBot) -> HeadlineRow:
+    line = added(qtbot, HeadlineRow(application_theme, Button(application_theme, "Why?", kind="flat")))
+    application_theme.dress(line)
+    line.show()
+    return line
+
+
+def assert_all_is_read(line: HeadlineRow) -> None:
+    """Each part has the room its text needs, stands beside the others, and inside the line."""
+    metrics = QFontMetricsF(line.value.font())
+    assert line.value.width() >= metrics.horizontalAdvance(line.value.text())
+    assert line.value.height() >= metrics.capHeight()
+    assert line.unit.width() >= QFontMetricsF(line.unit.font()).horizontalAdvance(line.unit.text())
+    right = 0
+    for part in (line.value, line.unit, line.pill, line.beside):
+        if part.isHidden():
+            continue
+        assert part.x() >= right
+        right = part.x() + part.width()
+    assert right <= line.width()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(
+    metric=st.sampled_from(sorted(HEADLINES)),
+    shown=st.floats(1e-4, 1e7),
+    about=st.sampled_from(["", "≈ "]),
+    width_px=WIDTHS_PX,
+    texts=st.sampled_from(TEXTS),
+    has_button=st.booleans(),
+)
+def test_nothing_is_cut_whatever_is_measured(
+    line: HeadlineRow,
+    metric: str,
+    shown: float,
+    about: str,
+    width_px: int,
+    texts: tuple[str, ...],
+    has_button: bool,
+) -> None:
+    line.beside.setVisible(has_button)
+    line.pill.show_verdict(texts, "caution")
+    value = shown / HEADLINES[metric].scale
+    line.show_number(about + format_value(metric, value), HEADLINES[metric].short_unit, muted=False)
+    line.resize(width_px, line.height())
+    assert_all_is_read(line)
+
+
+def test_the_verdict_uses_fewer_words_before_the_number_becomes_smaller(line: HeadlineRow) -> None:
+    line.pill.show_verdict(TEXTS[0], "caution")
+    sizes, widths = [], []
+    for width_px in range(1_000, 380, -20):
+        line.resize(width_px, line.height())
+        line.show_number("≈ 0.0213", "s / epoch", muted=False)
+        sizes.append(line.value.font().pixelSize())
+        widths.append(line.pill.width())
+    assert sizes[0] == HEADLINE_PX
+    assert SMALLEST_PX < sizes[-1] < HEADLINE_PX
+    assert sizes == sorted(sizes, reverse=True)
+    first_smaller = next(number for number, size_px in enumerate(sizes) if size_px < HEADLINE_PX)
+    assert len(set(widths[:first_smaller])) == 3
+    assert set(widths[first_smaller:]) == {min(widths)}
+
+
+def test_the_whole_verdict_is_said_and_shown_on_hover(line: HeadlineRow) -> None:
+    line.pill.show_verdict(TEXTS[0], "caution")
+    assert line.pill.accessibleName() == TEXTS[0][0]
+    assert TEXTS[0][0] in line.pill.toolTip()
+    line.pill.show_verdict((), "")
+    assert line.pill.isHidden()
+
+
+def store_steps(
+    driver: Driver, machine: Machine, workload: str, metrics: dict[str, float], rounds: int = 3, steps: int = 4
+) -> int:
+    """Store a run of half-second steps, after a slow first round, and show it as after its end."""
+    with Database(driver.services.paths.database) as database:
+        run_id = begin(database, machine, workload=workload)
+        writer = RunWriter(database, run_id)
+        for number in range(rounds):
+            durations_s = (2.0 if number == 0 else 0.5,) * steps
+            block = events.Steps(
+                seq=number, phase="measure", epoch=number, first_index=0, durations_s=durations_s, t_s=number
+            )
+            writer.add(block)
+            if not metrics:
+                writer.add(events.Epoch(index=number, duration_s=sum(durations_s), train_s=sum(durations_s)))
+        for key, value in metrics.items():
+            writer.add(events.Metric(key=key, value=value))
+        writer.finish("completed", None)
+    driver.page.show_result(run_id)
+    driver.until(lambda: driver.page.run is not None and driver.page.run.summary.id == run_id)
+    return run_id
+
+
+def view_of(driver: Driver) -> RunView:
+    return driver.view
+
+
+def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Driver, machine: Machine) -> None:
+    run_id = store_steps(driver, machine, "vgg16", {})
+    view = view_of(driver)
+    assert (view.headline.value.text(), view.headline.unit.text()) == ("64.0", "images / s")
+    assert said("result.later_steps", part="round").is_in(view.headline.note.whole_text)
+    assert said("chart.seconds_per_round", steps="100").is_all_of(view.charts.epochs_card.heading.text())
+    assert said("note.epoch_takes_long", samples="1,281,167").is_in(view.headline.message.whole_text)
+    assert said("chart.against_known").is_all_of(view.charts.bars_card.heading.text())
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    card = share_card(run)
+    assert (card.value, card.unit) == ("64.0", "images per second")
+    assert said("short.steps_missing").is_in(card.badge[0])
+    assert cell_text(run.summary, "value") == "64.0 images/s"
+    assert not said("chart.seconds_per_epoch").is_in(view.charts.bars.accessibleName())
+
+
+def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: Machine) -> None:
+    metrics = {"matmul_1024_flop_per_s": 1.5e12, "flop_per_s": 2.5e12}
+    run_id = store_steps(driver, machine, "matmul", metrics)
+    view = view_of(driver)
+    assert (view.headline.value.text(), view.headline.unit.text()) == ("2.50", "TFLOP/s")
+    charts = view.charts
+    assert not charts.epochs.isVisible()
+    assert not charts.loss.isVisible()
+    assert charts.figures.isVisible()
+    model = charts.figures.model()
+    cells = [[model.index(row, column).data() for column in (0, 1)] for row in range(model.rowCount())]
+    assert cells == [["Fastest product", "2.500 TFLOP/s"], ["Product of 1,024 × 1,024", "1.500 TFLOP/s"]]
+    assert said("chart.nothing_published").is_all_of(charts.bars_card.heading.text())
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    assert cell_text(run.summary, "epochs_done") == "–"
+    assert "epoch" not in share_card(run).badge[0]
+    assert "batch" not in share_card(run).title
+
+
+def test_charts_come_back_after_a_run_without_them(driver: Driver, machine: Machine) -> None:
+    store_steps(driver, machine, "matmul", {"flop_per_s": 2.5e12})
+    store_steps(driver, machine, "fcn_s", {})
+    charts = view_of(driver).charts
+    assert charts.epochs.isVisible()
+    assert charts.loss.isVisible()
+    assert not charts.figures.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("workload", "value"), [("fcn_s", 0.5), ("vgg16", 64.0), ("ptb_lstm_mxnet", 32 * 22 / 0.5), ("matmul", 3e12)]
+)
+def test_the_headline_so_far_is_that_of_the_workload(
+    driver: Driver, machine: Machine, workload: str, value: float
+) -> None:
+    with Database(driver.services.paths.database) as database:
+        run_id = begin(database, machine, workload=workload)
+        summary = next(list_runs(database, ids=[run_id]))
+    series = RunSeries(100)
+    assert live_summary(summary, series).value is None
+    steps = Timed()
+    for number in range(3):
+        durations_s = (2.0 if number == 0 else 0.5,) * 4
+        steps.add(events.Steps(phase="measure", epoch=number, first_index=0, durations_s=durations_s))
+    if (estimate := estimate_so_far(summary, steps)) is not None:
+        series.follow(estimate)
+    if workload == "matmul":
+        assert live_summary(summary, series).value is None
+        series.follow(events.Metric(key="flop_per_s", value=3e12))
+    assert live_summary(summary, series).value == pytest.approx(value)

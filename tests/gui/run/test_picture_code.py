@@ -23,7 +23,7 @@ from app.gui.run.share_picture import paint_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
-from tests.gui.run.test_ab_picture import example
+from tests.gui.run.test_share_picture import ab_example
 from tests.recording import as_preset, asked, recorded_events, store_recording
 
 pytestmark = pytest.mark.slow
@@ -104,7 +104,7 @@ def test_the_code_of_several_results_survives_the_same(
     forms = " ".join([share_card(run).short_form] * count)
     assert len(read_short_forms(forms)) == count
     longest = forms.ljust(LETTERS_LIMIT, "X")  # what no form is, but a picture has room for it
-    for card in (replace(share_card(run), short_form=forms), replace(example(), short_form=longest)):
+    for card in (replace(share_card(run), short_form=forms), replace(ab_example(), short_form=longest)):
         picture = paint_share_picture(card, tokens)
         for version in as_forums_show(picture):
             assert scanned(version) == [card.short_form]

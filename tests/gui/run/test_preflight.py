@@ -1,6 +1,7 @@
 """The line above the big button: what would disturb a run right now, and when it is hidden."""
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from app.gui.run.preflight import PreflightLine
 from app.gui.run.verdict_dialog import CautionsDialog
 from app.gui.services.bundle import Services
 from tests.gui.clipped import clipped
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -23,16 +24,7 @@ from workloads.protocol.telemetry import Telemetry
 
 CALM = (Telemetry(other_cpu_pct=2.0, memory_used_bytes=10**9),) * 2
 BUSY = (Telemetry(other_cpu_pct=34.0, on_battery=True, memory_used_bytes=10**9),) * 2
-VERY_BUSY = (
-    Telemetry(
-        other_cpu_pct=34.0,
-        on_battery=True,
-        memory_used_bytes=10**9,
-        power_plan="powersave",
-        steal_pct=20.0,
-        swap_bytes_per_s=5e7,
-    ),
-) * 2
+VERY_BUSY = (replace(BUSY[0], power_plan="powersave", steal_pct=20.0, swap_bytes_per_s=5e7),) * 2
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec()
 
 
@@ -63,8 +55,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
 
 @pytest.fixture
 def line(looks: Looks, services: Services, machine: Machine, qtbot: QtBot) -> PreflightLine:
-    line = PreflightLine(services, interval_ms=40)
-    qtbot.addWidget(line)
+    line = added(qtbot, PreflightLine(services, interval_ms=40))
     line.resize(360, line.height())
     line.show_choice(SPEC, machine)
     return line
@@ -198,7 +189,7 @@ def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     looks.found = BUSY
     driver.until(lambda: said("setup.run_anyway").is_all_of(setup.run_button.accessibleName()))
     driver.press(setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.until(lambda: driver.epochs_done() >= 1)
     driver.page.choose()  # as during another page's run
     assert setup.preflight.isVisible()
     looks.threads.clear()

@@ -53,11 +53,8 @@ def test_first_look(driver: Driver) -> None:
 
 @pytest.mark.slow
 def test_run_to_completion(driver: Driver) -> None:
-    driver.choose_demo(epochs=4, step_s=0.04)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(2)
-    view = driver.page.view
-    assert view is not None
+    driver.begin_demo(epochs=4, step_s=0.04, until_epochs=2)
+    view = driver.view
     assert driver.page.cancel_button.isVisible()
     assert view.headline.progress_bar.isVisible()
     driver.until(lambda: "of 4 · step" in view.headline.progress_text.whole_text)
@@ -75,15 +72,13 @@ def test_run_to_completion(driver: Driver) -> None:
 
 @pytest.mark.slow
 def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
-    driver.choose_demo(epochs=200, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(2)
+    driver.begin_demo(epochs=200, step_s=0.01, until_epochs=2)
     driver.press(driver.page.cancel_button)
-    assert "Cancelling" in driver.page.view.headline.progress_text.whole_text  # type: ignore[union-attr]
+    assert "Cancelling" in driver.view.headline.progress_text.whole_text
     summary = driver.wait_for_result()
     assert summary.status == "cancelled"
     assert summary.epochs_done >= 2
-    assert "Cancelled" in driver.page.view.headline.pill.whole_text  # type: ignore[union-attr]
+    assert "Cancelled" in driver.view.headline.pill.whole_text
     assert not workers()
 
 
@@ -101,13 +96,13 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
 def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, title: str, words: str) -> None:
     summary = driver.run_demo(outcome)
     assert (summary.status, summary.error_code) == ("failed", code)
-    headline = driver.page.view.headline  # type: ignore[union-attr]
+    headline = driver.view.headline
     assert title in headline.pill.whole_text
     assert words in headline.message.whole_text
     assert headline.message.whole_text.endswith(error_advice(code, "tensorflow") or "?")
     # What was measured before is kept and shown.
     assert summary.epochs_done == 1
-    assert driver.page.view.charts.epochs.accessibleDescription().startswith("1 of 3")  # type: ignore[union-attr]
+    assert driver.view.charts.epochs.accessibleDescription().startswith("1 of 3")
     assert driver.page.retry_button.isEnabled()
     assert driver.page.retry_button.isVisible()
     assert not driver.page.save_button.isVisible()
@@ -123,7 +118,7 @@ def test_two_runs_in_a_row(driver: Driver) -> None:
     second = driver.wait_for_result()
     assert second.id == first.id + 1
     assert (second.epochs_done, second.status) == (3, "completed")
-    assert driver.page.view.charts.epochs.accessibleDescription().startswith("3 of 3")  # type: ignore[union-attr]
+    assert driver.view.charts.epochs.accessibleDescription().startswith("3 of 3")
     driver.press(driver.page.new_button)
     assert driver.page.setup.isVisible()
 
@@ -135,14 +130,12 @@ def test_quick_is_called_an_estimate(driver: Driver) -> None:
     driver.press(driver.page.setup.run_button)
     summary = driver.wait_for_result()
     assert summary.basis == "estimate"
-    assert driver.page.view.headline.value.text().startswith("≈")  # type: ignore[union-attr]
+    assert driver.view.headline.value.text().startswith("≈")
 
 
 @pytest.mark.slow
 def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.choose_demo(epochs=1_000, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     asked = answer(monkeypatch, NO)
     driver.window.close()
     assert driver.window.isVisible()
@@ -158,9 +151,7 @@ def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_closing_ends_even_a_deaf_worker(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.choose_demo("hang")
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo("hang", until_epochs=1)
     answer(monkeypatch, YES)
     driver.window.close()
     driver.until(lambda: not driver.window.isVisible())
@@ -169,12 +160,9 @@ def test_closing_ends_even_a_deaf_worker(driver: Driver, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.choose_demo(epochs=1_000, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     other = RunBridge(lambda: driver.services.paths, driver.services.tasks)
-    machine = driver.services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     with driver.qtbot.waitSignal(other.refused, timeout=10_000) as refusal:
         other.start(driver.page.setup.spec(), machine)
     assert isinstance(refusal.args[0], BusyError)
@@ -198,7 +186,7 @@ def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
     assert setup.run_button.isEnabled()
     summary = driver.run_demo(steps=5)
     assert summary.seconds_per_epoch_s is None
-    assert driver.page.view.headline.unit.text() == "ms / step"  # type: ignore[union-attr]
+    assert driver.view.headline.unit.text() == "ms / step"
     assert not driver.page.save_button.isEnabled()
 
 
@@ -228,7 +216,6 @@ def test_real_tensorflow_trains_in_the_window(driver: Driver) -> None:
     assert run.summary.engine_version
     assert run.model == events.Model(parameters_count=1_337_002, flops_per_example=3 * 79_366_656)
     assert all(epoch.loss is not None and epoch.val_accuracy is not None for epoch in run.epochs)
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     assert view.headline.unit.text() == "ms / step"
     assert "TensorFlow" in view.headline.facts.whole_text

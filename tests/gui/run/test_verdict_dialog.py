@@ -19,6 +19,7 @@ from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme
 from tests.core.verdict.records import quiet_run, with_telemetry
+from tests.gui.driving import added
 from tests.recording import recorded_run
 from tests.saying import said
 from workloads import CATALOGUE
@@ -43,8 +44,7 @@ def run() -> Run:
 
 @pytest.fixture
 def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
-    card = HeadlineCard(application_theme)
-    qtbot.addWidget(card)
+    card = added(qtbot, HeadlineCard(application_theme))
     card.resize(800, card.sizeHint().height())
     card.show()
     return card
@@ -59,8 +59,7 @@ def texts(dialog: VerdictDialog) -> list[str]:
 
 
 def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot, services: Any) -> None:
-    dialog = VerdictDialog(services.theme, disturbed(run))
-    qtbot.addWidget(dialog)
+    dialog = added(qtbot, VerdictDialog(services.theme, disturbed(run)))
     dialog.show()
     assert dialog.head.text() == sentence("verdict_dialog.caution")
     told = texts(dialog)
@@ -81,8 +80,9 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
 
 def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, services: Any) -> None:
     for status, level in (("completed", "valid"), ("failed", "invalid")):
-        dialog = VerdictDialog(services.theme, replace(run, summary=replace(run.summary, status=status)))
-        qtbot.addWidget(dialog)
+        dialog = added(
+            qtbot, VerdictDialog(services.theme, replace(run, summary=replace(run.summary, status=status)))
+        )
         assert dialog.head.text() == sentence(f"verdict_dialog.{level}")
 
 
@@ -92,21 +92,18 @@ def test_it_leads_to_how_it_is_measured(
     page, opened = tmp_path / "measurement.md", list[QUrl]()
     monkeypatch.setattr(verdict_dialog, "MEASUREMENT", page)
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
-    without = VerdictDialog(services.theme, run)
-    qtbot.addWidget(without)
+    without = added(qtbot, VerdictDialog(services.theme, run))
     without.show()
     assert not without.method_button.isVisible()  # an installed app has no such page
     page.touch()
-    dialog = VerdictDialog(services.theme, run)
-    qtbot.addWidget(dialog)
+    dialog = added(qtbot, VerdictDialog(services.theme, run))
     dialog.show()
     dialog.method_button.click()
     assert [Path(url.toLocalFile()) for url in opened] == [page]
 
 
 def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: Any) -> None:
-    dialog = VerdictDialog(services.theme, run)
-    qtbot.addWidget(dialog)
+    dialog = added(qtbot, VerdictDialog(services.theme, run))
     texts = [child.text() for child in dialog.findChildren(QLabel)]
     note = headline_note(run.summary)
     assert "spread" in note
@@ -115,8 +112,7 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
 
 
 def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:
-    dialog = VerdictDialog(services.theme, disturbed(run))
-    qtbot.addWidget(dialog)
+    dialog = added(qtbot, VerdictDialog(services.theme, disturbed(run)))
     dialog.show()
     qtbot.waitUntil(dialog.close_button.hasFocus)
     reached = []

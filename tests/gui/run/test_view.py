@@ -16,7 +16,6 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
-from app.gui.run.view import RunView
 from tests.gui.driving import Driver, replay
 from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
@@ -26,12 +25,6 @@ from workloads.protocol import events
 
 RECORDED = recorded_events()
 EPOCHS_S = [event.duration_s for event in RECORDED if isinstance(event, events.Epoch)]
-
-
-def shown(driver: Driver) -> RunView:
-    view = driver.page.view
-    assert view is not None
-    return view
 
 
 def finish(driver: Driver) -> int:
@@ -45,9 +38,9 @@ def finish(driver: Driver) -> int:
 
 def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
     replay(driver.window, driver.services, until_epoch(RECORDED, 2))
-    assert shown(driver).charts.limit.whole_text == sentence("run.limit_later")
+    assert driver.view.charts.limit.whole_text == sentence("run.limit_later")
     finish(driver)
-    text = shown(driver).charts.limit.whole_text
+    text = driver.view.charts.limit.whole_text
     assert text == "1.8 of 2 CPUs were busy: CPU-bound."
     assert driver.page.run is not None
     assert text == bottleneck_text(driver.page.run)
@@ -57,18 +50,14 @@ def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     run_id = finish(driver)
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
-    results = driver.window.results
-    driver.window.show_page("results")
-    results.open_run(run_id)
-    driver.until(lambda: results.run is not None)
-    assert results.detail is not None
-    table = results.detail.table
+    detail = driver.open_run(run_id)
+    table = detail.table
     assert table.isColumnHidden(8)
     assert table.isColumnHidden(9)
     looks = (
         replace(sample, telemetry=telemetry_of({"cpu_energy_j": 20 * sample.t_s})) for sample in run.telemetry
     )
-    results.detail.show_run(dataclasses.replace(run, telemetry=tuple(looks)))
+    detail.show_run(dataclasses.replace(run, telemetry=tuple(looks)))
     assert not table.isColumnHidden(8)
     assert table.isColumnHidden(9)
     told = table.item(3, 8)
@@ -77,14 +66,9 @@ def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
 
 
 def test_all_telemetry_of_a_run_is_in_a_table(driver: Driver) -> None:
-    run_id = finish(driver)
-    results = driver.window.results
-    driver.window.show_page("results")
-    results.open_run(run_id)
-    driver.until(lambda: results.run is not None)
-    assert results.detail is not None
-    driver.press(results.detail.table_button)
-    table = results.detail.telemetry_table
+    detail = driver.open_run(finish(driver))
+    driver.press(detail.table_button)
+    table = detail.telemetry_table
     assert table.isVisible()
     names = [item.text() for row in range(table.rowCount()) if (item := table.item(row, 0)) is not None]
     assert {"CPU use", "CPU clock", "Memory used"} <= set(names)
@@ -96,7 +80,7 @@ def test_all_telemetry_of_a_run_is_in_a_table(driver: Driver) -> None:
 def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) -> None:
     judged = events.Judged(level="valid")
     replay(driver.window, driver.services, [*until_epoch(RECORDED, 0, more_steps=200), judged])
-    headline = shown(driver).headline
+    headline = driver.view.headline
     assert headline.value.text().startswith("≈ ")
     assert 35 < float(headline.value.text().removeprefix("≈ ")) < 70
     assert "estimate" in headline.note.whole_text
@@ -107,7 +91,7 @@ def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) 
 
 def test_in_the_sixth_epoch(driver: Driver) -> None:
     replay(driver.window, driver.services, until_epoch(RECORDED, 5, more_steps=214))
-    view = shown(driver)
+    view = driver.view
     later_s = sorted(EPOCHS_S[1:5])
     median_s = (later_s[1] + later_s[2]) / 2
     assert view.headline.value.text() == f"{median_s:.1f}"
@@ -130,7 +114,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
 def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None:
     driver.window.resize(1920, 1080)
     replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
-    bars = shown(driver).charts.bars
+    bars = driver.view.charts.bars
     column = pixels(bars.grab().toImage())[:, bars.width() // 3]
     painted = (column == number(driver.services.theme.tokens.neutral_bar)).nonzero()[0]
     assert bars.height() > 600
@@ -141,22 +125,22 @@ def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
     text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
     replay(driver.window, driver.services, warned)
-    assert shown(driver).headline.message.whole_text == text
-    assert shown(driver).headline.pill.whole_text == "Caution: silent worker"
+    assert driver.view.headline.message.whole_text == text
+    assert driver.view.headline.pill.whole_text == "Caution: silent worker"
 
 
 def test_after_the_end(
     driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     run_id = finish(driver)
-    headline = shown(driver).headline
+    headline = driver.view.headline
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     assert headline.value.text() == share_card(run).value
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert "spread" in headline.message.whole_text
     assert headline.pill.whole_text.startswith("Caution: 8.6 % spread")
-    assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
+    assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
@@ -195,7 +179,7 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
 
 def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
     finish(driver)
-    before = list(shown(driver).charts.loss.lines["loss"].item.getData()[1])
+    before = list(driver.view.charts.loss.lines["loss"].item.getData()[1])
     changed = [
         event if not isinstance(event, events.Steps) else events.Steps(
             phase=event.phase, epoch=event.epoch, first_index=event.first_index, t_s=event.t_s, seq=event.seq,
@@ -207,14 +191,14 @@ def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
         second = store_recording(database, changed)
     driver.page.show_result(second)
     driver.until(lambda: driver.page.run is not None)
-    after = list(shown(driver).charts.loss.lines["loss"].item.getData()[1])
+    after = list(driver.view.charts.loss.lines["loss"].item.getData()[1])
     assert after == pytest.approx([value + 1.0 for value in before])
 
 
 @pytest.mark.slow
 def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
     driver.run_demo(steps=5, epochs=3)
-    view = shown(driver)
+    view = driver.view
     assert view.headline.unit.text() == "ms / step"
     texts = [child.text() for child in view.charts.findChildren(QLabel)]
     assert said("chart.seconds_per_cut_epoch").is_in(texts)

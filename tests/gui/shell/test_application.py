@@ -1,7 +1,6 @@
 """The application around the window: faults, themes, what a start loads, and its messages if it can't."""
 
 import base64
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from app.gui.services.tasks import Tasks
 from app.gui.shell.application import FaultCatcher, open_window
 from app.gui.shell.display import find_problem, has_display
 from app.gui.style.theme import Theme
+from tests.child import python
 from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 from tests.saying import said
 
@@ -168,8 +168,7 @@ def test_the_window_loads_neither_engine_nor_charts_nor_dialogs_nor_what_install
         "import sys, app.gui.shell.application, app.gui.shell.main_window; "
         f"print([name for name in {later} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"
 
 
 @on_linux
@@ -250,15 +249,12 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
 @pytest.mark.slow
 def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     driver.services.bridge.limits = replace(SHORT, store_s=1.0)
-    driver.choose_demo(epochs=3, step_s=0.04)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=3, step_s=0.04, until_epochs=1)
     with Database(driver.services.paths.database) as database:
         database.connection.execute("BEGIN EXCLUSIVE")
         driver.until(lambda: driver.services.bridge.trouble is not None)
-        driver.until(lambda: said("run.not_stored").is_in(driver.page.view.headline.pill.whole_text))  # type: ignore[union-attr]
-    view = driver.page.view
-    assert view is not None
+        driver.until(lambda: said("run.not_stored").is_in(driver.view.headline.pill.whole_text))
+    view = driver.view
     assert view.isVisible()
     assert said("runs.rescued").is_in(view.headline.message.whole_text)
     assert "locked" in driver.message

@@ -19,7 +19,7 @@ from app.gui.shell import attention, desktop
 from app.gui.shell.attention import Attention
 from app.gui.shell.main_window import MainWindow
 from tests.conftest import PYTHON_AS_TYPED, ROOT
-from tests.gui.driving import Driver, replay
+from tests.gui.driving import Driver, added, replay
 from tests.recording import recorded_events, until_epoch
 from workloads import CATALOGUE
 
@@ -119,9 +119,7 @@ def test_who_cancels_is_told_nothing(
 ) -> None:
     Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
     looked_at(False)
-    driver.choose_demo(epochs=200, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=200, step_s=0.01, until_epochs=1)
     driver.press(driver.page.cancel_button)
     driver.wait_for_result()
     assert notices == []
@@ -195,8 +193,7 @@ def test_the_window_fits_a_small_screen(services: Services, qtbot: QtBot, monkey
     free = QRect(0, 30, 1366, 738)  # of 768, with a panel above
     screen = type("Screen", (), {"availableGeometry": staticmethod(lambda: free)})
     monkeypatch.setattr(MainWindow, "screen", lambda _: screen)
-    window = MainWindow(services)
-    qtbot.addWidget(window)
+    window = added(qtbot, MainWindow(services))
     assert (window.x(), window.y()) == (free.x(), free.y())
     assert window.width() == 1200
     assert 600 < window.height() < free.height()

@@ -1,6 +1,5 @@
 """The main window: a page is a folder and a row, and is imported when it is first opened."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from PySide6.QtWidgets import QLabel
 import app.gui.pages
 from app.gui.shell import main_window
 from app.gui.shell.pages import PAGES, Entry
+from tests.child import python
 from tests.gui.driving import Driver
 
 SCORES = """
@@ -59,8 +59,7 @@ def test_pages_are_imported_when_they_are_opened() -> None:
         "print(sorted(name.split('.')[3] for name in sys.modules if name.startswith('app.gui.pages.') "
         "and name.endswith('.page')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "['benchmark']"
+    assert python("-c", code).stdout.strip() == "['benchmark']"
 
 
 @pytest.mark.slow
@@ -71,5 +70,4 @@ def test_pages_open_without_what_others_exports_pictures_and_the_doctor_need() -
         "app.gui.run.share_picture'; "
         "print(sorted(name for name in sys.modules if name.startswith(tuple(later.split()))))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"

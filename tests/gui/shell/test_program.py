@@ -10,7 +10,9 @@ import pytest
 
 from app.core.paths import default_paths
 from app.core.storage.database import Database
-from tests.conftest import HINT, ROOT, CommandLine, command
+from tests.child import python
+from tests.cli.commands import start
+from tests.conftest import HINT, ROOT, CommandLine
 from tests.waiting import wait_until
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's list of signals")
@@ -18,13 +20,7 @@ on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="read
 
 def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
     """Start the window and wait until it has looked at its database."""
-    process = subprocess.Popen(
-        command(),
-        env=environment | {"QT_QPA_PLATFORM": "offscreen"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start(environment | {"QT_QPA_PLATFORM": "offscreen"})
     database = default_paths(environment).database
     wait_until(lambda: process.poll() is not None or database.exists())
     wait_until(lambda: process.poll() is not None or catches_sigterm(process.pid))
@@ -94,8 +90,7 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
         encoding="utf-8",
     )
     process = subprocess.Popen(
-        [sys.executable, str(script)],
-        env=environment | {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)},
+        [sys.executable, str(script)], env=environment | {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
     )
     window = psutil.Process(process.pid)
 
@@ -113,14 +108,7 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
 def test_a_display_that_does_not_answer_is_reported_without_a_crash(environment: dict[str, str]) -> None:
     surroundings = {name: value for name, value in environment.items() if name != "QT_QPA_PLATFORM"}
-    done = subprocess.run(
-        command(),
-        env=surroundings | {"DISPLAY": ":9876", "WAYLAND_DISPLAY": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = python("-m", "app", env=surroundings | {"DISPLAY": ":9876", "WAYLAND_DISPLAY": ""})
     assert done.returncode == 2
     assert done.stderr.startswith("epochmark: ")
     assert f"`{HINT} run`" in done.stderr
@@ -133,7 +121,5 @@ def test_importing_the_window_and_its_charts_keeps_no_sources(environment: dict[
         "import app.gui.shell.application, app.gui.run.view, linecache\n"
         "print(*(name for name in linecache.cache if 'pyqtgraph' in name or 'workloads' in name), end='')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == ""
+    done = python("-c", script, env=environment)
+    assert (done.returncode, done.stdout) == (0, "")

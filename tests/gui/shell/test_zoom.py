@@ -1,8 +1,6 @@
 """Zoom: stored by the menu's keys, within what the screen has room for, and seen after a restart."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from app.gui.services.bundle import Services
 from app.gui.shell.application import open_window
 from app.gui.shell.zoom import STEPS_PCT, VARIABLE, Zoom, zoomed
 from app.gui.style.theme import Theme
+from tests.child import python
 from tests.gui.conftest import Told
 from tests.gui.driving import SHORT, Driver
 from tests.saying import said
@@ -124,8 +123,7 @@ def test_a_zoom_from_a_larger_screen_leaves_the_window_on_this_one(paths: Paths,
 def test_the_next_start_is_zoomed(paths: Paths) -> None:
     save_settings(paths.settings, Settings(zoom_pct=150))
     environment = {**os.environ, "EPOCHMARK_HOME": str(paths.data.parent), "QT_QPA_PLATFORM": "offscreen"}
-    command = [sys.executable, "-c", START]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = python("-c", START, env=environment)
     assert "ratio 1.5" in done.stdout, done.stderr
 
 
@@ -133,15 +131,13 @@ def test_the_next_start_is_zoomed(paths: Paths) -> None:
 def test_one_click_restarts_with_the_zoom(paths: Paths) -> None:
     environment = {**os.environ, "EPOCHMARK_HOME": str(paths.data.parent), "QT_QPA_PLATFORM": "offscreen"}
     environment.pop(VARIABLE, None)
-    command = [sys.executable, "-c", RESTART]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = python("-c", RESTART, env=environment)
     assert done.stdout.splitlines() == ["ratio 1.0", "ratio 0.9"], done.stderr
 
 
 @pytest.mark.slow
 def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
-    driver.choose_demo(epochs=50)
-    driver.press(driver.page.setup.run_button)
+    driver.begin_demo(epochs=50)
     driver.until(lambda: driver.services.bridge.is_running)
     press(driver, Qt.Key.Key_Minus)
     assert said("zoom.next_start", zoom_pct="90").is_all_of(driver.message)

@@ -13,6 +13,7 @@ from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
 from app.gui.style.style_sheet import style_sheet
 from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
+from tests.gui.driving import added
 from tests.gui.pixels import names, pixels
 
 TEXT, LINE = 4.5, 3.0
@@ -20,24 +21,13 @@ GROUNDS = ("window", "surface", "raised")
 CONTROLS = ("QLineEdit", "QPushButton", "QCheckBox::indicator", "QTableView:focus", "QScrollArea:focus")
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # How eyes without one kind of cones see linear red, green and blue (Machado, Oliveira and Fernandes, 2009).
-EYES = {
-    "usual": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protanopia": (
-        (0.152286, 1.052583, -0.204868),
-        (0.114503, 0.786281, 0.099216),
-        (-0.003882, -0.048116, 1.051998),
-    ),
-    "deuteranopia": (
-        (0.367322, 0.860646, -0.227968),
-        (0.280085, 0.672501, 0.047413),
-        (-0.011820, 0.042940, 0.968881),
-    ),
-    "tritanopia": (
-        (1.255528, -0.076749, -0.178779),
-        (-0.078411, 0.930809, 0.147602),
-        (0.004733, 0.691367, 0.303900),
-    ),
+CONES = {
+    "usual": "1 0 0 / 0 1 0 / 0 0 1",
+    "protanopia": "0.152286 1.052583 -0.204868 / 0.114503 0.786281 0.099216 / -0.003882 -0.048116 1.051998",
+    "deuteranopia": "0.367322 0.860646 -0.227968 / 0.280085 0.672501 0.047413 / -0.011820 0.042940 0.968881",
+    "tritanopia": "1.255528 -0.076749 -0.178779 / -0.078411 0.930809 0.147602 / 0.004733 0.691367 0.303900",
 }
+EYES = {eyes: tuple(tuple(map(float, row.split())) for row in text.split("/")) for eyes, text in CONES.items()}
 XYZ = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0178, 0.1095, 0.8727))  # by the white of sRGB
 # Smallest difference (CIE 1976) of two lines, by any kind of eyes; Okabe and Ito's colours have 16.
 DISTINCT = 14.0
@@ -132,8 +122,7 @@ def test_a_placeholder_can_be_read_as_it_is_painted(qtbot: QtBot, application_th
 
 
 def test_lines_follow_the_theme(qtbot: QtBot, application_theme: Theme) -> None:
-    chart = TelemetryChart(application_theme)
-    qtbot.addWidget(chart)
+    chart = added(qtbot, TelemetryChart(application_theme))
     line = chart.add_line(QUANTITIES["cpu_pct"].colour)
     for choice, tokens in (("light", LIGHT), ("dark", DARK)):
         application_theme.choose("dark" if choice == "dark" else "light")

@@ -1,6 +1,5 @@
 """Film reviews: the twin, real ones number by number, pairs of words, and archives that are something else."""
 
-import gzip
 import random
 import tarfile
 from collections.abc import Sequence
@@ -16,7 +15,6 @@ from numpy.typing import NDArray  # noqa: TID253 - as above
 from tests.archives import Change, adding, pack
 from tests.workloads.datasets.refusals import refusing
 from workloads.datasets import imdb
-from workloads.datasets.archives import Limits
 from workloads.datasets.imdb import Reviews
 from workloads.datasets.source import HostileArchiveError, MissingDataError
 
@@ -47,11 +45,9 @@ def paired(twin: Reviews) -> Reviews:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for three reviews of each kind."""
     monkeypatch.setattr(imdb, "REVIEWS_PER_FILE", COUNT)
-    folder = tmp_path / "installed"
-    folder.mkdir()
     return folder
 
 
@@ -223,46 +219,23 @@ def test_reviews_are_stored_one_a_line_in_the_order_of_their_numbers(tmp_path: P
 
 
 def test_other_members_are_passed_over(tmp_path: Path, folder: Path) -> None:
-    extras = [
-        *(
-            adding(name)
-            for name in (
-                "../escaped",
-                "/tmp/escaped",
-                "aclImdb/train/pos/../neg/9_1.txt",
-                "aclImdb/train/unsup/0_0.txt",
-                "aclImdb/train/pos/readme.txt",
-                "aclImdb/train/pos/9_1.txt.gz",
-                "other/aclImdb/train/pos/9_1.txt",
-                "aclImdb/train/pos/٣_1.txt",
-            )
-        ),
-        adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"),
-        adding("aclImdb/train", kind=tarfile.DIRTYPE),
-    ]
+    names = ("../escaped", "/tmp/escaped", "other/aclImdb/train/pos/9_1.txt", "aclImdb/train/unsup/0_0.txt")
+    beside = ("../neg/9_1.txt", "readme.txt", "9_1.txt.gz", "٣_1.txt")
+    extras = [adding(name) for name in (*names, *(f"aclImdb/train/pos/{name}" for name in beside))]
+    extras.append(adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"))
+    extras.append(adding("aclImdb/train", kind=tarfile.DIRTYPE))
     imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS, *extras)}, folder)
     assert {path.name for path in folder.iterdir()} == {*imdb.FILES, "contents.sha256"}
 
 
-FIRST = "aclImdb/train/neg/0_7.txt"
+FIRST, NEW = "aclImdb/train/neg/0_7.txt", "aclImdb/test/pos/9_1.txt"
 HOSTILE: dict[str, tuple[Change, str]] = {
     "doubled": (adding(FIRST), "holds review 0 of train/neg more than once"),
-    "doubled with another mark": (
-        adding("aclImdb/train/neg/0_1.txt"),
-        "holds review 0 of train/neg more than once",
-    ),
-    "one too many": (adding("aclImdb/test/pos/9_1.txt"), "holds 4 reviews in test/pos instead of 3"),
-    "no text": (
-        adding("aclImdb/test/pos/9_1.txt", b"sch\xf6n"),
-        r"test/pos/9_1\.txt isn't UTF-8 text \(byte 3\)",
-    ),
-    "too long": (adding("aclImdb/test/pos/9_1.txt", b"x" * 131_073), "has 131,073 bytes, more than 131,072"),
-    "symlink": (
-        adding("aclImdb/test/pos/9_1.txt", kind=tarfile.SYMTYPE, link="/etc/passwd"),
-        "isn't a regular file",
-    ),
-    "hardlink": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.LNKTYPE, link=FIRST), "isn't a regular file"),
-    "pipe": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.FIFOTYPE), "isn't a regular file"),
+    "doubled with another mark": (adding(FIRST.replace("7", "1")), "holds review 0 of train/neg more than once"),
+    "one too many": (adding(NEW), "holds 4 reviews in test/pos instead of 3"),
+    "no text": (adding(NEW, b"sch\xf6n"), r"test/pos/9_1\.txt isn't UTF-8 text \(byte 3\)"),
+    "too long": (adding(NEW, b"x" * 131_073), "has 131,073 bytes, more than 131,072"),
+    "symlink": (adding(NEW, kind=tarfile.SYMTYPE, link="/etc/passwd"), "isn't a regular file"),
 }
 
 
@@ -274,44 +247,10 @@ def test_a_hostile_archive_is_refused(tmp_path: Path, folder: Path, change: Chan
     assert not imdb.is_installed(folder)
 
 
-@pytest.mark.parametrize(
-    ("limits", "extra"),
-    [
-        (Limits(members=len(MEMBERS), member_bytes=1_000, total_bytes=10_000), [b"x"]),
-        (Limits(members=100, member_bytes=1_000, total_bytes=10_000), [b"x" * 1_001]),
-        (Limits(members=100, member_bytes=1_000, total_bytes=10_000), [b"x" * 1_000] * 10),
-    ],
-    ids=["too many", "too large", "too much together"],
-)
-def test_more_than_the_limits_allow_is_refused(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits, extra: list[bytes]
-) -> None:
-    monkeypatch.setattr(imdb, "LIMITS", limits)
-    imdb.install({FILE: pack(tmp_path / "fair.tar.gz", MEMBERS)}, folder)
-    changes = [adding(f"extra{number}", content) for number, content in enumerate(extra)]
-    with refusing(HostileArchiveError, r"more than IMDb reviews does \(at “extra"):
-        imdb.install({FILE: pack(tmp_path / "large.tar.gz", MEMBERS, *changes)}, folder)
-
-
-def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, folder: Path) -> None:
-    info = tarfile.TarInfo(FIRST)
-    info.size = 1 << 40
-    with gzip.open(tmp_path / "bomb.tar.gz", "wb", compresslevel=1) as file:
-        file.write(info.tobuf(tarfile.GNU_FORMAT))
-        file.write(bytes(1 << 24))
-    with refusing(HostileArchiveError, "more than IMDb reviews does"):
-        imdb.install({FILE: tmp_path / "bomb.tar.gz"}, folder)
-
-
-def test_a_missing_review_and_a_cut_archive_are_refused(tmp_path: Path, folder: Path) -> None:
+def test_a_missing_review_is_refused(tmp_path: Path, folder: Path) -> None:
     few = {name: content for name, content in MEMBERS.items() if name != FIRST}
     with refusing(HostileArchiveError, "2 reviews in train/neg instead of 3"):
         imdb.install({FILE: pack(tmp_path / "few.tar.gz", few)}, folder)
-    whole = pack(tmp_path / "whole.tar.gz", MEMBERS).read_bytes()
-    for end in (0, 9, 100, len(whole) // 2):
-        (tmp_path / "cut.tar.gz").write_bytes(whole[:end])
-        with refusing(HostileArchiveError, r"damaged|instead of"):
-            imdb.install({FILE: tmp_path / "cut.tar.gz"}, folder)
     assert not imdb.is_installed(folder)
 
 

@@ -58,13 +58,6 @@ def pack(folder: Path, files: Mapping[str, bytes], **changed: bytes) -> dict[str
     return paths
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "installed"
-    folder.mkdir()
-    return folder
-
-
 @pytest.mark.slow
 def test_the_twins_are_the_same_everywhere_and_not_each_others(twin: Arrays) -> None:
     assert (twin.source, twin.checksum) == ("synthetic", MNIST_SHA256)
@@ -110,45 +103,39 @@ def test_files_of_the_official_size_are_installed_and_read_value_by_value(tmp_pa
 
 RAW = made_up(SMALL)
 LABELS = RAW[TRAIN_LABELS]
-HOSTILE: dict[str, tuple[dict[str, bytes], str]] = {
-    "no gzip": ({"train_labels": LABELS}, "it's damaged"),
-    "cut": ({"train_labels": gzip.compress(LABELS)[:-9]}, "it's damaged"),
-    "cut header": ({"train_labels": gzip.compress(LABELS)[:5]}, "it's damaged"),
-    "wrong checksum": ({"train_labels": gzip.compress(LABELS)[:-8] + bytes(8)}, "it's damaged"),
-    "damaged inside": ({"train_labels": gzip.compress(LABELS)[:10] + b"\xff" * 30}, "it's damaged"),
-    "rubbish behind": ({"train_labels": gzip.compress(LABELS) + b"rubbish"}, "it's damaged"),
-    "a second part": (
-        {"train_labels": gzip.compress(LABELS) + gzip.compress(b"x")},
-        "unpacks to more than 14",
-    ),
-    "too much": ({"train_labels": gzip.compress(LABELS + b"\0")}, "unpacks to more than 14"),
-    "bomb": ({"train_labels": gzip.compress(bytes(50_000_000), 9)}, "unpacks to more than 14"),
-    "too little": ({"train_labels": gzip.compress(LABELS[:-1])}, "unpacks to 13 bytes instead of 14"),
-    "nothing": ({"train_labels": gzip.compress(b"")}, "unpacks to 0 bytes instead of 14"),
-    "images' mark": ({"train_labels": gzip.compress(b"\0\0\x08\x03" + LABELS[4:])}, "ends inside its header"),
-    "floats": ({"train_labels": gzip.compress(b"\0\0\x0d\x01" + LABELS[4:])}, "begins with 00000d01"),
-    "zip": ({"train_labels": gzip.compress(b"PK\x03\x04" + LABELS[4:])}, "begins with 504b0304"),
-    "count": (
-        {"train_labels": gzip.compress(b"\0\0\x08\x01\0\0\0\x07" + LABELS[8:])},
-        "claims to hold 7 bytes instead of 6",
-    ),
-    "label": ({"train_labels": gzip.compress(LABELS[:-1] + b"\x0a")}, "holds a label above 9"),
-    "turned": (
-        {"train_images": gzip.compress(as_idx(np.zeros((28, 28, 6), np.uint8)))},
-        "claims to hold 28 × 28 × 6 bytes instead of 6 × 28 × 28",
-    ),
-    "swapped": ({"test_images": gzip.compress(RAW[TRAIN_IMAGES])}, "unpacks to more"),
+PACKED = gzip.compress(LABELS)
+NOT_LABELS: dict[str, tuple[bytes, str]] = {
+    "no gzip": (LABELS, "it's damaged"),
+    "cut": (PACKED[:-9], "it's damaged"),
+    "cut header": (PACKED[:5], "it's damaged"),
+    "wrong checksum": (PACKED[:-8] + bytes(8), "it's damaged"),
+    "damaged inside": (PACKED[:10] + b"\xff" * 30, "it's damaged"),
+    "rubbish behind": (PACKED + b"rubbish", "it's damaged"),
+    "a second part": (PACKED + gzip.compress(b"x"), "unpacks to more than 14"),
+    "too much": (gzip.compress(LABELS + b"\0"), "unpacks to more than 14"),
+    "bomb": (gzip.compress(bytes(50_000_000), 9), "unpacks to more than 14"),
+    "too little": (gzip.compress(LABELS[:-1]), "unpacks to 13 bytes instead of 14"),
+    "nothing": (gzip.compress(b""), "unpacks to 0 bytes instead of 14"),
+    "images' mark": (gzip.compress(b"\0\0\x08\x03" + LABELS[4:]), "ends inside its header"),
+    "floats": (gzip.compress(b"\0\0\x0d\x01" + LABELS[4:]), "begins with 00000d01"),
+    "zip": (gzip.compress(b"PK\x03\x04" + LABELS[4:]), "begins with 504b0304"),
+    "count": (gzip.compress(b"\0\0\x08\x01\0\0\0\x07" + LABELS[8:]), "claims to hold 7 bytes instead of 6"),
+    "label": (gzip.compress(LABELS[:-1] + b"\x0a"), "holds a label above 9"),
+}
+TURNED = gzip.compress(as_idx(np.zeros((28, 28, 6), np.uint8)))
+HOSTILE: dict[str, tuple[str, bytes, str]] = {
+    **{name: ("train_labels", content, reason) for name, (content, reason) in NOT_LABELS.items()},
+    "turned": ("train_images", TURNED, "claims to hold 28 × 28 × 6 bytes instead of 6 × 28 × 28"),
+    "swapped": ("t10k_images", gzip.compress(RAW[TRAIN_IMAGES]), "unpacks to more"),
 }
 
 
-@pytest.mark.parametrize(("changed", "reason"), HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(("key", "content", "reason"), HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.usefixtures("small")
 def test_a_hostile_file_is_refused_by_name(
-    tmp_path: Path, folder: Path, changed: dict[str, bytes], reason: str
+    tmp_path: Path, folder: Path, key: str, content: bytes, reason: str
 ) -> None:
-    changed = {key.replace("test", "t10k"): content for key, content in changed.items()}
-    files = pack(tmp_path, RAW, **changed)
-    (key,) = changed
+    files = pack(tmp_path, RAW, **{key: content})
     with refusing(HostileArchiveError, rf"^{key.replace('_', '-')}-idx\d-ubyte\.gz.*{reason}"):
         mnist.install(files, folder)
     assert not mnist.is_installed(folder)
@@ -183,23 +170,18 @@ def spoil(path: Path, at: int, value: int) -> None:
     path.write_bytes(raw)
 
 
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
 CHANGED = "have changed since they were installed"
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pixel": (
-        lambda folder: spoil(folder / "train-images.idx", 2000, 255),
-        "have changed since they were installed",
-    ),
+    "pixel": (lambda folder: spoil(folder / "train-images.idx", 2000, 255), CHANGED),
     "label": (lambda folder: spoil(folder / "train-labels.idx", 9, 77), "train-labels.idx of MNIST holds a label"),
     "mark": (lambda folder: spoil(folder / "t10k-labels.idx", 2, 9), "t10k-labels.idx of MNIST begins with"),
-    "cut": (
-        lambda folder: (folder / "t10k-images.idx").write_bytes(RAW[TEST_IMAGES][:-1]),
-        "holds 3,135 bytes after",
-    ),
+    "cut": (lambda folder: cut(folder / "t10k-images.idx"), "holds 3,135 bytes after"),
     "gone": (lambda folder: (folder / "t10k-images.idx").unlink(), "t10k-images.idx of MNIST can't be read"),
-    "checksum gone": (
-        lambda folder: (folder / "contents.sha256").unlink(),
-        "have changed since they were installed",
-    ),
+    "checksum gone": (lambda folder: (folder / "contents.sha256").unlink(), CHANGED),
 }
 
 

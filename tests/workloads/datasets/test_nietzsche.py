@@ -34,13 +34,6 @@ def book(twin: Text) -> bytes:
     return raw
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "installed"
-    folder.mkdir()
-    return folder
-
-
 def install(raw: bytes, folder: Path) -> None:
     path = folder.parent / "any name.txt"
     path.write_bytes(raw)

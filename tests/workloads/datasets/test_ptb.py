@@ -35,19 +35,16 @@ def texts(twin: Words) -> dict[str, bytes]:
     return files
 
 
+def pass_for_official(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
+    monkeypatch.setattr(ptb, "MD5", md5)
+    return files
+
+
 @pytest.fixture
 def official(texts: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """Let these files pass for the real ones."""
-    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in texts.items()}
-    monkeypatch.setattr(ptb, "MD5", md5)
-    return texts
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "installed"
-    folder.mkdir()
-    return folder
+    """These files, which pass for the real ones."""
+    return pass_for_official(texts, monkeypatch)
 
 
 def install(files: dict[str, bytes], folder: Path) -> None:
@@ -148,24 +145,18 @@ def test_texts_that_were_changed_are_not_called_real(official: dict[str, bytes],
 
 
 @pytest.mark.slow
-def test_a_word_that_training_does_not_know_is_named(
-    texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("instead", "reason"),
+    [
+        (b" abracadabra ", r"ptb\.test\.txt of Penn Treebank holds “abracadabra”"),
+        (b" ", r"hold 929589, 73760, 82429 words \(10000 distinct\), unlike the published"),
+    ],
+    ids=["unknown word", "too few words"],
+)
+def test_words_that_training_does_not_know_and_missing_ones_are_refused(
+    texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch, instead: bytes, reason: str
 ) -> None:
-    files = texts | {"ptb.test.txt": texts["ptb.test.txt"].replace(b" w3 ", b" abracadabra ", 1)}
-    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
-    monkeypatch.setattr(ptb, "MD5", md5)
-    install(files, folder)
-    with refusing(MissingDataError, r"ptb\.test\.txt of Penn Treebank holds “abracadabra”"):
-        ptb.load(folder)
-
-
-@pytest.mark.slow
-def test_texts_with_fewer_words_than_published_are_refused(
-    texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = texts | {"ptb.test.txt": texts["ptb.test.txt"].replace(b" w3 ", b" ", 1)}
-    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
-    monkeypatch.setattr(ptb, "MD5", md5)
-    install(files, folder)
-    with refusing(MissingDataError, r"hold 929589, 73760, 82429 words \(10000 distinct\), unlike the published"):
+    files = texts | {"ptb.test.txt": texts["ptb.test.txt"].replace(b" w3 ", instead, 1)}
+    install(pass_for_official(files, monkeypatch), folder)
+    with refusing(MissingDataError, reason):
         ptb.load(folder)

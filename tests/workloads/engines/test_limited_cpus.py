@@ -1,7 +1,6 @@
 """Which CPUs a run that is kept to some of them gets."""
 
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import ROOT
+from tests.child import python
 from workloads.engines.cpu_allowance import (
     choose_cpus,
     cpus_in_masks,
@@ -125,5 +124,4 @@ def test_a_process_is_kept_to_its_cpus_and_knows_it() -> None:
         f"from workloads.engines.cpu_allowance import {limit_cpus.__name__}, {visible_cpus.__name__};"
         "print(limit_cpus(1), visible_cpus())"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "1"]
+    assert python("-c", program).stdout.split() == ["True", "1"]

@@ -1,14 +1,11 @@
 """Pillow's and NumPy's pictures are TensorFlow's, but for rounding; and each reads the other's records."""
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.child import told_by
 
 pytestmark = [pytest.mark.engine, pytest.mark.long]
 
@@ -16,16 +13,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.long]
 @pytest.fixture(scope="module")
 def child(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process with TensorFlow found."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.workloads.engines.pictures_child", str(tmp_path_factory.mktemp("pictures"))],
-        cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3_000:]
-    found: dict[str, Any] = json.loads(done.stdout)
+    home = str(tmp_path_factory.mktemp("pictures"))
+    found: dict[str, Any] = json.loads(told_by("-m", "tests.workloads.engines.pictures_child", home))
     return found
 
 

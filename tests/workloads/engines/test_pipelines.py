@@ -1,19 +1,14 @@
 """Input pipelines go without TensorFlow's autotuning, whose thread makes the end of an epoch wait at random."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.conftest import ROOT
+from tests.child import told_by
 
 pytestmark = [pytest.mark.engine, pytest.mark.long]
 
 CODE = """
-import os
 from workloads.engines.cpp_runtime import find_cpp_runtime
 find_cpp_runtime()
-os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import keras
 import numpy as np
 import tensorflow as tf
@@ -49,5 +44,4 @@ assert [ENGINE.is_out_of_memory(error) for error in errors] == [True, False]
 
 
 def test_no_data_that_fit_reads_is_tuned_and_a_full_memory_is_recognised() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2_000:]
+    told_by("-c", CODE)

@@ -1,5 +1,6 @@
-"""Real PyTorch and JAX, in their own packages: every network, the same losses, and steps that hide nothing."""
+"""Real PyTorch and JAX, in their own packages: every network, the same losses, honest steps, and their files."""
 
+import os
 import shutil
 import statistics
 from pathlib import Path
@@ -15,9 +16,11 @@ from app.core.storage.runs import load_run
 from tests import real_engines
 from tests.waiting import wait_until
 from tests.workloads.engines.engine_probe import COMPARED, trained_by
+from tests.workloads.system.test_storage import Watched, contents, lose, told
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 from workloads.training.operations import STEP_OPERATIONS
 from workloads.training.training import Training
 
@@ -154,3 +157,29 @@ def test_a_run_is_cancelled_soon(engine: str, installed_engines: Paths, machine:
     session.cancel()
     assert session.wait(20)
     assert session.status == "cancelled"
+
+
+def storage_for(engine: str, folder: Path) -> RunSpec:
+    parameters = {"folders": os.fspath(folder), "images": 600}
+    spec = CATALOGUE["storage"].default_spec(device="cpu", engine=engine, parameters=parameters)
+    return msgspec.structs.replace(spec, measure_s=0.3)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lost_folder_is_reported_in_the_same_sentence(
+    engine: str, installed_engines: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    (folder := tmp_path / "drive").mkdir()
+    lose(installed_engines, machine, folder, storage_for(engine, folder))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cancelled_test_of_storage_leaves_nothing(
+    engine: str, installed_engines: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    (folder := tmp_path / "drive").mkdir()
+    spec, when = storage_for(engine, folder), told("folder1_read_tfrecord_images_per_s")
+    run = Watched(installed_engines, machine, spec, when, lambda run: run.session.cancel()).end()
+    assert run.summary.status == "cancelled"
+    assert {warning.code for warning in run.warnings} <= {"page_cache"}
+    assert contents([folder]) == []

@@ -1,14 +1,12 @@
 """Every network with real TensorFlow: that it is the published one, and that it learns. One process for all."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.child import told_by
 from tests.workloads.networks.network_probe import DIGITS_EPOCHS, LARGE, PROFILED
 from workloads import CATALOGUE
 from workloads.training.training import Training
@@ -117,11 +115,7 @@ PUBLISHED = {
         236,
     ),
     "fcn_r": Published(
-        14_205_962,
-        (784,),
-        (10,),
-        "Dense 2048 sigmoid / Dense 4096 sigmoid / Dense 1024 sigmoid / Dense 10",
-        28.4,
+        14_205_962, (784,), (10,), "Dense 2048 sigmoid / Dense 4096 sigmoid / Dense 1024 sigmoid / Dense 10", 28.4
     ),
     "alexnet_s": Published(
         62_378_344,
@@ -186,12 +180,7 @@ PUBLISHED = {
         5_330_564, _PICTURES, (1_000,), {"silu": 49, "sigmoid": 16}, 771.6, trained=5_288_548
     ),
     "mobilenetv3_large_224": Published(
-        5_507_432,
-        _PICTURES,
-        (1_000,),
-        {"hard_silu": 21, "relu": 19, "hard_sigmoid": 8},
-        433.2,
-        trained=5_483_032,
+        5_507_432, _PICTURES, (1_000,), {"hard_silu": 21, "relu": 19, "hard_sigmoid": 8}, 433.2, trained=5_483_032
     ),
     "fc_parametric": Published(18_736_104, (2_000,), (1_000,), {"relu": 4}, 37.45),
     "cnn_parametric": Published(826_568, (64, 64, 3), (1_000,), {"relu": 13}, 846.2, trained=824_328),
@@ -210,10 +199,8 @@ Seen = dict[str, dict[str, Any]]
 
 
 def probe(*part: str) -> Seen:
-    command = [sys.executable, "-m", "tests.workloads.networks.network_probe", *part]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3_000:]
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    said = told_by("-m", "tests.workloads.networks.network_probe", *part, hides_gpus=False)
+    lines = [json.loads(line) for line in said.splitlines()]
     return {line.pop("id"): line for line in lines}
 
 

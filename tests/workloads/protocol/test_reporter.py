@@ -87,13 +87,8 @@ def test_slow_steps_are_reported_at_once(bench: Bench) -> None:
     bench.reporter.epoch_begin(0)
     bench.step(3.0, loss=2.0)
     (block,) = bench.sent(events.Steps)
-    assert (block.phase, block.epoch, block.first_index, block.durations_s, block.loss) == (
-        "measure",
-        0,
-        0,
-        (3.0,),
-        2.0,
-    )
+    assert (block.phase, block.epoch, block.first_index) == ("measure", 0, 0)
+    assert (block.durations_s, block.loss) == ((3.0,), 2.0)
 
 
 def test_an_epoch_is_reported_in_parts(bench: Bench) -> None:

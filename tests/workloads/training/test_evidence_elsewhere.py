@@ -7,10 +7,9 @@ import pytest
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.storage.database import Database
-from app.core.verdict.rules import judge
 from tests import real_engines
 from tests.workloads.training.cheat_probe import CASES, ELSEWHERE
-from tests.workloads.training.test_step_evidence import stored
+from tests.workloads.training.test_step_evidence import check, stored
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(real_engines.PATIENCE_S)]
 Runs = dict[str, Run]
@@ -29,10 +28,6 @@ def runs(request: pytest.FixtureRequest, engines_folder: Path, tmp_path_factory:
 
 @pytest.mark.parametrize("case", ELSEWHERE)
 def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, runs: Runs) -> None:
-    run, codes = runs[case], CASES[case].codes
-    reasons = {reason.code: reason.level for reason in judge(run).reasons}
-    assert codes <= reasons.keys()
-    if not codes:
-        assert "invalid" not in reasons.values()
-        assert "operations_unknown" not in reasons
-        assert run.metrics["examples_done"] == run.metrics["examples_asked"]
+    check(case, runs[case])
+    if not CASES[case].codes:
+        assert runs[case].metrics["examples_done"] == runs[case].metrics["examples_asked"]

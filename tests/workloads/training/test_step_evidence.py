@@ -1,9 +1,6 @@
 """What the steps themselves show, with real TensorFlow: it finds out those that skip work, and no honest ones."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +13,8 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
-from tests.conftest import MACHINE, ROOT
+from tests.child import told_by
+from tests.conftest import MACHINE
 from tests.workloads.training.cheat_probe import CASES, FIRST
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -41,11 +39,8 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 def trained(folder: Path, names: Iterable[str]) -> dict[str, Run]:
     """Return the stored records; one process trains them all."""
-    command = [sys.executable, "-m", "tests.workloads.training.cheat_probe", "tensorflow", *names]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2_000:]
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    said = told_by("-m", "tests.workloads.training.cheat_probe", "tensorflow", *names)
+    lines = [json.loads(line) for line in said.splitlines()]
     with Database(folder / "runs") as database:
         return {line["case"]: stored(database, line["case"], line["events"]) for line in lines}
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
-from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import CommandLine
@@ -24,7 +22,6 @@ from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
-from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
 pytestmark = pytest.mark.engine
@@ -118,10 +115,8 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert "× the" not in shown
 
 
-def run_to_end(
-    paths: Paths, machine: Machine, command: Any = worker_command, workload: Workload = WORKLOAD, **asked: Any
-) -> Run:
-    session = Runner(paths, machine, command=command).start(workload.default_spec(**asked))
+def run_to_end(paths: Paths, machine: Machine, workload: Workload = WORKLOAD, **asked: Any) -> Run:
+    session = Runner(paths, machine).start(workload.default_spec(**asked))
     assert session.wait(150)
     with Database(paths.database) as database:
         return load_run(database, session.run_id)
@@ -161,15 +156,6 @@ def test_missing_real_data_is_reported_before_the_engine_is_loaded(paths: Paths,
     assert (run.summary.status, run.summary.error_code) == ("failed", "data_missing")
     assert "data fetch cifar10" in (run.summary.error_message or "")
     assert run.environment is None
-
-
-def test_a_missing_engine_is_reported(paths: Paths, machine: Machine) -> None:
-    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
-        code = "import sys; sys.modules['tensorflow'] = None; from workloads.__main__ import start; start()"
-        return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)
-
-    summary = run_to_end(paths, machine, command=command).summary
-    assert (summary.status, summary.error_code) == ("failed", "engine_missing")
 
 
 @pytest.mark.long

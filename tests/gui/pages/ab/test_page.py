@@ -3,28 +3,34 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QMessageBox, QSpinBox
+from PySide6.QtWidgets import QComboBox, QMessageBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
 from app.core.messages import sentence
+from app.core.paths import Paths
 from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.charts.pair_plot import ratio_scale
 from app.gui.pages.ab.page import AbPage
+from app.gui.pages.ab.setup import SideForm
 from app.gui.widgets.editors import set_edited
+from tests.conftest import pretend_installed
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.run.test_runs import NO, YES, answer, workers
 from tests.saying import said
 from workloads import CATALOGUE
+from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
 from workloads.settings import differing
 
@@ -38,6 +44,13 @@ def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
     driver.press(setup.preset.buttons["standard"])
     set_edited(setup.sides[1].editors["batch_size"], batch)
     setup.pairs.setValue(pairs)
+    return page
+
+
+def begun(driver: Driver, pairs: int) -> AbPage:
+    page = open_page(driver, pairs=pairs)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.planned is not None)
     return page
 
 
@@ -55,8 +68,7 @@ def demo(**parameters: object) -> RunSpec:
 
 
 def begin(driver: Driver, page: AbPage, plan: Plan) -> None:
-    machine = driver.services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     page.setup.run_requested.emit(plan, machine)
 
 
@@ -71,9 +83,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     set_edited(page.setup.sides[1].editors["threads"], 1)
     assert page.setup.run_button.isEnabled()
     assert [side.name.placeholderText() for side in page.setup.sides] == ["threads automatic", "1 thread"]
-    finder = driver.services.finder
-    assert finder.machine is not None
-    finder.machine = replace(finder.machine, memory_bytes=8_000_000_000)
+    driver.become(memory_bytes=8_000_000_000)
     batch = page.setup.sides[1].editors["batch_size"]
     assert isinstance(batch, QSpinBox)
     batch.setValue(batch.maximum())
@@ -92,21 +102,9 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
     assert (plan.kind, plan.times, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
     assert plan.label_b == "batch 200, automatic device, mixed_bfloat16, compiled, without oneDNN, 2 threads"[:60]
     first, second = plan.specs
-    assert (first.device, first.threads, first.precision, first.jit, first.onednn) == (
-        "cpu",
-        None,
-        "float32",
-        False,
-        None,
-    )
-    assert (second.device, second.threads, second.precision, second.jit, second.onednn, second.batch_size) == (
-        "auto",
-        2,
-        "mixed_bfloat16",
-        True,
-        False,
-        200,
-    )
+    chosen = attrgetter("device", "threads", "precision", "jit", "onednn", "batch_size")
+    assert chosen(first) == ("cpu", None, "float32", False, None, 100)
+    assert chosen(second) == ("auto", 2, "mixed_bfloat16", True, False, 200)
     driver.press(setup.preset.buttons["quick"])
     assert [spec.preset for spec in setup.plan().specs] == ["quick", "quick"]
 
@@ -123,9 +121,7 @@ def test_sides_are_named_by_what_differs() -> None:
 
 @pytest.mark.slow
 def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
-    page = open_page(driver, pairs=2)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.planned is not None)
+    page = begun(driver, pairs=2)
     assert page.foot.going.cancel_button.isVisible()
     assert len(page.plot.pairs) == 2
     driver.until(lambda: len(driver.services.bridge.done) >= 2)
@@ -184,9 +180,7 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
 
 @pytest.mark.slow
 def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> None:
-    page = open_page(driver, pairs=20)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.planned is not None)
+    page = begun(driver, pairs=20)
     assert not page.setup.run_button.isEnabled()
     driver.window.show_page("benchmark")
     setup = driver.page.setup
@@ -212,22 +206,19 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
 @pytest.mark.slow
 def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
-    page = open_page(driver, pairs=1)
-    driver.press(page.setup.run_button)
+    page = begun(driver, pairs=1)
     driver.window.show_page("benchmark")
     driver.until(ended(driver, page))
     assert driver.page.run is not None
     assert driver.page.run.summary.id == summary.id
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     assert view.headline.pill.isVisible()
     assert driver.page.again_button.isEnabled()
 
 
 @pytest.mark.slow
 def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
-    page = open_page(driver, pairs=20)
-    driver.press(page.setup.run_button)
+    page = begun(driver, pairs=20)
     driver.until(lambda: len(driver.services.bridge.done) >= 3)
     driver.press(page.foot.going.cancel_button)
     assert page.foot.going.progress_text.whole_text == "Cancelling …"
@@ -325,9 +316,7 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page(driver, pairs=50)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.planned is not None)
+    begun(driver, pairs=50)
     answer(monkeypatch, QMessageBox.StandardButton.Yes)
     driver.window.close()
     driver.until(lambda: not driver.window.isVisible())
@@ -343,8 +332,7 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     assert "3 runs of 3 epochs" in setup.presets["standard"].accessibleName()
     driver.press(setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None and driver.services.bridge.planned.number == 2)
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     driver.until(lambda: view.about.whole_text.startswith("run 2 of 3 · "))
     summary = driver.wait_for_result()
     (group,) = stored(driver)
@@ -373,8 +361,7 @@ def test_a_single_run_is_not_a_group(driver: Driver) -> None:
     driver.press(driver.page.new_button)
     summary = driver.run_demo(repeat=1)
     assert summary.group_id is None
-    view = driver.page.view
-    assert view is not None
+    view = driver.view
     assert not view.headline.message.whole_text.startswith("2 runs")
 
 
@@ -391,3 +378,91 @@ def test_one_and_all_ratios_are_on_the_scale(ratios: list[float], one: float, ot
     assert all(0 < scale.share(ratio) < 1 for ratio in (1.0, *ratios))
     assert scale.share(scale.low / 2) == 0
     assert math.isfinite(scale.high)
+
+
+def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths) -> None:
+    driver.become(gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
+    install(driver, paths, "torch")
+    driver.window.show_page("ab")
+    a, b = driver.window.ab.setup.sides
+    set_edited(b.editors["device"], "GPU 0")
+    b.engine.take("torch")
+    assert [devices_of(side) for side in (a, b)] == [["Automatic", "CPU", "GPU 0"], ["Automatic", "CPU"]]
+    assert b.values()["device"] == "auto"
+    b.engine.take("tensorflow")
+    assert b.values()["device"] == "gpu:0"
+
+
+def devices_of(side: SideForm) -> list[str]:
+    box = side.editors["device"]
+    assert isinstance(box, QComboBox)
+    return [box.itemText(number) for number in range(box.count())]
+
+
+def install(driver: Driver, paths: Paths, *engines: str) -> None:
+    """Pretend that engines are installed, with builds for the processor."""
+    for engine in engines:
+        pretend_installed(engine, paths)
+    driver.services.engines.look()
+    driver.until(lambda: set(driver.services.engines.installed) == {"tensorflow", *engines})
+
+
+def is_enabled(side: SideForm, engine: str) -> bool:
+    flags = side.engine.model().index(side.engine.findData(engine), 0).flags()
+    return bool(flags & Qt.ItemFlag.ItemIsEnabled)
+
+
+def test_an_engine_is_a_side_if_it_is_installed_and_able(
+    driver: Driver, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
+    driver.window.show_page("ab")
+    setup = driver.window.ab.setup
+    a, b = setup.sides
+    assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, False, False]
+    assert "PyTorch isn" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+    install(driver, paths, "torch")
+    assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, True, False]
+    b.engine.take("torch")
+    assert [side.name.placeholderText() for side in (a, b)] == ["TensorFlow", "PyTorch"]
+    plan = setup.plan()
+    assert [spec.engine for spec in plan.specs] == ["tensorflow", "torch"]
+    assert (plan.label_a, plan.label_b) == ("TensorFlow", "PyTorch")
+    assert setup.run_button.isEnabled()
+    setup.workload.setCurrentIndex(setup.workload.findData("imdb_bidirectional_lstm"))
+    assert b.values()["engine"] == "tensorflow"
+    assert "run this workload" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+
+
+def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> None:
+    driver.window.show_page("ab")
+    setup = driver.window.ab.setup
+    install(driver, paths, "jax")
+    b = setup.sides[1]
+    b.engine.take("jax")
+    assert [spec.jit for spec in setup.plan().specs] == [False, True]
+    assert (b.compiled.isEnabled(), said("setup.always_compiled", engine="JAX").is_in(b.compiled.toolTip())) == (
+        False,
+        True,
+    )
+    assert setup.run_button.isEnabled()
+    b.engine.take("tensorflow")
+    assert (b.compiled.isEnabled(), b.values()["jit"]) == (True, False)
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+def test_two_engines_are_compared(driver: Driver, installed_engines: Paths) -> None:
+    page = open_page(driver, pairs=1)
+    page.setup.workload.setCurrentIndex(page.setup.workload.findData("mnist_mlp"))
+    driver.services.engines.look()
+    driver.until(lambda: "torch" in driver.services.engines.installed)
+    page.setup.sides[1].engine.take("torch")
+    plan = page.setup.plan()
+    short = tuple(msgspec.structs.replace(spec, epochs=1, steps=3) for spec in plan.specs)
+    begin(driver, page, replace(plan, specs=short))
+    driver.until(ended(driver, page))
+    (group,) = stored(driver)
+    assert [run.engine for run in group.runs] == ["tensorflow", "torch"]
+    assert [run.status for run in group.runs] == ["completed"] * 2
+    assert (group.plan.label_a, group.plan.label_b) == ("TensorFlow", "PyTorch")

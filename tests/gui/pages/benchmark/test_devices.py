@@ -28,10 +28,8 @@ def on_computer(driver: Driver, paths: Paths) -> Callable[..., None]:
     """Show the window as on another computer: on_computer(os_name, gpu, torch="cuda")."""
 
     def show(os_name: str, *gpus: Gpu, **variants: str) -> None:
-        finder, engines = driver.services.finder, driver.services.engines
-        assert finder.machine is not None
-        finder.machine = replace(finder.machine, os_name=os_name, architecture="x86_64", gpus=gpus)
-        finder.found.emit()
+        engines = driver.services.engines
+        driver.become(os_name=os_name, architecture="x86_64", gpus=gpus)
         for engine, variant in variants.items():
             pretend_installed(engine, paths, variant)
         engines.look()
@@ -138,8 +136,7 @@ def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer:
 def test_the_time_is_that_of_the_engine(driver: Driver, on_computer: Callable[..., None]) -> None:
     setup, standard = driver.page.setup, driver.page.setup.presets["standard"]
     on_computer("Linux 6.1", torch="cpu")
-    machine = driver.services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0, device="cpu")
         store(database, machine, 130.0, 120.0, 120.0, device="cpu", engine="torch")
@@ -247,8 +244,7 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
     with Database(driver.services.paths.database) as database:
         (group,) = list_groups(database, "engines")
     assert [run.status for run in group.runs] == ["completed", "failed", "failed", "completed"]
-    assert driver.page.view is not None
-    assert said("engine_page.is_fastest", engine="TensorFlow").is_all_of(driver.page.view.headline.rank.whole_text)
-    table = driver.page.view.charts.engines
+    assert said("engine_page.is_fastest", engine="TensorFlow").is_all_of(driver.view.headline.rank.whole_text)
+    table = driver.view.charts.engines
     assert table.isVisible()
     assert [item.text() for row in (0, 1) if (item := table.item(row, 1)) is not None] == ["TensorFlow", "JAX"]

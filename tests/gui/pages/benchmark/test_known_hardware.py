@@ -12,8 +12,7 @@ from workloads import STANDARD
 
 
 def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:
-    machine = driver.services.finder.machine
-    assert machine is not None
+    machine = driver.machine
     columns = {"verdict": verdict, "device": "cpu"}
     with Database(driver.services.paths.database) as database:
         return [store(database, machine, each, each, each, columns=columns) for each in durations_s]

@@ -2,9 +2,8 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF
@@ -19,13 +18,11 @@ from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
-from tests.archives import FILE, SIZE_BYTES, make_archive, passing
-from tests.core.datasets.server import Handler, Server, serving
+from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.saying import said
 from workloads import CATALOGUE
-from workloads.datasets import cifar10
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.protocol.telemetry import Telemetry
@@ -48,17 +45,6 @@ def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
     QTest.wheelEvent(window.windowHandle(), place, QPoint(0, (3 if up else -3) * NOTCH))
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server of an archive that passes for the official one."""
-    raw = make_archive(tmp_path / "official.tar.gz").read_bytes()
-    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
-    with serving() as server:
-        server.content = raw
-        monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: raw}, server.url))
-        yield server
-
-
 def test_the_form_is_made_from_declarations(driver: Driver) -> None:
     driver.choose_demo("crash", step_s=0.25)
     form = driver.page.setup.form
@@ -76,14 +62,8 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
     driver.choose_demo()
     driver.press(setup.advanced_button)
     assert setup.form.isVisible()
-    wanted: dict[str, ParameterValue] = {
-        "epochs": 2,
-        "steps": 3,
-        "batch_size": 50,
-        "precision": "mixed_float16",
-        "jit": True,
-        "threads": 4,
-    }
+    wanted: dict[str, ParameterValue] = {"epochs": 2, "steps": 3, "batch_size": 50, "jit": True, "threads": 4}
+    wanted |= {"precision": "mixed_float16"}
     for name, value in (wanted | {"seed": 9}).items():
         setup.form.set_value(name, value)
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
@@ -208,8 +188,7 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
 
 
 def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
-    setup, machine = driver.page.setup, driver.services.finder.machine
-    assert machine is not None
+    setup, machine = driver.page.setup, driver.machine
     driver.until(told_time(driver, "until the first run"))
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
@@ -220,8 +199,7 @@ def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
 
 
 def test_the_time_follows_every_choice(driver: Driver) -> None:
-    setup, machine = driver.page.setup, driver.services.finder.machine
-    assert machine is not None
+    setup, machine = driver.page.setup, driver.machine
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
         store(database, machine, 130.0, 120.0, 120.0, device="cpu")
@@ -241,8 +219,7 @@ def test_the_time_follows_every_choice(driver: Driver) -> None:
 
 
 def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup, machine = driver.page.setup, driver.services.finder.machine
-    assert machine is not None
+    setup, machine = driver.page.setup, driver.machine
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
     setup.refresh()  # it may have looked before
@@ -277,26 +254,6 @@ def look_again(driver: Driver, server: Server) -> DatasetRow:
     return row
 
 
-def halted(server: Server) -> threading.Event:
-    """Let the server send half of what is asked for, and the rest when the event is set."""
-    go_on = threading.Event()
-    half = len(server.content) // 2
-
-    def slow(handler: Handler, start: int) -> None:
-        handler.send_response(206 if start else 200)
-        handler.send_header("Content-Length", str(len(server.content) - start))
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(server.content) - 1}/{len(server.content)}")
-        handler.end_headers()
-        handler.wfile.write(server.content[start:half])
-        handler.wfile.flush()
-        assert go_on.wait(20)
-        handler.wfile.write(server.content[max(start, half) :])
-
-    server.answer = slow
-    return go_on
-
-
 def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: Server) -> None:
     row = look_again(driver, server)
     assert row.choice.findData("real") < 0
@@ -324,31 +281,8 @@ def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver)
     driver.until(lambda: not card.visibleRegion().isEmpty())
 
 
-def test_a_download_can_be_cancelled_and_resumed(driver: Driver, server: Server) -> None:
-    go_on, row = halted(server), look_again(driver, server)
-    driver.press(row.get_button)
-    driver.until(lambda: server.ranges != [])
-    assert "of" in row.progress.text.whole_text
-    driver.press(row.progress.cancel_button)
-    assert row.progress.text.whole_text == "Cancelling …"
-    go_on.set()
-    driver.until(lambda: said("data_row.download_cancelled").is_in(driver.message))
-    assert row.get_button.isVisible()
-    assert not (driver.services.paths.datasets / "cifar10").exists()
-    driver.press(row.get_button)
-    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
-
-
-def test_a_failed_download_is_reported(driver: Driver, server: Server) -> None:
-    server.answer = lambda handler, start: handler.give(404, b"")
-    row = look_again(driver, server)
-    driver.press(row.get_button)
-    driver.until(lambda: "404" in driver.message)
-    assert row.get_button.isVisible()
-
-
 def test_a_download_continues_while_another_workload_is_shown(driver: Driver, server: Server) -> None:
-    go_on, row = halted(server), look_again(driver, server)
+    (_, go_on), row = halted(server), look_again(driver, server)
     driver.press(row.get_button)
     driver.until(lambda: server.ranges != [])
     choose(driver, "demo")

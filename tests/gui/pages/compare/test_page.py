@@ -1,12 +1,13 @@
 """The page that compares: which bars stand where, what the filters leave, and the table that says the same."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars
@@ -16,11 +17,11 @@ from app.core.storage.queries import set_comment
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.bars import Scale, scale_for, text_room, value_text
 from app.gui.pages.compare.page import ComparePage
-from app.gui.pages.compare.table import COLUMNS
+from app.gui.pages.compare.table import COLUMNS, CompareModel
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -42,9 +43,7 @@ def four_runs(services: Services, machine: Machine) -> None:
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> ComparePage:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
-    return page
+    return added(qtbot, ComparePage(services))
 
 
 def opened(page: ComparePage, qtbot: QtBot, *, runs: bool = True, own_runs: int = 20) -> ComparePage:
@@ -76,6 +75,7 @@ def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: 
     assert page.bar_list.slot == ("This computer", "Run the benchmark to see where you rank")
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
+    assert page.workload.findData("demo") == -1
 
 
 def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
@@ -284,17 +284,6 @@ def test_an_unreadable_database_is_reported(
     assert told.messages[0][1] == "invalid"
 
 
-def test_every_control_has_a_name_and_can_be_reached_by_keys(page: ComparePage) -> None:
-    controls: list[QWidget] = [page.workload, page.baseline, page.device, page.match, page.year]
-    controls += [page.several, page.limit]
-    controls += [page.copy_button, page.bar_list, page.table]
-    controls += [page.scale.buttons["log"], page.view.buttons["bars"]]
-    for control in controls:
-        assert control.accessibleName(), control
-        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control
-    assert page.workload.findData("demo") == -1
-
-
 def test_at_first_the_best_and_the_latest_stand_beside_it(
     page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
@@ -339,3 +328,21 @@ def test_the_window_opens_the_run_of_a_bar(driver: Driver, machine: Machine) -> 
     driver.window.compare.run_chosen.emit(run_id)
     driver.until(lambda: driver.window.results.run is not None)
     assert driver.window.page is driver.window.results
+
+
+@pytest.mark.parametrize(
+    ("metric", "names"), [("seconds_per_epoch_s", ["ten", "twenty"]), ("images_per_s", ["twenty", "ten"])]
+)
+def test_the_fastest_comes_first(qapp: QApplication, metric: str, names: list[str]) -> None:
+    ten, twenty = Bar("ten", "own", 10.0, metric=metric), Bar("twenty", "own", 20.0, metric=metric)
+    model = CompareModel()
+    model.show_bars([ten, twenty], ten)
+
+    def column(number: int) -> list[Any]:
+        return [model.index(row, number).data() for row in range(model.rowCount())]
+
+    assert column(0) == names
+    model.sort(1, Qt.SortOrder.DescendingOrder)
+    assert column(0) == names[::-1]
+    ratios = dict(zip(column(0), column(2), strict=True))
+    assert ratios == {"ten": "baseline", "twenty": "0.50×" if metric == "seconds_per_epoch_s" else "2.0×"}

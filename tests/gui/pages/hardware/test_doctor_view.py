@@ -27,7 +27,7 @@ from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -41,8 +41,7 @@ I0000 00:00:1 cuda_executor.cc:1] successful NUMA node read from SysFS had negat
 
 @pytest.fixture
 def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
-    view = DoctorView(services)
-    qtbot.addWidget(view)
+    view = added(qtbot, DoctorView(services))
     view.resize(840, 650)
     view.buttons.setParent(view)  # elsewhere, they are in the page's head
     view.show()
@@ -249,9 +248,3 @@ def test_a_file_that_is_not_a_log_is_refused_in_a_sentence(
     qtbot.waitUntil(lambda: len(told.messages) == 1, timeout=10_000)
     assert "missing.log" in told.messages[0][0]
     assert view.introduction.isVisible()
-
-
-def test_buttons_have_names_and_can_be_reached_by_keys(view: DoctorView) -> None:
-    for button in (view.examine_button, view.cancel_button, view.log_button, view.report_button):
-        assert button.accessibleName()
-        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus

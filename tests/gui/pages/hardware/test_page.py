@@ -22,7 +22,7 @@ from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
-from tests.gui.driving import Driver
+from tests.gui.driving import Driver, added
 from tests.saying import said
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
@@ -32,11 +32,15 @@ HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> Iterator[HardwarePage]:
-    page = HardwarePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, HardwarePage(services))
     page.resize(840, 650)
     yield page
     page.hide()
+
+
+def show(services: Services, machine: Machine) -> None:
+    services.finder.machine = machine
+    services.finder.found.emit()
 
 
 def labels(page: HardwarePage) -> list[QLabel]:
@@ -58,8 +62,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
     page: HardwarePage, services: Services, machine: Machine
 ) -> None:
     assert not page.copy_button.isEnabled()
-    services.finder.machine = machine
-    services.finder.found.emit()
+    show(services, machine)
     texts = [label.text() for label in labels(page)]
     assert texts[:2] == ["Test CPU", "4 physical, 8 logical"]
     assert "15 GB" in texts
@@ -69,8 +72,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
 
 
 def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, machine: Machine) -> None:
-    services.finder.machine = replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False)
-    services.finder.found.emit()
+    show(services, replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False))
     unknown = [label for label in labels(page) if label.text() == "n/a"]
     assert len(unknown) > 3
     for label in unknown:
@@ -80,8 +82,7 @@ def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, 
 
 
 def test_unknown_parts_say_so_and_names_are_never_read_as_html(page: HardwarePage, services: Services) -> None:
-    services.finder.machine = Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None)
-    services.finder.found.emit()
+    show(services, Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None))
     texts = [label.text() for label in labels(page)]
     assert texts[0] == HOSTILE
     assert texts[1] == "n/a"
@@ -101,8 +102,7 @@ def test_refreshing_shows_what_is_new(page: HardwarePage, services: Services, qt
 
 
 def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine: Machine, told: Told) -> None:
-    services.finder.machine = machine
-    services.finder.found.emit()
+    show(services, machine)
     page.show()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     lines = QGuiApplication.clipboard().text().splitlines()
@@ -114,8 +114,7 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
 def test_groups_stand_side_by_side_where_there_is_room(
     page: HardwarePage, services: Services, machine: Machine, qtbot: QtBot, width_px: int, columns: int
 ) -> None:
-    services.finder.machine = machine
-    services.finder.found.emit()
+    show(services, machine)
     page.resize(width_px, 700)
     page.show()
     qtbot.waitExposed(page)
@@ -289,9 +288,3 @@ def test_nothing_jumps_when_the_doctor_comes(page: HardwarePage) -> None:
         assert page.pages.geometry() == before
     page.show_view("doctor")
     assert page.doctor.examine_button.height() >= page.doctor.examine_button.sizeHint().height()
-
-
-def test_buttons_have_names_and_can_be_reached_by_keys(page: HardwarePage) -> None:
-    for control in (page.copy_button, page.look_button, page.views.buttons["parts"]):
-        assert control.accessibleName()
-        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus

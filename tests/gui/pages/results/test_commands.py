@@ -16,7 +16,7 @@ from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full, type_comment
+from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
 from tests.saying import said
 from workloads.protocol.machine import Machine
 
@@ -36,14 +36,14 @@ def open_menu(page: ResultsPage, run_id: int, *, by_keyboard: bool = False) -> d
 
 
 def test_an_opened_run_shows_number_and_date_and_esc_goes_back(driver: Driver, page: ResultsPage) -> None:
-    detail = show_in_full(driver, page, 2)
+    detail = driver.open_run(2)
     assert page.run is not None
     assert detail.place.text() == f"Run 2 · {local_time(page.run.summary.started_at)}"
     driver.until(lambda: detail.isAncestorOf(driver.window.focusWidget()))
     press_key(driver, detail.back_button, Qt.Key.Key_Escape)
     assert page.run is None
     driver.until(lambda: driver.window.focusWidget() is page.table)
-    detail = show_in_full(driver, page, 2)
+    detail = driver.open_run(2)
     detail.comment.setFocus()
     driver.qtbot.keyClicks(detail.comment, " and fast")
     press_key(driver, detail.comment, Qt.Key.Key_Escape)
@@ -59,20 +59,11 @@ def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, 
     select(page, 1, 2)
     entries = open_menu(page, 4, by_keyboard=by_keyboard)
     assert page.selected_ids() == [4]
-    assert list(entries) == [
-        *(
-            "Open",
-            "Run again",
-            "Compare",
-            "Copy",
-            "Share …",
-            "Save picture …",
-            "Copy picture",
-            "Export …",
-            "Rename",
-            "Delete",
-        ),
-    ]
+    first, more = (
+        ["Open", "Run again", "Compare", "Copy", "Share …"],
+        ["Save picture …", "Copy picture", "Export …"],
+    )
+    assert list(entries) == [*first, *more, "Rename", "Delete"]
     assert all(action.isEnabled() for action in entries.values())
     entries["Open"].trigger()
     driver.until(lambda: page.run is not None and page.run.summary.id == 4)
@@ -101,7 +92,7 @@ def test_each_entry_does_what_its_button_does(
     editor = page.table.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)
     press_key(driver, editor, Qt.Key.Key_Escape)
-    detail = show_in_full(driver, page, 1)
+    detail = driver.open_run(1)
     at = detail.view.rect().center()
     QApplication.sendEvent(detail.view, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
     assert detail.commands.menu.isVisible()
@@ -163,7 +154,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     workload = compare_page(driver).workload
     workload.setCurrentIndex(workload.findData("mnist_mlp"))
     assert [limit.itemData(number) for number in range(limit.count())] == [0, 5, 20, 100]
-    detail_of = show_in_full(driver, driver.open_results(), 3)
+    detail_of = driver.open_run(3)
     driver.press(detail_of.compare_button)
     driver.until(lambda: own() == ["This computer"])
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
@@ -202,8 +193,8 @@ def test_run_again_fills_the_setup_and_starts_the_same_run(driver: Driver) -> No
     first = driver.run_demo(epochs=2, batch_size=7, seed=3)
     driver.page.choose()
     driver.choose_demo(epochs=5)
-    page = driver.open_results()
-    detail = show_in_full(driver, page, first.id)
+    driver.open_results()
+    detail = driver.open_run(first.id)
     driver.press(detail.again_button)
     driver.until(lambda: driver.window.page is driver.page and driver.page.run is not None)
     runs: list[RunSummary] = driver.stored()
@@ -241,9 +232,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
         assert driver.window.page is page
     driver.page.choose()
     driver.window.show_page("benchmark")
-    driver.choose_demo(epochs=1_000, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     again(driver, page, 1)
     assert driver.message == sentence("again.busy")
     driver.page.cancel()

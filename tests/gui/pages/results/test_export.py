@@ -12,11 +12,7 @@ from app.core.exchange.picture import extract
 from app.core.result_file.canonical import decode
 from app.gui.pages.results.page import ResultsPage
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import (
-    save_to,
-    select,
-    show_in_full,
-)
+from tests.gui.pages.results.using import save_to, select
 from tests.saying import said
 
 
@@ -95,7 +91,7 @@ def test_a_file_that_exists_is_not_written_over_unasked(
     save_to(monkeypatch, tmp_path / "result v1.2", ".png")
     file = tmp_path / "result v1.2.png"
     file.write_text("mine")
-    show_in_full(driver, page, 2)
+    driver.open_run(2)
     driver.window.action("menu.save_picture").trigger()
     driver.qtbot.wait(100)
     assert file.read_text() == "mine"

@@ -221,8 +221,7 @@ def test_commands_on_a_groups_row_are_about_its_runs(driver: Driver, page: Resul
 
 @pytest.mark.slow
 def test_a_group_is_run_again_as_it_was(driver: Driver) -> None:
-    driver.choose_demo(epochs=2, repeat=2)
-    driver.press(driver.page.setup.run_button)
+    driver.begin_demo(epochs=2, repeat=2)
     driver.wait_for_result()
     page = driver.open_results()
     assert len(page.model.rows) == 1

@@ -129,9 +129,7 @@ def test_deleted_runs_are_gone_when_the_window_closes(driver: Driver, page: Resu
 
 @pytest.mark.slow
 def test_a_running_run_is_not_deleted(driver: Driver) -> None:
-    driver.choose_demo(epochs=1_000, step_s=0.01)
-    driver.press(driver.page.setup.run_button)
-    driver.wait_for_epochs(1)
+    driver.begin_demo(epochs=1_000, step_s=0.01, until_epochs=1)
     page = driver.open_results()
     select(page, page.model.rows[0])
     page.delete()

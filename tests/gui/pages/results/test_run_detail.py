@@ -23,7 +23,7 @@ from app.gui.pages.results import page as results_page
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full
+from tests.gui.pages.results.using import column, press_key, save_to, select
 from tests.saying import said
 from workloads.protocol import events
 
@@ -85,12 +85,9 @@ def test_naming_then_leaving_or_deleting(
         set_comment(database, run_id, comment)
 
     monkeypatch.setattr(runs_model, "set_comment", set_slowly)
-    detail = show_in_full(driver, page, 4)
-    for text, comment, button in (
-        (" one", "one", detail.back_button),
-        (" two", "one two", detail.delete_button),
-    ):
-        show_in_full(driver, page, 4)
+    detail = driver.open_run(4)
+    for text, comment, button in ((" one", "one", detail.back_button), (" two", "one two", detail.delete_button)):
+        driver.open_run(4)
         detail.comment.setFocus()
         driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
         driver.press(button)
@@ -118,7 +115,7 @@ def test_the_last_requested_run_is_shown(
 
     monkeypatch.setattr(results_page, "load_run", load_slowly)
     page.open_run(2)
-    detail = show_in_full(driver, page, 4)
+    detail = driver.open_run(4)
     page.open_run(2)
     driver.press(detail.back_button)
     driver.until(lambda: len(looks) == 2)
@@ -141,7 +138,7 @@ def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: Res
                 writer.add(msgspec.convert(block, events.Steps))
             writer.flush()
     for run_id, seconds in ((2, "51.0, 50.0, 50.0"), (1, "61.0, 60.0, 60.0")):
-        charts = show_in_full(driver, page, run_id).view.charts
+        charts = driver.open_run(run_id).view.charts
         assert set(charts.loss.lines["loss"].item.getData()[1]) == {float(run_id)}
         assert f"loss {run_id}.000" in charts.loss.accessibleDescription()
         assert max(charts.throughput.line.item.getData()[1]) == run_id
@@ -150,7 +147,7 @@ def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: Res
 
 def test_charts_of_an_opened_run_can_be_read_in_a_small_window(driver: Driver, page: ResultsPage) -> None:
     driver.window.resize(1024, 700)
-    detail = show_in_full(driver, page, 2)
+    detail = driver.open_run(2)
     plots = [plot for plot in detail.view.charts.findChildren(Plot) if plot.isVisible()]
     assert len(plots) >= 4
     assert min(plot.getViewBox().height() for plot in plots) >= 105  # and labels

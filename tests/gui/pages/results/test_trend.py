@@ -3,7 +3,6 @@
 from app.core.storage.database import Database
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import show_in_full
 from workloads.protocol.machine import Machine
 
 VALUES = (60.0, 50.0, 40.0, 45.0)
@@ -16,8 +15,8 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
             columns["engine_version"] = "2.20.0" if number < 3 else "2.21.0"
             store(database, machine, value, value, value, columns=columns)
         store(database, machine, status="failed")
-    page = driver.open_results()
-    detail = show_in_full(driver, page, 4)
+    driver.open_results()
+    detail = driver.open_run(4)
     driver.until(lambda: detail.trend.trend is not None)
     best = "11.1 % slower than your last, which is also your best (run 3, 2026-11-03)"
     assert detail.trend.line.whole_text == best
@@ -35,10 +34,10 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     assert chart.accessibleDescription() == f"{said} {change}"
     driver.services.theme.choose("dark")
     assert len(chart.marks) == 1
-    detail = show_in_full(driver, page, 1)
+    detail = driver.open_run(1)
     driver.until(lambda: detail.trend.trend is not None)
     assert detail.trend.line.whole_text == "33.3 % slower than your best (run 3, 2026-11-03)"
-    detail = show_in_full(driver, page, 5)
+    detail = driver.open_run(5)
     driver.until(lambda: detail.trend.trend is not None)
     assert detail.trend.line.whole_text == ""
     driver.press(detail.table_button)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 from app.core.storage.database import Database
 from app.gui.pages.results.columns import COLUMNS, COMMENT
 from app.gui.pages.results.page import ResultsPage
-from app.gui.pages.results.run_detail import RunDetail
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
@@ -37,14 +36,6 @@ def save_to(monkeypatch: pytest.MonkeyPatch, path: Path, ending: str = "") -> No
         return str(path), next(kind for kind in kinds.split(";;") if f"*{ending or path.suffix})" in kind)
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
-
-
-def show_in_full(driver: Driver, page: ResultsPage, run_id: int) -> RunDetail:
-    """Open a run and wait until it is shown."""
-    page.open_run(run_id)
-    driver.until(lambda: page.run is not None and page.run.summary.id == run_id)
-    assert page.detail is not None
-    return page.detail
 
 
 def type_comment(driver: Driver, page: ResultsPage, run_id: int, text: str) -> QLineEdit:

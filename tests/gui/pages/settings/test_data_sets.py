@@ -1,31 +1,21 @@
-"""Downloads of data sets from the settings: the same ones that the Benchmark page shows."""
+"""Data sets in the settings, and on the Benchmark page: downloads, and what waits or refuses meanwhile."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
-from app.core.datasets.install import list_datasets
+from app.core import locks
+from app.core.datasets.install import import_dataset, list_datasets
 from app.core.paths import Paths
-from app.gui.pages.settings.data_card import DatasetLine
+from app.gui.pages.settings.data_card import DataCard, DatasetLine
+from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
-from tests.archives import FILE, SIZE_BYTES, make_archive, passing
-from tests.core.datasets.server import Server, serving
-from tests.gui.driving import Driver
-from tests.gui.pages.benchmark.test_setup import halted
+from tests.core.datasets.server import Server, halted
+from tests.gui.conftest import Told
+from tests.gui.driving import Driver, added
 from tests.saying import said
-from workloads.datasets import cifar10
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server of an archive that passes for the official one."""
-    raw = make_archive(tmp_path / "official.tar.gz").read_bytes()
-    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
-    with serving() as server:
-        server.content = raw
-        monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: raw}, server.url))
-        yield server
 
 
 def line_of(driver: Driver) -> DatasetLine:
@@ -37,7 +27,7 @@ def line_of(driver: Driver) -> DatasetLine:
 
 
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
-    go_on, line = halted(server), line_of(driver)
+    (_, go_on), line = halted(server), line_of(driver)
     assert said("settings.not_installed").begins(line.state.whole_text)
     assert line.state.whole_text.endswith(" to download · Automatic: synthetic")
     driver.press(line.get_button)
@@ -88,3 +78,69 @@ def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
     assert download.sentence().endswith(f" (50 %), {round(total / 4 / 10 / 1e6)} MB/s")
     download.report(total, total)
     assert said("data_row.unpacking").is_all_of(download.sentence())
+
+
+def hold(services: Services) -> locks.Hold:
+    """Be the other Epochmark."""
+    found = locks.take(services.paths.locks / "data-cifar10.lock")
+    assert found is not None
+    return found
+
+
+def test_a_download_waits_can_be_cancelled_and_resumes(driver: Driver, server: Server) -> None:
+    row = driver.page.setup.dataset
+    driver.page.setup.refresh()
+    driver.until(lambda: row.get_button.isVisible() and row.get_button.isEnabled())
+    with hold(driver.services):
+        driver.press(row.get_button)
+        driver.until(lambda: said("data_row.waiting").is_all_of(row.progress.text.whole_text))
+        driver.press(row.progress.cancel_button)
+        driver.until(lambda: said("data_row.download_cancelled").is_in(driver.message))
+        driver.until(row.get_button.isEnabled)
+        assert not (driver.services.paths.datasets / "cifar10").exists()
+        driver.press(row.get_button)
+        driver.until(lambda: row.progress.text.whole_text.startswith("Waiting"))
+    driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
+    assert server.ranges == [None]
+
+
+@pytest.fixture
+def card(services: Services, qtbot: QtBot) -> DataCard:
+    return added(qtbot, DataCard(services))
+
+
+def opened(card: DataCard, qtbot: QtBot) -> DatasetLine:
+    card.refresh()
+    qtbot.waitUntil(lambda: "cifar10" in card.rows, timeout=10_000)
+    return card.rows["cifar10"]
+
+
+def test_an_import_and_a_removal_refuse_instead_of_waiting(
+    card: DataCard, services: Services, official: Path, told: Told, qtbot: QtBot
+) -> None:
+    row, dataset = opened(card, qtbot), list_datasets(services.paths)[0]
+    with hold(services):
+        acts: list[Callable[[], None]] = [
+            lambda: card.import_files(dataset, [official]),
+            lambda: card.remove(dataset),
+        ]
+        for act in acts:
+            told.messages.clear()
+            act()
+            assert not row.import_button.isEnabled()
+            qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
+            assert said("settings.data_in_use", title="CIFAR-10").begins(told.messages[0][0])
+            qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+
+
+def test_what_remains_of_a_removed_data_set_is_named(
+    card: DataCard, services: Services, official: Path, told: Told, qtbot: QtBot
+) -> None:
+    folder = import_dataset(services.paths, "cifar10", official)
+    (folder / "notes.txt").write_text("mine")
+    opened(card, qtbot)
+    card.remove(list_datasets(services.paths)[0])
+    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
+    text = f"Removed CIFAR-10. Kept {folder}, which holds files that Epochmark didn't put there: notes.txt."
+    assert told.messages == [(text, "")]
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]

@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.core.engines import offers, places
 from app.core.engines.places import engine_folder
@@ -27,6 +25,7 @@ from tests.core.engines.index import Index
 from tests.core.engines.test_offers import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
 from tests.gui.keyboard import is_control, round_trip
+from tests.gui.pages.settings.using import answer, pick, press
 from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
@@ -39,31 +38,15 @@ def opened(driver: Driver) -> Opened:
     """Open the settings as on another computer: opened(os_name, gpu)."""
 
     def open_card(os_name: str = LINUX, *gpus: Gpu, architecture: str = "x86_64") -> EnginesCard:
-        finder = driver.services.finder
-        assert finder.machine is not None
-        finder.machine = replace(finder.machine, os_name=os_name, architecture=architecture, gpus=gpus)
         driver.window.show_page("settings")
         card = driver.window.settings.engines_card
         with driver.qtbot.waitSignal(card.filled, timeout=30_000):
-            finder.found.emit()
+            driver.become(os_name=os_name, architecture=architecture, gpus=gpus)
         driver.until(lambda: all(shown.isVisible() for shown in card.rows.values()))
         driver.window.settings.view.ensureWidgetVisible(card)
         return card
 
     return open_card
-
-
-def press(button: QPushButton) -> None:
-    assert button.isVisible(), button.accessibleName()
-    assert button.isEnabled(), button.accessibleName()
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
-def answer(driver: Driver, text: str) -> None:
-    """Press a button of the question that is open."""
-    question = driver.window.findChild(QMessageBox)
-    assert question is not None
-    press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
 
 
 def enabled(line: EngineLine) -> tuple[bool, bool, bool]:
@@ -137,13 +120,13 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
     put_engine(paths.engines / "torch")
     torch = opened().rows["torch"]
     press(torch.remove_button)
-    answer(driver, "Cancel")
+    answer(driver.window, "Cancel")
     assert engine_folder(paths, "torch").look().state == "ready"
     driver.until(lambda: driver.window.findChild(QMessageBox) is None)
     driver.services.engines.look()
     driver.until(lambda: "torch" in driver.services.engines.installed)
     press(torch.remove_button)
-    answer(driver, "Remove PyTorch")
+    answer(driver.window, "Remove PyTorch")
     driver.until(lambda: said("engines_card.removed", title="PyTorch").is_all_of(driver.message))
     driver.until(lambda: "torch" not in driver.services.engines.installed)
     driver.until(lambda: torch.row.state == "absent")
@@ -153,15 +136,14 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
 def test_an_engine_is_kept_while_a_run_uses_it(driver: Driver, opened: Opened, paths: Paths) -> None:
     put_engine(paths.engines / "torch")
     card = opened()
-    machine, workload = driver.services.finder.machine, CATALOGUE["mnist_mlp"]
-    assert machine is not None
+    machine, workload = driver.machine, CATALOGUE["mnist_mlp"]
     with Database(paths.database) as database:
         owner = own(database.path)
         begin_run(database, workload.default_spec(engine="torch"), workload, machine, owner=owner.token)
         for button in (card.rows["torch"].remove_button, card.rows["torch"].install_button):
             press(button)
             if button is card.rows["torch"].remove_button:
-                answer(driver, "Remove PyTorch")
+                answer(driver.window, "Remove PyTorch")
             driver.until(
                 lambda: said("engines.in_use", title="PyTorch").is_in(driver.message) and not card.is_busy
             )
@@ -316,12 +298,7 @@ def test_a_folder_of_packages_is_enough(
         (folder / name).write_bytes(content)
     torch = opened().rows["torch"]
     press(torch.folder_button)
-    dialog = driver.window.findChild(QFileDialog)
-    assert dialog is not None
-    field = dialog.findChild(QLineEdit)
-    assert field is not None
-    field.setText(str(folder))
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    pick(driver.window, folder)
     driver.until(
         lambda: said("engines_card.now_installed", version="2.0", title="PyTorch").is_all_of(driver.message)
     )

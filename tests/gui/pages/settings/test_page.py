@@ -2,24 +2,30 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
+from app.core.exchange.table_file import load_table
 from app.core.settings import Settings, load_settings
+from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.settings.page import SettingsPage
+from app.gui.pages.settings.sharing_card import SharingCard
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
-from tests.archives import FILE, SIZE_BYTES, make_archive, passing
+from tests.core.datasets.server import serving
+from tests.core.exchange.test_table_file import ROW, table
 from tests.gui.conftest import Told
+from tests.gui.driving import added
+from tests.gui.pages.settings.using import answer, pick, press
 from tests.saying import said
-from workloads.datasets import cifar10, ptb
+from workloads.datasets import ptb
 
 
 class Opener(QObject):
@@ -44,48 +50,16 @@ def opener() -> Iterator[Opener]:
 
 
 @pytest.fixture
-def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small archive that passes for the official one."""
-    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
-    archive = make_archive(tmp_path / "official.tar.gz")
-    monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
-    return archive
-
-
-@pytest.fixture
 def page(services: Services, qtbot: QtBot) -> SettingsPage:
-    page = SettingsPage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, SettingsPage(services))
     page.resize(840, 650)
     page.show()
     qtbot.waitUntil(lambda: "cifar10" in page.data_card.rows, timeout=10_000)
     return page
 
 
-def press(button: QPushButton) -> None:
-    assert button.isEnabled(), button.accessibleName()
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
 def saved(services: Services) -> Settings:
     return load_settings(services.paths.settings)
-
-
-def answer(page: QWidget, text: str, qtbot: QtBot) -> None:
-    """Press a button of the question that is open."""
-    question = page.findChild(QMessageBox)
-    assert question is not None
-    press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
-
-
-def pick(page: QWidget, *paths: Path) -> None:
-    """Type paths into the file dialog that is open, and take them."""
-    dialog = page.findChild(QFileDialog)
-    assert dialog is not None
-    field = dialog.findChild(QLineEdit)
-    assert field is not None
-    field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))
-    QTest.keyClick(field, Qt.Key.Key_Return)
 
 
 def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, services: Services) -> None:
@@ -157,12 +131,12 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     assert page.data_card.folder.whole_text.endswith("kB")
     assert not row.import_button.isEnabled()
     press(row.remove_button)
-    answer(page, "Cancel", qtbot)
+    answer(page, "Cancel")
     assert (services.paths.datasets / "cifar10").exists()
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(row.remove_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
-        answer(page, "Remove CIFAR-10", qtbot)
+        answer(page, "Remove CIFAR-10")
     assert not (services.paths.datasets / "cifar10").exists()
     qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
 
@@ -231,12 +205,12 @@ def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
     press(page.theme.buttons["dark"])
     press(page.preset.buttons["standard"])
     press(page.reset_button)
-    answer(page, "Cancel", qtbot)
+    answer(page, "Cancel")
     assert saved(services).preset == "standard"
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(page.reset_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
-        answer(page, "Reset settings", qtbot)
+        answer(page, "Reset settings")
     assert saved(services) == Settings()
     assert (page.theme.value, page.preset.value) == ("system", "quick")
     assert services.theme.tokens is LIGHT
@@ -251,3 +225,83 @@ def test_every_control_has_a_name_of_its_own_and_can_be_reached_by_keys(page: Se
     # Arrow keys lead from the choice that is taken to the others.
     first = [button for button in buttons if button.isChecked() or not button.isCheckable()]
     assert all(button.focusPolicy() & Qt.FocusPolicy.TabFocus for button in first)
+
+
+PATIENCE_MS = 10_000
+
+
+@pytest.fixture
+def card(services: Services, qtbot: QtBot) -> SharingCard:
+    card = added(qtbot, SharingCard(services))
+    card.show()
+    return card
+
+
+def enter(qtbot: QtBot, card: SharingCard, address: str) -> None:
+    card.table_address.clear()
+    qtbot.keyClicks(card.table_address, address)  # type: ignore[no-untyped-call]
+    card.table_address.editingFinished.emit()
+
+
+def test_an_address_is_stored_and_a_wrong_one_refused(
+    card: SharingCard, services: Services, told: Told, qtbot: QtBot
+) -> None:
+    assert not card.get_button.isEnabled()
+    enter(qtbot, card, " https://example.org/table.json ")
+    assert load_settings(services.paths.settings).table_address == "https://example.org/table.json"
+    assert card.get_button.isEnabled()
+    enter(qtbot, card, "file:///etc/passwd")
+    assert "file:///etc/passwd" in told.messages[-1][0]
+    assert card.table_address.text() == "https://example.org/table.json"
+    assert load_settings(services.paths.settings).table_address == "https://example.org/table.json"
+    enter(qtbot, card, "")
+    assert load_settings(services.paths.settings).table_address == ""
+
+
+def test_the_table_is_fetched_when_the_button_is_pressed(
+    card: SharingCard, services: Services, told: Told, qtbot: QtBot
+) -> None:
+    with serving() as server:
+        server.content = table()
+        enter(qtbot, card, server.url)
+        assert server.asked == [], "nothing is fetched by itself"
+        card.get_button.click()
+        assert not card.get_button.isEnabled()
+        qtbot.waitUntil(
+            lambda: told.messages != [] and said("table.fetched", count="1").is_in(told.messages[-1][0]),
+            timeout=PATIENCE_MS,
+        )
+        assert card.get_button.isEnabled()
+        assert not card.previous_button.isVisible()
+        server.content = table(ROW, replace(ROW, device="RTX 4090"))
+        card.get_button.click()
+        qtbot.waitUntil(card.previous_button.isVisible, timeout=PATIENCE_MS)
+    card.previous_button.click()
+    qtbot.waitUntil(
+        lambda: said("table.previous_used", count="1").is_in(told.messages[-1][0]), timeout=PATIENCE_MS
+    )
+    assert len(load_table(services.paths)) == 1
+
+
+def test_its_bars_are_on_compare(services: Services, told: Told, qtbot: QtBot) -> None:
+    page = added(qtbot, ComparePage(services))
+    page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
+    page.show()
+    page.table_button.click()
+    qtbot.waitUntil(lambda: told.messages != [] and "No address" in told.messages[-1][0], timeout=PATIENCE_MS)
+    with serving() as server:
+        server.content = table()
+        services.preferences.change(table_address=server.url)
+        page.table_button.click()
+        qtbot.waitUntil(lambda: any(bar.kind == "community" for bar in page.bar_list.bars), timeout=PATIENCE_MS)
+    (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "community")
+    assert said("compare.community", count="3").is_all_of(bar.remarks[0])
+    page.view.take("table")
+    page.draw()
+    cells = [
+        row.texts
+        for row in page.table.rows.rows
+        if said("compare.community_name", name="RTX 3060").is_all_of(row.texts[0])
+    ]
+    assert cells[0][3] == "GPU"
+    assert "community" in cells[0]

@@ -1,13 +1,11 @@
 """The Studies page in the real window: planning, running the demo, resuming, sharing, and stored studies."""
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
 from app.core.records import Plan
@@ -16,7 +14,7 @@ from app.core.settings import OwnComputer, OwnDevice
 from app.core.storage.database import Database
 from app.core.studies.own_prices import with_device
 from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import StudyResult, make_result
+from app.core.studies.points import StudyResult
 from app.core.studies.presets import PRESETS
 from app.gui.charts.figure import SMALLEST_PX
 from app.gui.pages.studies.page import StudiesPage
@@ -24,11 +22,9 @@ from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import OWN
 from app.gui.style.tokens import GAP_PX
 from tests.core.studies.storing_studies import Outcome, store_study
-from tests.gui.accessible import faults
-from tests.gui.clipped import clipped
+from tests.gui.clipped import clipped, steering
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import save_to
-from tests.gui.test_texts import steering
+from tests.gui.pages.suite.test_page import rows
 from tests.saying import Saying, said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -68,22 +64,8 @@ def batches(driver: Driver, machine: Machine, runs: int | None = None) -> StudyR
         return store_study(database, machine, plan, speed, runs=runs)
 
 
-def shown_runs(driver: Driver) -> set[int]:
-    """Return the runs with a result of the study that is running."""
-    running = driver.services.bridge.whole_group()
-    return {run.id for point in make_result(*running).done for run in point.runs} if running is not None else set()
-
-
 def shown_id(page: StudiesPage) -> int | None:
     return page.result.group.id if page.result is not None else None
-
-
-def rows(page: StudiesPage) -> list[list[str]]:
-    table = page.table
-    return [
-        [table.item(row, column).text() for column in range(table.columnCount())]  # type: ignore[union-attr]
-        for row in range(table.rowCount())
-    ]
 
 
 @pytest.mark.slow
@@ -131,56 +113,6 @@ def test_an_axis_that_makes_no_sense_is_told_at_once(driver: Driver, axis: str, 
     assert not page.setup.run_button.isEnabled()
 
 
-@pytest.mark.slow
-def test_a_study_runs_shows_its_answer_and_can_be_posted(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    page = open_page(driver)
-    choose(driver, page, OWN, axis="batch=50,200")
-    driver.press(page.setup.preset.buttons["standard"])
-    driver.until(page.setup.run_button.isEnabled)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: page.foot.isVisible() and "of 2 ·" in page.foot.progress_text.whole_text)
-    assert not page.setup.run_button.isEnabled()
-    driver.until(lambda: not driver.services.bridge.is_running and page.save_button.isVisible())
-    assert page.headline.text().startswith("Fastest at 200: ")
-    assert [row[0] for row in rows(page)] == ["50", "200"]
-    assert page.view.figure is not None
-    assert "200: " in page.view.accessibleDescription()
-    save_to(monkeypatch, tmp_path / "study.png")
-    driver.press(page.save_button)
-    driver.until((tmp_path / "study.png").is_file)
-    assert QImage(str(tmp_path / "study.png")).width() == 1200
-    driver.press(page.copy_button)
-    assert "Fastest at 200: " in QGuiApplication.clipboard().text()
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_a_cancelled_study_is_resumed_without_what_is_finished(driver: Driver) -> None:
-    page = open_page(driver)
-    choose(driver, page, OWN, axis="step_s=0.05,0.06,0.07,0.08")
-    driver.press(page.setup.preset.buttons["standard"])
-    driver.until(page.setup.run_button.isEnabled)
-    driver.press(page.setup.run_button)
-    driver.until(lambda: len(driver.services.bridge.done) >= 1)
-    driver.press(page.foot.cancel_button)
-    driver.until(lambda: not driver.services.bridge.is_running and page.resume_button.isVisible())
-    assert page.result is not None
-    finished = {run.id for point in page.result.done for run in point.runs}
-    assert finished
-    driver.press(page.resume_button)
-    driver.until(page.foot.isVisible)
-    driver.until(lambda: shown_runs(driver) >= finished)  # while the rest runs
-    driver.until(
-        lambda: not driver.services.bridge.is_running and page.result is not None and page.result.is_finished
-    )
-    assert len(page.result.done) == 4
-    completed = [run.id for point in page.result.points for run in point.runs if run.status == "completed"]
-    assert len(completed) == 4
-    assert set(completed) >= finished
-
-
 def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driver, machine: Machine) -> None:
     batches(driver, machine, runs=3)
     page = open_page(driver)
@@ -194,34 +126,6 @@ def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driv
     page.charts.activated.emit(1)
     assert page.view.figure is not None
     assert said("studies.step_title").is_all_of(page.view.figure.value_title)
-
-
-def test_results_open_a_study_and_never_show_a_median_of_its_points(driver: Driver, machine: Machine) -> None:
-    result = batches(driver, machine)
-    results = driver.open_results()
-    results.open_group(result.group.id)
-    driver.until(lambda: results.group is not None)
-    detail = results.group_detail
-    assert detail is not None
-    assert (detail.value.text(), detail.sentence.whole_text) == ("3 runs", "3 of 4 runs have a result.")
-    driver.press(detail.page_button)
-    page = driver.window.studies
-    driver.until(lambda: page.isVisible() and page.result is not None)
-    assert page.result is not None
-    assert page.result.group.id == result.group.id
-
-
-def test_an_export_has_every_point(
-    driver: Driver, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    batches(driver, machine)
-    page = open_page(driver)
-    driver.until(lambda: page.can_share)
-    save_to(monkeypatch, tmp_path / "study.json")
-    driver.press(page.export_button)
-    driver.until((tmp_path / "study.json").is_file)
-    plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
-    assert [point["state"] for point in plain["points"]] == ["done", "done", "done", "out_of_memory"]
 
 
 def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine) -> None:
@@ -295,26 +199,6 @@ def test_the_table_follows_the_bars(driver: Driver, machine: Machine) -> None:
     QApplication.processEvents()
     assert page.view.height() < SMALLEST_PX, "three bars need less than a chart of lines"
     assert page.table.y() - (page.view.y() + page.view.height()) == GAP_PX
-
-
-def test_every_text_of_a_study_can_be_read_and_heard(driver: Driver, machine: Machine) -> None:
-    with Database(driver.services.paths.database) as database:
-        for key in ("cost", "software", "threads"):
-            plan = plan_preset(key, runner(driver, machine))
-            store_study(database, machine, plan, lambda spec: 40.0 + spec.batch_size / 100)
-    page = open_page(driver)
-    driver.until(lambda: page.history.count() == 3)
-    for number in range(3):
-        page.history.setCurrentIndex(number)
-        page.history.activated.emit(number)
-        driver.until(lambda newest=number: shown_id(page) == 3 - newest)  # type: ignore[misc]
-        for size in ((1024, 600), (1440, 900), (3840, 2160)):
-            driver.window.resize(*size)
-            for _ in range(5):
-                QApplication.processEvents()
-            # The names of the points are all in the table, and in the tooltip.
-            assert clipped(driver.window, [page.setup.points]) == [], size
-        assert faults(driver.window) == []
 
 
 def test_keys_choose_a_study(driver: Driver) -> None:

@@ -1,32 +1,79 @@
-"""Others' logs in the window: looked at before they are imported, and removed again."""
+"""Others' results and logs on the Compare page: seen before they are imported, with a bar each, and removed."""
 
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.core.analysis.compare import Bar
+from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results
+from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.logs import LogPreview
 from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
+from tests.core.result_file.results import golden
 from tests.gui.conftest import Told
+from tests.gui.driving import added
 from tests.saying import said
 
 PATIENCE_MS = 10_000
-HEAD = "epoch,elapsed,loss,acc,val_loss,val_acc\n"
-GOOD = HEAD + "0,9,1,1,1,1\n1,3.25,1,1,1,1\n2,3.5,1,1,1,1\n"
-TOTALS = HEAD + "".join(f"{number},{5.1 * (number + 1)},1,1,1,1\n" for number in range(10))
 
 
 @pytest.fixture
 def page(services: Services, qtbot: QtBot) -> ComparePage:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
+    page = added(qtbot, ComparePage(services))
     page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
     page.show()
     return page
+
+
+def only_action(page: ComparePage) -> QAction:
+    """Return what the menu of a bar offers, which the keyboard opens."""
+    place = QPoint(5, 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))
+    QApplication.sendEvent(page, event)
+    (menu,) = page.findChildren(QMenu)
+    (action,) = menu.actions()
+    return action
+
+
+def imported(page: ComparePage) -> list[Bar]:
+    return [bar for bar in page.bar_list.bars if bar.kind == "imported"]
+
+
+def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
+    page: ComparePage, services: Services, told: Told, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        add_results(database, golden(), "lab.json")
+    page.refresh()
+    qtbot.waitUntil(lambda: len(imported(page)) == 2, timeout=PATIENCE_MS)
+    keys = [bar_key(bar) for bar in imported(page)]
+    assert keys == ["imported-3", "imported-1"]
+    bar = imported(page)[0]
+    assert bar.remarks[:3] == ("imported, not verified", "TensorFlow 2.21.0", "valid")
+    rows = [
+        row
+        for row in page.table.rows.rows
+        if said("compare.imported_numbered", number="3", name="EPYC").is_all_of(row.texts[0])
+    ]
+    assert rows[0].texts[3:8] == ("CPU", "2026", "TensorFlow 2.21.0", "128", "float32")
+    assert said("compare_page.from_imported", source="lab.json", number="3").is_in(rows[0].texts[9])
+    page.bar_list.pointed.emit(bar)
+    action = only_action(page)
+    assert said("compare_page.remove_result").is_all_of(action.text())
+    action.trigger()
+    qtbot.waitUntil(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"], timeout=PATIENCE_MS)
+    assert ("Removed EPYC", "") in told.messages
+
+
+HEAD = "epoch,elapsed,loss,acc,val_loss,val_acc\n"
+GOOD = HEAD + "0,9,1,1,1,1\n1,3.25,1,1,1,1\n2,3.5,1,1,1,1\n"
+TOTALS = HEAD + "".join(f"{number},{5.1 * (number + 1)},1,1,1,1\n" for number in range(10))
 
 
 def previewed(page: ComparePage, qtbot: QtBot, path: Path, text: str) -> LogPreview:
@@ -89,11 +136,7 @@ def test_a_log_is_removed_from_its_bars_menu(page: ComparePage, told: Told, qtbo
     qtbot.waitUntil(lambda: list(values(page)) == ["k80"], timeout=PATIENCE_MS)
     (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "log")
     page.bar_list.pointed.emit(bar)
-    QApplication.sendEvent(
-        page, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), page.mapToGlobal(QPoint(5, 5)))
-    )
-    (menu,) = page.findChildren(QMenu)
-    (action,) = menu.actions()
+    action = only_action(page)
     assert said("compare_page.remove_log").is_all_of(action.text())
     action.trigger()
     qtbot.waitUntil(lambda: values(page) == {}, timeout=PATIENCE_MS)

@@ -1,0 +1,247 @@
+"""`study` and `suite` with real worker processes: running, resuming after a kill, sharing, exporting, prices."""
+
+import csv
+import io
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.settings import load_settings
+from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
+from tests.conftest import CommandLine
+from tests.saying import Saying, said
+
+SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
+POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
+
+pytestmark = pytest.mark.slow
+
+
+def shown(epochmark: CommandLine, group_id: int = 1) -> dict[str, object]:
+    plain: dict[str, object] = json.loads(epochmark("study", "show", str(group_id), "--json").stdout)
+    return plain
+
+
+def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) -> None:
+    done = epochmark("study", "run", *SHORT, "--axis", "batch=50,100,100", "--rounds", "2")
+    assert done.returncode == 0, done.stderr
+    assert said("studies.value_twice", value="100", axis="Note: batch").is_all_of(sentence_of(done))
+    assert "2 points, 4 runs" in done.stdout
+    assert "Fastest at 100: " in done.stdout
+    plain = shown(epochmark)
+    assert plain["is_finished"] is True
+    points = plain["points"]
+    assert isinstance(points, list)
+    assert [(point["place"], point["state"], len(point["rounds"])) for point in points] == [
+        ({"batch_size": 50}, "done", 2),
+        ({"batch_size": 100}, "done", 2),
+    ]
+    assert "finished" in sentence_of(epochmark("study", "resume", "1"))
+    # A step is as long whatever the batch.
+    assert 1.3 < points[1]["per_s"] / points[0]["per_s"] < 3
+
+
+def test_a_point_that_fails_or_lacks_memory_is_a_result_and_the_rest_goes_on(epochmark: CommandLine) -> None:
+    done = epochmark("study", "run", *SHORT, "--axis", "outcome=ok,out_of_memory,crash,fail", "--json")
+    assert done.returncode == 0, done.stderr
+    end = json.loads(done.stdout.splitlines()[-1])
+    states = {point["place"]["outcome"]: point["state"] for point in end["points"]}
+    assert states == {"ok": "done", "out_of_memory": "out_of_memory", "crash": "failed", "fail": "failed"}
+    assert all(point["reason"] for point in end["points"] if point["state"] != "done")
+    resumed = epochmark("study", "resume", "1", "--json")
+    begun = [line for line in map(json.loads, resumed.stdout.splitlines()) if line["type"] == "run"]
+    assert len(begun) == 2, "only what failed for another reason is tried again"
+
+
+@pytest.mark.long
+@posix_only
+@pytest.mark.parametrize("seed", range(2))
+def test_killed_anywhere_a_study_goes_on_without_repeating_a_point(
+    epochmark: CommandLine, environment: dict[str, str], seed: int
+) -> None:
+    chance = random.Random(seed)
+    process = start(environment, *POINTS, "--json")
+    for _ in range(chance.randint(1, 4)):
+        read_until(process, chance.choice(("hello", "epoch", "run")))
+    process.kill()
+    process.communicate()
+    before = {run["id"] for run in runs(epochmark) if run["status"] == "completed"}
+    done = epochmark("study", "resume", "1", "--json")
+    if len(before) < 4:
+        assert done.returncode == 0, done.stderr
+    plain = shown(epochmark)
+    points = plain["points"]
+    assert isinstance(points, list)
+    completed = Counter(
+        point["name"]
+        for point in points
+        for run_id in point["run_ids"]
+        if _status(epochmark, run_id) == "completed"
+    )
+    assert set(completed.values()) == {1}, completed
+    assert plain["is_finished"] is True
+    assert before <= {run["id"] for run in runs(epochmark) if run["status"] == "completed"}
+
+
+def _status(epochmark: CommandLine, run_id: int) -> str:
+    return next(str(run["status"]) for run in runs(epochmark) if run["id"] == run_id)
+
+
+@posix_only
+def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    process = start(environment, "study", "run", *SHORT, "--axis", "step_s=0.001,0.4,0.5", "--json")
+    read_until(process, "hello")
+    process.send_signal(2)
+    assert process.communicate()[0] is not None
+    assert process.returncode == 130
+    text = epochmark("study", "show", "1")
+    assert said("cli.study_resume", group_id="1").is_in(text.stdout)
+    assert said("studies.title_own").is_in(epochmark("study", "list").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("study run", "Which study?"),
+        ("study run speed", "no study 'speed'"),
+        ("study run batch --axis batch=1", "has its own points"),
+        ("study run --axis batch", "isn't an axis"),
+        ("study run --axis batch=1 --axis batch=2", "twice"),
+        ("study run batch --rounds 0", "1 to 20 rounds"),
+        ("study run batch --workload nothing", "nothing"),
+        ("study run --axis cpus=4096 --workload demo", "4096 CPUs were asked for"),
+        ("study show 9", "group 9"),
+        ("study resume 9", "group 9"),
+        ("study export 9", "group 9"),
+        ("suite --number 99", "no suite 99"),
+        ("suite --engine caffe", "no engine 'caffe'"),
+        ("suite --device gpu:9", "no device 'gpu:9'"),
+        ("suite show 9", "no suite 9"),
+        ("suite resume 9", "no suite 9"),
+        ("suite share 9 --output score.png", "no suite 9"),
+        ("suite --engine torch resume 9", "for a new suite"),
+        ("suite --number 0 list", "for a new suite"),
+    ],
+)
+def test_mistakes_get_one_sentence_and_start_nothing(epochmark: CommandLine, arguments: str, problem: str) -> None:
+    done = epochmark(*arguments.split())
+    assert done.returncode in (1, 2)
+    assert problem in sentence_of(done)
+    assert runs(epochmark) == []
+    assert "No suite" in epochmark("suite", "list").stdout
+
+
+def test_exports_have_every_point_and_run_no_formula(epochmark: CommandLine, tmp_path: Path) -> None:
+    epochmark("study", "run", *SHORT, "--axis", "outcome=ok,fail")
+    path = tmp_path / "study.json"
+    assert epochmark("study", "export", "1", "--format", "json", "--output", str(path)).returncode == 0
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    rows = list(csv.DictReader(io.StringIO(epochmark("study", "export", "1").stdout)))
+    assert [row["state"] for row in rows] == [point["state"] for point in plain["points"]] == ["done", "failed"]
+    assert float(rows[0]["value"]) == plain["points"][0]["value"]
+    assert rows[0]["workload"] == "demo"
+    assert os.fspath(tmp_path) not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_a_run_is_kept_to_the_cpus_that_were_asked_for(epochmark: CommandLine) -> None:
+    done = epochmark("run", "mnist_mlp", "--epochs", "1", "--steps", "2", "--cpus", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    events = list(map(json.loads, done.stdout.splitlines()))
+    environment = next(event for event in events if event["type"] == "environment")
+    assert environment["visible_cpus"] == 1
+    assert "cpus_hidden" not in (runs(epochmark)[0]["reasons"] or "")
+
+
+DEMO = ("suite", "--number", "0")
+
+
+def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_path: Path) -> None:
+    done = epochmark(*DEMO)
+    assert done.returncode == 0, done.stderr
+    assert said("cli.suite_title_demo", count="3", name="Suite 0").is_in(done.stdout)
+    assert "Suite 0: " in done.stdout
+    assert "Verdict: Invalid" in done.stdout, "the demo trains nothing"
+    plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
+    assert [part["state"] for part in plain["parts"]] == ["done"] * 3
+    points = [part["points"] for part in plain["parts"]]
+    assert plain["score"]["points"] == pytest.approx((points[0] * points[1] * points[2]) ** (1 / 3))
+    assert plain["score"]["low"] < plain["score"]["points"] < plain["score"]["high"]
+    # Twice the batch takes half the time, as the reference values say: all parts are as fast.
+    assert max(points) / min(points) < 1.5
+    assert "Suite 0" in epochmark("suite", "list").stdout
+    assert json.loads(epochmark("suite", "--json", "show", "1").stdout) == plain
+    assert "finished" in sentence_of(epochmark("suite", "resume", "1"))
+    rows = list(csv.DictReader(io.StringIO(epochmark("suite", "export", "1").stdout)))
+    assert [float(row["points"]) for row in rows] == points
+    path = tmp_path / "suite.json"
+    assert epochmark("suite", "export", "1", "--format", "json", "--output", str(path)).returncode == 0
+    assert json.loads(path.read_text(encoding="utf-8"))["score"] == plain["score"]
+    assert os.fspath(tmp_path) not in path.read_text(encoding="utf-8")
+    picture = tmp_path / "score.png"
+    shared = epochmark("suite", "share", "1", "--output", str(picture))
+    assert shared.returncode == 0, shared.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.long
+@posix_only
+def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    process = start(environment, *DEMO, "--json")
+    read_until(process, "end")
+    read_until(process, "hello")
+    process.send_signal(2)
+    assert process.communicate()[0] is not None
+    assert process.returncode == 130
+    assert said("cli.suite_resume", group_id="1").is_in(epochmark("suite", "show", "1").stdout)
+    process = start(environment, "suite", "resume", "1", "--json")
+    read_until(process, "hello")
+    assert "still running" in sentence_of(epochmark("suite", "resume", "1")), "or its parts would run twice"
+    process.kill()
+    process.communicate()
+    done = epochmark("suite", "resume", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
+    assert plain["is_finished"] is True
+    completed = [run["batch_size"] for run in runs(epochmark) if run["status"] == "completed"]
+    assert sorted(completed) == [50, 100, 200], "a finished part never runs again"
+
+
+def test_prices_are_set_for_the_computer_and_for_a_device(epochmark: CommandLine, paths: Paths) -> None:
+    assert epochmark("study", "prices", "--electricity", "0.3", "--power", "100").returncode == 0
+    told = json.loads(epochmark("study", "prices", "--json").stdout)
+    device = next(iter(told["devices"]))
+    assert told["usd_per_hour"] == pytest.approx(0.03)
+    done = epochmark("study", "prices", "--device", device, "--power", "500")
+    assert "0.150 USD" in done.stdout
+    assert load_settings(paths.settings).own_computer.devices[device].power_w == 500
+    done = epochmark("study", "prices", "--device", device, "--power", "unknown")
+    assert "0.150 USD" not in done.stdout
+    assert load_settings(paths.settings).own_computer.devices == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (("--power", "-1"), said("studies.bad_amount", value="-1.0", most="1,000,000", name="--power")),
+        (
+            ("--lifetime", "unknown"),
+            said("prices.out_of_range", value="unknown", most="100", least="0.1", option="--lifetime"),
+        ),
+        (("--device", "Cray-1", "--power", "5"), said("prices.no_device", name="'Cray-1'")),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing(
+    epochmark: CommandLine, paths: Paths, given: tuple[str, ...], problem: Saying
+) -> None:
+    done = epochmark("study", "prices", *given)
+    assert done.returncode == 2
+    assert problem.is_in(sentence_of(done))
+    assert not paths.settings.exists()

@@ -1,0 +1,450 @@
+"""The charts of a run: what they draw of given numbers, with and without data, and Qt's charts on this Python."""
+
+import gc
+import math
+import os
+import sys
+from collections.abc import Callable
+
+import pyqtgraph
+import pytest
+from PySide6.QtGui import QColor, QFontMetricsF
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.core.analysis.series import Curve, RunSeries
+from app.core.storage.database import Database
+from app.gui.charts.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
+from app.gui.charts.speed_charts import EstimateChart, SustainedChart, in_percent
+from app.gui.charts.telemetry_chart import TelemetryChart
+from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
+from app.gui.charts.trend_chart import TrendChart
+from app.gui.run.charts import RunCharts
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import DARK, LIGHT
+from tests.child import python
+from tests.gui.driving import Driver, added, replay
+from tests.gui.pixels import names, pixels
+from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.saying import said
+from tests.telemetry import telemetry_of
+from workloads.protocol import events
+
+
+def test_live_charts_leave_the_reference_count_of_none_alone(qtbot: QtBot) -> None:
+    """PySide6 6.12.0 loses one reference at each call on Python 3.11 and aborts after seconds (PYSIDE-3474)."""
+    widget = pyqtgraph.PlotWidget()
+    qtbot.addWidget(widget)
+    widget.show()
+    curve = widget.plot(pen=pyqtgraph.mkPen("#4C8DFF", width=1))
+    values = list(range(100))
+
+    def update(times: int) -> None:
+        for number in range(times):
+            values[number % 100] = number
+            curve.setData(values)
+            widget.setObjectName(str(number))
+            qtbot.wait(0) if number % 100 == 0 else None
+
+    update(100)
+    before = sys.getrefcount(None)
+    update(3_000)
+    assert sys.getrefcount(None) > before - 500
+
+
+def test_epochs_are_bars_with_a_line_at_the_median_of_the_later_ones(
+    qtbot: QtBot, application_theme: Theme
+) -> None:
+    chart = added(qtbot, EpochChart(application_theme))
+    chart.show_epochs([90.0, 60.0, 70.0, 62.0], planned=10, current_s=21.0)
+    bars, median = chart.bars.opts, chart.median
+    assert list(bars["x"]) == [1, 2, 3, 4, 5]
+    assert list(bars["height"]) == [90.0, 60.0, 70.0, 62.0, 21.0]
+    colours = [brush.color().name().upper() for brush in bars["brushes"]]
+    tokens = application_theme.tokens
+    assert colours[:2] == [tokens.neutral_bar.upper(), tokens.accent.upper()]
+    assert [brush.color().alphaF() < 1 for brush in bars["brushes"]] == [False] * 4 + [True]
+    assert set(median.getData()[1]) == {62.0}
+    assert span(chart, "x") == (0.4, 10.6)
+    assert span(chart, "y")[1] >= 90.0
+    assert chart.accessibleDescription() == "4 of 10 epochs: 90.0, 60.0, 70.0, 62.0"
+    chart.show_epochs([], planned=10)
+    assert not chart.bars.isVisible()
+    assert len(median.getData()[0]) == 0
+
+
+def test_loss_stands_left_and_accuracy_in_percent_right(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = added(qtbot, LossChart(application_theme))
+    series = RunSeries(10)
+    for index in range(3):
+        series.follow(
+            events.Epoch(
+                index=index, duration_s=1.0, train_s=1.0, loss=2.0 - index / 2, accuracy=0.5, val_loss=2.5
+            )
+        )
+    chart.show_series(series, planned=5, live=True)
+    assert points(chart.lines["loss"]) == [(1.0, 2.0), (2.0, 1.5), (3.0, 1.0)]
+    assert points(chart.lines["val_loss"]) == [(1.0, 2.5), (2.0, 2.5), (3.0, 2.5)]
+    assert points(chart.lines["accuracy"]) == [(1.0, 50.0), (2.0, 50.0), (3.0, 50.0)]
+    assert all(math.isnan(y) for _, y in points(chart.lines["val_accuracy"]))
+    assert chart.lines["accuracy"].item in chart.right.addedItems
+    assert span(chart, "y")[1] >= 2.5
+    assert "validation loss 2.500" in chart.accessibleDescription()
+
+
+def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = added(qtbot, TelemetryChart(application_theme))
+    curves = {
+        "cpu_pct": Curve([1.0, 2.0], [50.0, 98.0]),
+        "memory_used_bytes": Curve([1.0, 2.0], [4e9, 8e9]),
+        "cpu_clock_mhz": Curve([1.0, 2.0], [2_350.0, 4_700.0]),
+        "gpu0_power_w": Curve([1.0, 2.0], [88.0, 288.0]),
+        "gpu0_memory_used_bytes": Curve([1.0, 2.0], [1e9, 2e9]),
+        "steal_pct": Curve([1.0, 2.0], [0.0, 0.0]),
+    }
+    chart.show_curves(curves, memory_bytes=16_000_000_000)
+    assert points(chart.lines["cpu_pct"]) == [(1.0, 50.0), (2.0, 98.0)]
+    assert points(chart.lines["memory_used_bytes"]) == [(1.0, 25.0), (2.0, 50.0)]
+    assert points(chart.lines["cpu_clock_mhz"]) == [(1.0, 50.0), (2.0, 100.0)]
+    assert points(chart.lines["gpu0_power_w"]) == [(1.0, 88.0), (2.0, 288.0)]
+    assert chart.lines["gpu0_power_w"].item in chart.right.addedItems
+    assert chart.right.viewRange()[1][1] >= 288.0
+    # The host took nothing, and a card's memory is no share of the computer's.
+    assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
+    assert [text for _, text, _ in chart.entries] == ["CPU 98 %", "memory 7.5 GB", "clock 4.7 GHz", "GPU 288 W"]
+    chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
+    assert chart.entries[0][1] == "CPU 74 %"  # of a run that is over, what was typical
+    chart.show_curves({"cpu_pct": Curve([3.0], [None])})
+    assert [text for _, text, _ in chart.entries] == ["CPU n/a"]
+    assert points(chart.lines["gpu0_power_w"]) == []
+
+
+def test_axes_of_time_and_epochs_are_labelled_in_whole_units(qtbot: QtBot) -> None:
+    time_axis, count_axis = TimeAxis(), CountAxis()
+    assert time_axis.tickSpacing(0, 600, 400) == [(120.0, 0.0)]
+    assert time_axis.tickStrings([0, 90, 3_725], 1, 1) == ["0:00", "1:30", "1:02:05"]
+    assert count_axis.tickSpacing(0, 10, 400) == [(1.0, 0.0)]
+    assert count_axis.tickSpacing(0, 1_000, 400) == [(100.0, 0.0)]
+    assert count_axis.tickStrings([0, 1, 2], 1, 1) == ["", "1", "2"]
+    value_axis = ValueAxis("left")
+    assert value_axis.tickSpacing(0, 100, 200) == [(10.0, 0.0)]
+    assert value_axis.tickSpacing(0, 100, 50) == [(50.0, 0.0)]
+    assert value_axis.tickSpacing(0, 0.003, 100) == [(0.001, 0.0)]
+    assert [round_up(value) for value in (0, 0.0021, 1, 81.8, 320)] == [1.0, 0.003, 1.0, 100.0, 400.0]
+    assert [time_span(value) >= value for value in (1, 11, 61, 5_000)] == [True] * 4
+
+
+def test_a_theme_recolours_what_is_drawn(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = added(qtbot, EpochChart(application_theme))
+    chart.show_epochs([5.0, 4.0, 4.0], planned=3)
+    application_theme.choose("dark")
+    assert chart.bars.opts["brushes"][1].color().name().upper() == DARK.accent
+    assert chart.backgroundBrush().color().name().upper() == DARK.surface
+
+
+def span(chart: Plot, axis: str) -> tuple[float, float]:
+    low, high = chart.getViewBox().viewRange()["xy".index(axis)]
+    return round(low, 6), round(high, 6)
+
+
+def points(line: Line) -> list[tuple[float, float]]:
+    x, y = line.item.getData()
+    return [] if x is None else [(float(one), float(other)) for one, other in zip(x, y, strict=True)]
+
+
+EPOCH = "seconds_per_epoch_s"
+
+
+def add_estimate(series: RunSeries, t_s: float, value: float, half: float | None) -> None:
+    low, high = (None, None) if half is None else (value - half, value + half)
+    series.follow(events.Estimate(t_s=t_s, value=value, low=low, high=high))
+
+
+def estimate_chart(qtbot: QtBot, theme: Theme) -> EstimateChart:
+    chart = added(qtbot, EstimateChart(theme))
+    chart.resize(400, 160)
+    chart.show()
+    return chart
+
+
+def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = estimate_chart(qtbot, application_theme)
+    series = RunSeries(500)
+    chart.show_estimates(series, EPOCH, 10.0, live=True)
+    assert said("chart.no_estimate").is_all_of(chart.accessibleDescription())
+    add_estimate(series, 12.0, 70.0, None)
+    for t_s, half in ((13.0, 8.0), (14.0, 4.0), (15.0, 1.3)):
+        add_estimate(series, t_s, 66.0, half)
+    chart.show_estimates(series, EPOCH, 20.0, live=True)
+    assert points(chart.line) == [(12.0, 70.0), (13.0, 66.0), (14.0, 66.0), (15.0, 66.0)]
+    assert points(chart.bounds[1])[1:] == [(13.0, 74.0), (14.0, 70.0), (15.0, 67.3)]
+    assert [list(curve.getData()[1]) for curve in (chart.low, chart.high)] == [[58, 62, 64.7], [74, 70, 67.3]]
+    assert chart.band.isVisible()
+    assert span(chart, "x") == (12.0, 20.0)
+    low, high = span(chart, "y")
+    assert (low < 64.7, high > 67.3) == (True, True)
+    assert chart.accessibleDescription() == "66.0 s per epoch, ± 2.0 %"
+    chart.show_estimates(RunSeries(500), EPOCH, 10.0, live=True)
+    assert not chart.band.isVisible()
+    assert points(chart.line) == []
+
+
+def test_rates_are_drawn_in_their_unit(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = estimate_chart(qtbot, application_theme)
+    series = RunSeries(500)
+    add_estimate(series, 1.0, 2.5e12, 1e11)
+    add_estimate(series, 2.0, 2.5e12, 1e11)
+    chart.show_estimates(series, "flop_per_s", 10.0, live=True)
+    assert points(chart.line) == [(1.0, 2.5), (2.0, 2.5)]
+    assert chart.accessibleDescription().startswith("2.50 TFLOP/s")
+
+
+def test_its_axis_stays_while_the_estimate_stays_in_view(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = estimate_chart(qtbot, application_theme)
+    series, views = RunSeries(500), set()
+    for number in range(40):
+        add_estimate(series, float(number), 66.0 + 0.02 * number, 3.0 - 0.05 * number)
+        chart.show_estimates(series, EPOCH, 60.0, live=True)
+        views.add(span(chart, "y"))
+    assert len(views) == 1
+    add_estimate(series, 41.0, 90.0, 1.0)
+    chart.show_estimates(series, EPOCH, 60.0, live=True)
+    low, high = span(chart, "y")
+    assert (low < 89, high > 91) == (True, True)
+
+
+def test_it_takes_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = estimate_chart(qtbot, application_theme)
+    application_theme.choose("dark")
+    assert chart.backgroundBrush().color().name().upper() == DARK.surface
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, application_theme: Theme) -> None:
+    """As above: PYSIDE-3474."""
+    chart, rate = estimate_chart(qtbot, application_theme), ThroughputChart(application_theme)
+    qtbot.addWidget(rate)
+    rate.show()
+    series = RunSeries(500)
+
+    def update(times: int) -> None:
+        for number in range(times):
+            for curve in (series.estimate, series.low, series.high):
+                del curve.x[:-60], curve.y[:-60]  # as many points as Quick has at most
+            add_estimate(series, float(number), 66.0, None if number % 50 == 0 else 1.0 + number % 3)
+            chart.shown = ()  # the number of points stays
+            chart.show_estimates(series, EPOCH, float(number + 60), live=True)
+            marks = tuple(0.01 * number + at for at in range(number % 20))
+            rate.show_curve(Curve([0.0], [9.0]), 60.0, live=True, interrupted_t_s=marks)
+            qtbot.wait(0) if number % 100 == 0 else None
+
+    update(100)
+    gc.collect()  # what earlier tests left would go while this one counts
+    before = sys.getrefcount(None)
+    update(3_000)
+    assert sys.getrefcount(None) > before - 500
+
+
+def test_interruptions_are_marked_at_the_top_of_the_throughput(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = added(qtbot, ThroughputChart(application_theme))
+    curve = Curve([1.0, 2.0, 3.0], [10.0, 4.0, 10.0])
+    chart.show_curve(curve, 10.0, live=True)
+    assert len(chart.marks.getData()[0]) == 0
+    chart.show_curve(curve, 10.0, live=True, interrupted_t_s=(2.0,))
+    (x,), (y,) = chart.marks.getData()
+    assert (x, 10.0 < y < span(chart, "y")[1]) == (2.0, True)
+    assert said("chart.steps_now_interrupted").is_in(chart.accessibleDescription())
+    assert chart.marks.opts["brush"].color() == QColor(LIGHT.caution)
+    application_theme.choose("dark")
+    assert chart.marks.opts["brush"].color() == QColor(DARK.caution)
+
+
+def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, application_theme: Theme) -> None:
+    chart, series = SustainedChart(application_theme), RunSeries(10)
+    qtbot.addWidget(chart)
+    chart.show_series(series, 60.0, live=True)
+    assert (chart.entries, chart.accessibleDescription()) == (
+        [(chart.entries[0][0], "speed", False)],
+        "No speed yet",
+    )
+    for number in range(60):
+        series.steps_per_s.add(float(number), 20.0 if number < 30 else 18.0)
+        telemetry = {"cpu_clock_mhz": 4_000.0 if number < 30 else 3_000.0, "cpu_temperature_c": 60.0 + number / 2}
+        series.follow(events.TelemetryEvent(t_s=float(number), telemetry=telemetry_of(telemetry)))
+    chart.show_series(series, 60.0, live=False)
+    assert points(chart.speed)[0] == (0.0, 100.0)
+    assert points(chart.speed)[-1] == (59.0, 90.0)
+    assert points(chart.clock)[-1] == (59.0, 75.0)
+    assert points(chart.degrees)[-1] == (59.0, 89.5)
+    assert chart.degrees.item in chart.right.addedItems
+    assert chart.limit.value() == 97.0
+    assert span(chart, "x") == (0.0, 60.0)
+    low, high = span(chart, "y")
+    assert (low < 90, high > 100) == (True, True)
+    assert [text for _, text, _ in chart.entries] == ["speed", "clock", "°C"]
+    assert said("chart.speed_now", share_pct="90").is_all_of(chart.accessibleDescription())
+
+
+def test_a_moment_of_standstill_does_not_flatten_the_rest(qtbot: QtBot, application_theme: Theme) -> None:
+    chart, series = SustainedChart(application_theme), RunSeries(10)
+    qtbot.addWidget(chart)
+    for number in range(100):
+        series.steps_per_s.add(float(number), 0.1 if number == 50 else 20.0)
+    chart.show_series(series, 100.0, live=False)
+    assert span(chart, "y")[0] > 80
+
+
+def test_without_a_beginning_there_are_no_shares() -> None:
+    assert in_percent(Curve()) == Curve()
+    assert in_percent(Curve([0.0, 1.0, 2.0, 3.0], [None, 5.0, 5.0, 5.0])) == Curve()
+    assert in_percent(Curve([0.0, 1.0], [4.0, None])) == Curve([0.0, 1.0], [100.0, None])
+
+
+def charts_of(driver: Driver) -> RunCharts:
+    return driver.view.charts
+
+
+def note_of(charts: RunCharts) -> str:
+    return f"{charts.epochs_card.heading.text()}: {charts.epochs_card.note.whole_text}"
+
+
+def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> None:
+    recorded = recorded_events()
+    replay(driver.window, driver.services, as_preset(until_epoch(recorded, 0, more_steps=200), "quick"))
+    charts = charts_of(driver)
+    assert charts.estimate.isVisible()
+    assert not charts.epochs.isVisible()
+    assert note_of(charts).startswith("Seconds per epoch, estimated: ± ")
+    assert len(points(charts.estimate.line)) > 10
+    replay(driver.window, driver.services, as_preset(until_epoch(recorded, 2), "sustained"))
+    assert charts.sustained.isVisible()
+    assert note_of(charts) == "Sustained speed: pass: 97 %"
+    assert charts.speed_legend.isVisible()
+    assert charts.speed_legend.accessibleName().startswith("speed, clock")
+    replay(driver.window, driver.services, until_epoch(recorded, 2))
+    assert charts.epochs.isVisible()
+    assert not charts.speed_legend.isVisible()
+
+
+def test_stored_runs_show_the_same_charts(driver: Driver) -> None:
+    recorded = recorded_events()
+    with Database(driver.services.paths.database) as database:
+        quick = store_recording(database, as_preset(until_epoch(recorded, 0, more_steps=320), "quick"))
+        sustained = store_recording(database, as_preset(recorded, "sustained"))
+    driver.page.show_result(quick)
+    driver.until(lambda: driver.page.run is not None)
+    charts = charts_of(driver)
+    assert len(points(charts.estimate.line)) > 30
+    assert driver.page.run is not None
+    assert points(charts.estimate.line)[-1][1] == pytest.approx(driver.page.run.summary.value, rel=0.02)
+    driver.page.show_result(sustained)
+    driver.until(lambda: driver.page.run is not None)
+    assert note_of(charts).startswith("Sustained speed: last third 106.7")
+    assert note_of(charts).endswith(" % (pass: 97 %)")
+    assert len(points(charts.sustained.speed)) > 400
+    assert len(charts.throughput.marks.getData()[0]) > 10
+
+
+def test_a_legend_takes_the_colours_of_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
+    legend = added(qtbot, Legend(application_theme))
+    legend.resize(200, 20)
+    legend.show_entries([("caution", "3 interruptions", False)])
+    application_theme.choose("dark")
+    assert DARK.caution in names(pixels(legend.grab().toImage())[:, :13])
+
+
+TICK_GAP_PX = 5  # pyqtgraph's, between label and line
+TELEMETRY = {"cpu_pct": Curve([1.0, 2.0], [50.0, 98.0])}
+CHARTS: dict[type[Plot], Callable[[Plot, RunSeries, bool], None]] = {
+    EpochChart: lambda chart, series, live: chart.show_epochs(
+        [epoch.duration_s for epoch in series.epochs], planned=3, live=live
+    ),
+    LossChart: lambda chart, series, live: chart.show_series(series, 3, live=live),
+    ThroughputChart: lambda chart, series, live: chart.show_curve(series.steps_per_s, 5.0, live=live),
+    EstimateChart: lambda chart, series, live: chart.show_estimates(series, "seconds_per_epoch_s", 5.0, live=live),
+    SustainedChart: lambda chart, series, live: chart.show_series(series, 5.0, live=live),
+    TelemetryChart: lambda chart, series, live: chart.show_curves(series.telemetry, live=live),
+}
+# Prints how many pixels of the screen a line of a chart is high.
+THICKNESS = """
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication
+application = QApplication([])
+from app.core.analysis.series import Curve
+from app.gui.charts.training_charts import ThroughputChart
+from app.gui.style.theme import Theme
+theme = Theme(application, "light")
+chart = ThroughputChart(theme)
+chart.resize(400, 200)
+chart.show_curve(Curve([0.0, 10.0], [5.0, 5.0]), 10.0, live=True)
+chart.show()
+application.processEvents()
+picture = chart.grab().toImage()
+x, line = picture.width() // 2, QColor(theme.tokens.sky)
+print(sum(picture.pixelColor(x, y) == line for y in range(picture.height())))
+"""
+
+
+def a_run() -> RunSeries:
+    """Return what a short run has told of."""
+    series = RunSeries(3)
+    series.telemetry |= TELEMETRY
+    series.steps_per_s = Curve([1.0, 2.0, 3.0], [9.0, 9.5, 9.0])
+    series.estimate = series.low = series.high = Curve([1.0, 2.0], [5.0, 5.1])
+    for index in range(2):
+        series.follow(events.Epoch(index=index, duration_s=1.0, train_s=1.0, loss=2.0, accuracy=0.5))
+    return series
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, application_theme: Theme) -> None:
+    chart, show = kind(application_theme), CHARTS[kind]
+    qtbot.addWidget(chart)
+    chart.resize(400, 200)
+    chart.show()
+
+    for series, live in ((None, True), (RunSeries(3), True), (RunSeries(3), False)):
+        if series is not None:
+            show(chart, series, live)
+        assert chart.instead.isVisible()
+        assert ("appear" in chart.instead.text()) == live
+        assert not has_axes(chart)
+    show(chart, a_run(), True)
+    assert has_axes(chart)
+    assert not chart.instead.isVisible()
+    show(chart, RunSeries(3), True)
+    assert not has_axes(chart)
+
+
+def test_a_trend_without_results_has_no_axes_either(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = added(qtbot, TrendChart(application_theme))
+    assert not has_axes(chart)
+    assert "appear" in chart.instead.text()
+
+
+def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:
+    chart, loss = TelemetryChart(application_theme), LossChart(application_theme)
+    for each in (chart, loss):
+        qtbot.addWidget(each)
+        each.resize(400, 200)
+        each.show()
+    for axis in (chart.getAxis("left"), loss.getAxis("right"), SustainedChart(application_theme).getAxis("left")):
+        assert axis.tickStrings([0.0, 50.0, 100.0], 1.0, 50.0) == ["0 %", "50 %", "100 %"]
+    chart.show_curves(TELEMETRY)
+    # The widest label has the room it needs.
+    QApplication.processEvents()
+    left = chart.getAxis("left")
+    assert QFontMetricsF(left.style["tickFont"]).horizontalAdvance("100 %") + TICK_GAP_PX <= left.width()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scale", "thickness_px"), [("1", 1), ("2", 2), ("1.25", 1)])
+def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> None:
+    environment = {**os.environ, "QT_SCALE_FACTOR": scale, "QT_QPA_PLATFORM": "offscreen"}
+    assert int(python("-c", THICKNESS, env=environment).stdout) == thickness_px
+
+
+def has_axes(chart: Plot) -> bool:
+    """Return whether pixels have the colour of the grid."""
+    return chart.theme.tokens.grid in names(pixels(chart.grab().toImage()))

@@ -1,0 +1,28 @@
+"""What tests of pages share: an archive that passes for the official one of CIFAR-10, and a server of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.archives import FILE, SIZE_BYTES, make_archive, passing
+from tests.core.datasets.server import Server, serving
+from workloads.datasets import cifar10
+
+
+@pytest.fixture
+def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small archive that passes for the official one."""
+    archive = make_archive(tmp_path / "official.tar.gz")
+    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
+    monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
+    return archive
+
+
+@pytest.fixture
+def server(official: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server of that archive."""
+    with serving() as server:
+        server.content = official.read_bytes()
+        monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: server.content}, server.url))
+        yield server

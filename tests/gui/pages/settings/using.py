@@ -1,0 +1,30 @@
+"""What a user does in the settings, and in their questions and file dialogs."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
+
+
+def press(button: QPushButton) -> None:
+    assert button.isVisible(), button.accessibleName()
+    assert button.isEnabled(), button.accessibleName()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def answer(parent: QWidget, text: str) -> None:
+    """Press a button of the question that is open."""
+    question = parent.findChild(QMessageBox)
+    assert question is not None
+    press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
+
+
+def pick(parent: QWidget, *paths: Path) -> None:
+    """Type paths into the file dialog that is open, and take them."""
+    dialog = parent.findChild(QFileDialog)
+    assert dialog is not None
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))
+    QTest.keyClick(field, Qt.Key.Key_Return)

@@ -1,0 +1,186 @@
+"""What studies and the suite share, in the real window: running the demo, resuming, opening, exporting."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication
+
+from app.core.suite.definition import DEMO
+from app.gui.pages.studies.page import StudiesPage
+from app.gui.pages.studies.setup import OWN
+from app.gui.pages.suite import setup as suite_setup
+from app.gui.pages.suite.page import SuitePage
+from app.gui.shell import attention
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import save_to
+from tests.gui.pages.studies import test_page as studies
+from tests.gui.pages.suite import test_page as suite
+from tests.saying import said
+from workloads.protocol.machine import Machine
+
+Page = StudiesPage | SuitePage
+
+
+def open_studies(driver: Driver) -> StudiesPage:
+    page = studies.open_page(driver)
+    studies.choose(driver, page, OWN, axis="batch=50,80,200")
+    driver.press(page.setup.preset.buttons["standard"])
+    driver.until(page.setup.run_button.isEnabled)
+    return page
+
+
+def check_study(page: Page, notice: tuple[str, str]) -> str:
+    """Check what is shown of a finished study; return what is in its text."""
+    assert isinstance(page, StudiesPage)
+    assert page.headline.text().startswith("Fastest at 200: ")
+    assert [row[0] for row in suite.rows(page)] == ["50", "80", "200"]
+    assert page.view.figure is not None
+    assert "200: " in page.view.accessibleDescription()
+    return "Fastest at 200: "
+
+
+def check_suite(page: Page, notice: tuple[str, str]) -> str:
+    assert isinstance(page, SuitePage)
+    assert page.result is not None
+    assert page.result.total is not None
+    points = page.headline.value.text()
+    assert points.replace(",", "").isdigit()
+    assert "Suite 0" in notice[0]
+    assert notice[1].startswith(f"Suite 0: {points} points")
+    assert page.headline.pill.tone == "invalid", "the demo trains nothing"
+    return "Suite 0: "
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plan.
+
+    Attributes:
+        open: Opens its page with three runs of the demo to be started.
+        progress: What is shown of the first one.
+        check: Checks what is shown after the last one.
+        store: Stores one with three results.
+        title: The button in Results that leads to its page.
+        states: What an export says of its parts.
+    """
+
+    open: Callable[[Driver], Page]
+    progress: str
+    check: Callable[[Page, tuple[str, str]], str]
+    store: Callable[[Driver, Machine], int]
+    title: str
+    states: list[str]
+
+
+KINDS = {
+    "studies": Kind(
+        open_studies,
+        "of 3 ·",
+        check_study,
+        lambda driver, machine: studies.batches(driver, machine).group.id,
+        "results_page.open_study",
+        ["done"] * 3 + ["out_of_memory"],
+    ),
+    "suite": Kind(
+        suite.open_page,
+        "Part 1 of 3",
+        check_suite,
+        lambda driver, machine: suite.store(driver, machine, runs=3),
+        "results_page.open_suite",
+        ["done"] * 3 + ["waiting"] * 5,
+    ),
+}
+both = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@pytest.fixture(autouse=True)
+def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Offer the suite that trains nothing, where one is run."""
+    if request.node.get_closest_marker("slow"):
+        monkeypatch.setattr(suite_setup, "NEWEST", DEMO.number)
+
+
+def completed(page: Page) -> set[int]:
+    """Return the runs that have a result, of the plan that is shown."""
+    assert page.result is not None
+    return {run.id for run in page.result.group.runs if run.status == "completed"}
+
+
+@pytest.mark.slow
+@both
+def test_one_click_runs_all_and_shows_an_answer_to_post(
+    kind: Kind, driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    notices: list[tuple[str, str]] = []
+    monkeypatch.setattr(attention, "notify", lambda _, title, text: notices.append((title, text)))
+    monkeypatch.setattr(QApplication, "activeWindow", lambda: None)
+    attention.Attention(driver.services.bridge, driver.window, every_s=0.0, worth_telling_s=0.0)
+    page = kind.open(driver)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: page.foot.isVisible() and kind.progress in page.foot.progress_text.whole_text)
+    assert "%" in driver.window.windowTitle()
+    assert not page.setup.run_button.isEnabled()
+    assert not driver.window.benchmark.setup.run_button.isEnabled(), "one run at a time"
+    driver.until(lambda: len(driver.services.bridge.done) >= 1)
+    driver.until(lambda: suite.rows(page)[0][1] != "")  # live, part by part
+    driver.until(lambda: not driver.services.bridge.is_running and page.save_button.isVisible())
+    (notice,) = notices
+    text = kind.check(page, notice)
+    save_to(monkeypatch, tmp_path / "picture.png")
+    driver.press(page.save_button)
+    driver.until((tmp_path / "picture.png").is_file)
+    assert QImage(str(tmp_path / "picture.png")).width() == 1200
+    driver.press(page.copy_button)
+    assert text in QGuiApplication.clipboard().text()
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@both
+def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driver: Driver) -> None:
+    page, bridge = kind.open(driver), driver.services.bridge
+    driver.press(page.setup.run_button)
+    driver.until(lambda: len(bridge.done) >= 1)
+    driver.press(page.foot.cancel_button)
+    driver.until(lambda: not bridge.is_running and page.resume_button.isVisible())
+    finished = completed(page)
+    assert finished
+    assert page.save_button.isEnabled() == isinstance(page, StudiesPage), "a part of a suite has no score"
+    driver.press(page.resume_button)
+    driver.until(page.foot.isVisible)
+    driver.until(
+        lambda: (whole := bridge.whole_group()) is not None and {run.id for run in whole[0].runs} >= finished
+    )
+    driver.until(lambda: not bridge.is_running and page.result is not None and page.result.is_finished)
+    assert len(completed(page)) == 3
+    assert completed(page) >= finished
+
+
+@both
+def test_results_open_its_page_and_an_export_has_every_part(
+    kind: Kind, driver: Driver, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    group_id = kind.store(driver, machine)
+    results = driver.open_results()
+    results.open_group(group_id)
+    driver.until(lambda: results.group is not None)
+    detail = results.group_detail
+    assert detail is not None
+    assert said(kind.title).is_all_of(detail.page_button.accessibleName())
+    assert detail.value.text() == "3 runs", "never a median of what isn't comparable"
+    driver.press(detail.page_button)
+    page = driver.window.page
+    assert isinstance(page, Page)
+    driver.until(lambda: page.isVisible() and page.result is not None)
+    assert page.result is not None
+    assert page.result.group.id == group_id
+    assert page.resume_button.isVisible() == ("waiting" in kind.states)
+    save_to(monkeypatch, tmp_path / "plan.json")
+    driver.press(page.export_button)
+    driver.until((tmp_path / "plan.json").is_file)
+    plain = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    assert sorted(part["state"] for part in plain.get("points", plain.get("parts"))) == kind.states
