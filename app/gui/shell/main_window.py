@@ -74,6 +74,7 @@ class MainWindow(QMainWindow):
         self.stack = QStackedWidget()
         self.banner = Banner(services.theme, self.stack)
         self.stack.addWidget(self.benchmark)
+        self.stack.currentChanged.connect(self.banner.raise_)  # the stack raises the page that it shows
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self)
         self._lay_out()
