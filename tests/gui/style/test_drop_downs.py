@@ -9,9 +9,7 @@ from app.gui.widgets.choice_box import ChoiceBox
 
 
 @pytest.mark.parametrize("count", [2, 5])
-def test_an_opened_list_shows_all_that_it_has_room_for(
-    count: int, qtbot: QtBot, application_theme: Theme
-) -> None:
+def test_an_opened_list_shows_all_that_it_has_room_for(count: int, qtbot: QtBot, application_theme: Theme) -> None:
     box = ChoiceBox("Colours")
     box.addItems([f"Colour {number}" for number in range(count)])
     window = QWidget()
