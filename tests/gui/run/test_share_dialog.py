@@ -126,9 +126,7 @@ def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
 ) -> None:
     target = tmp_path / "mine.epochmark.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
-    driver.press(dialog.submit_button)
-    assert "No address for submitting" in driver.message
-    assert not target.exists()
+    assert not dialog.submit_button.isVisible()  # it would lead nowhere
     address = "https://example.org/results?a=%20b"
     driver.services.preferences.change(collection_address=address)
     dialog.boxes["cpu"].click()

@@ -79,6 +79,7 @@ class ComparePage(QWidget):
         self.reasons = label(muted=True, wrap=True)
         self._lay_out()
         self._connect()
+        self._offer_table()
         self._show_runs([])
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -240,9 +241,13 @@ class ComparePage(QWidget):
         self.logs.changed.connect(self.refresh)
         self.table_button.clicked.connect(self.community.get)
         self.community.changed.connect(self.refresh)
+        self._services.preferences.changed.connect(self._offer_table)
         self.logs.imported.connect(self.show_workload)
         self.bar_list.pointed.connect(self._on_pointed)
         self._services.bridge.ended.connect(self._on_ended)
+
+    def _offer_table(self) -> None:
+        self.table_button.setVisible(bool(self._services.preferences.settings.table_address))
 
     def _on_bar(self, bar: Bar) -> None:
         if bar.run is not None:
