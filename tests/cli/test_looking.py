@@ -187,3 +187,10 @@ def test_unreadable_parts_of_a_record_are_named(epochmark: CommandLine, environm
     damaged = [line for line in shown.stdout.splitlines() if line.startswith("Damaged  ")]
     assert said("cli.run_damaged", part="the engine").is_in(damaged)
     assert len(damaged) == 2
+
+
+def test_bars_that_are_not_like_the_run_come_after_a_heading() -> None:
+    unlike = [Bar(name, "reference", 9.0, is_like=False) for name in ("a", "b")]
+    lines = ["".join(text for text, _ in line) for line in bar_chart([Bar("mine", "you", 5.0), *unlike], None, 60)]
+    assert [line.split()[0] for line in (lines[0], *lines[2:])] == ["mine", "a", "b"]
+    assert said("cli.unlike_below").is_all_of(lines[1].strip())

@@ -58,6 +58,7 @@ def test_a_message_stays_in_front_of_a_page_that_opens(driver: Driver) -> None:
     for code in ("studies", "benchmark"):  # one is made, the other was there
         driver.window.show_page(code)
         seen = driver.window.stack.childAt(banner.geometry().center())
+        assert seen is not None
         assert seen is banner or banner.isAncestorOf(seen)
 
 

@@ -157,6 +157,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.unknown_key": "{option} can't set {name}. Choose one of: {known:, }.",
     "cli.unknown_log": "the log",
     "cli.unknown_parts": "Not known, and why:",
+    "cli.unlike_below": "Not ranked: another precision or batch size",
     "cli.usage": "epochmark: {problem}. See `{command} --help`.",
     "cli.use_start_py": "Use `{start_py}` instead.",
     "cli.value_with_spread": "{value}, spread {spread_pct:.1f} %",
