@@ -89,7 +89,7 @@ def test_compare_has_the_sentence_against_the_baseline_in_json_too(
     comparison = json.loads(epochmark("compare", "--baseline", "MX150", "--json").stdout)
     assert "× the MX150 on 2019 software, " in comparison["sentence"]
     assert comparison["left_out"] == []
-    assert said("cli.latest_run", run_id="1").is_in(epochmark("compare").stdout)
+    assert said("cli.best_run", run_id="1").is_in(epochmark("compare").stdout)
 
 
 def test_compare_says_why_published_machines_are_left_out(
