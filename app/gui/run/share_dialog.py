@@ -19,7 +19,7 @@ from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.browser import open_address
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
-from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
+from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 
@@ -176,7 +176,7 @@ class ShareDialog(QDialog):
             if field.removable:
                 box = QCheckBox(field.label)
                 box.setChecked(True)
-                box.setToolTip(field.text)
+                set_tip(box, field.text)
                 box.toggled.connect(self._refresh)
                 self.boxes[field.name] = box
                 self._fields.addLayout(column(box, label(field.text, muted=True, wrap=True), spacing_px=0))

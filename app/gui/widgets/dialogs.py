@@ -26,7 +26,7 @@ from app.core.paths import DOCUMENTATION
 from app.core.report.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import column, label, row
+from app.gui.widgets.basics import column, label, plain_tip, row
 
 # The smallest size of a dialog with a report: below it, its texts would be cut.
 LEAST_PX = (460, 300)
@@ -93,7 +93,7 @@ class MethodDialog(QDialog):
 
 def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
     """Ask whether to run alongside another Epochmark that is running a benchmark."""
-    text = sentence("busy.ask_anyway", reason=str(error))
+    text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
     buttons = QMessageBox.StandardButton
     answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)
     return answer == buttons.Yes

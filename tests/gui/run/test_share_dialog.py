@@ -14,6 +14,7 @@ from app.core.exchange.picture import extract
 from app.core.report.share import ShareCard
 from app.core.storage.database import Database
 from app.gui.run.share_dialog import ShareDialog
+from app.gui.widgets.basics import plain_tip
 from tests.gui.driving import Driver
 from tests.recording import as_preset, recorded_events, store_recording
 
@@ -82,6 +83,12 @@ def test_saved_files_leave_it_out_too(
         (result,) = json.loads(content)["results"]
         assert "os_name" not in result["machine"]
         assert result["machine"]["cpu_name"] == "AMD EPYC"
+
+
+def test_hints_are_no_html(dialog: ShareDialog) -> None:
+    assert dialog.leaving is not None
+    texts = {field.name: field.text for field in dialog.leaving.fields}
+    assert all(box.toolTip() == plain_tip(texts[name]) for name, box in dialog.boxes.items())
 
 
 def test_nothing_leaves_while_it_is_looked_up(driver: Driver, dialog: ShareDialog) -> None:
