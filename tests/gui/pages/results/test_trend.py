@@ -4,6 +4,7 @@ from app.core.storage.database import Database
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import show_in_full
+from tests.saying import said as told
 from workloads.protocol.machine import Machine
 
 VALUES = (60.0, 50.0, 40.0, 45.0)
@@ -44,3 +45,15 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     driver.press(detail.table_button)
     assert not chart.isVisible()
     assert detail.table.isVisible()
+
+
+def test_nothing_changed_is_said_only_of_several_runs(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for number, workload in enumerate(("mnist_mlp", "mnist_cnn", "mnist_cnn"), 1):
+            columns = {"verdict": "valid", "started_at": f"2026-11-{number:02}T10:00:00Z"}
+            store(database, machine, 60.0, 60.0, 60.0, workload=workload, columns=columns)
+        store(database, machine, status="failed")
+    page = driver.open_results()
+    for run_id, code in ((1, "trend.only_one"), (2, "trend.no_changes"), (4, "trend.nothing")):
+        detail = show_in_full(driver, page, run_id)
+        driver.until(lambda code=code: told(code).is_all_of(detail.trend.changes.text()))  # type: ignore[misc]
