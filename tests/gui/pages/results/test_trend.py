@@ -1,5 +1,7 @@
 """The trend of an opened run: its line, and the chart that says the same to a screen reader."""
 
+from functools import partial
+
 from app.core.storage.database import Database
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
@@ -55,5 +57,5 @@ def test_nothing_changed_is_said_only_of_several_runs(driver: Driver, machine: M
         store(database, machine, status="failed")
     page = driver.open_results()
     for run_id, code in ((1, "trend.only_one"), (2, "trend.no_changes"), (4, "trend.nothing")):
-        detail = show_in_full(driver, page, run_id)
-        driver.until(lambda code=code: told(code).is_all_of(detail.trend.changes.text()))  # type: ignore[misc]
+        changes = show_in_full(driver, page, run_id).trend.changes
+        driver.until(partial(lambda code, changes: told(code).is_all_of(changes.text()), code, changes))
