@@ -177,7 +177,13 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     widest = max(map(cells, names))
     full, own = ("▒", "█") if can_print("▒█") else ("-", "#")
     lines: list[Line] = []
+    below = next((bar for bar in bars if not bar.is_like), None)
     for bar, name, value, each in zip(bars, names, values, remarks, strict=True):
+        if bar is below and lines:
+            lines += [
+                [(GAP + part, Ink.MUTED)]
+                for part in wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
+            ]
         # Not of their ratio, which overflows between the absurd values that somebody's file may have.
         share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))

@@ -19,6 +19,7 @@ from app.core.analysis.compare import (
     left_out,
     position,
 )
+from app.core.analysis.own_runs import best_first
 from app.core.analysis.published import comparable_rows, disagreement
 from app.core.exchange.table_file import load_table
 from app.core.hardware.machine import detect_machine
@@ -100,11 +101,11 @@ def reason_lines(parts: Iterable[Part]) -> list[str]:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Show the latest completed run among published results and comparable earlier runs."""
+    """Show the best run that is like the latest among published results and comparable earlier runs."""
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
         recover_runs(database)
-        runs = own_runs(database, workload, limit=1 + OTHER_RUNS)
+        runs = best_first(own_runs(database, workload, limit=1 + OTHER_RUNS))
         logs = list_logs(database, workload)
         imported = list_results(database, workload, SHOWN_LIMIT)
     run, others = (runs[0], runs[1:]) if runs else (None, [])
@@ -138,7 +139,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     if run is None:
         say("\n" + sentence("cli.no_completed_run", workload=workload))
     elif place:
-        say("\n" + sentence("cli.latest_run", run_id=run.id, place=in_line(place)))
+        say("\n" + sentence("cli.best_run", run_id=run.id, place=in_line(place)))
     return 0
 
 

@@ -10,7 +10,7 @@ from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import better, complain, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
-from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, position
+from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, one_each, position
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
@@ -96,7 +96,7 @@ def print_result(stored: Run) -> None:
     verdict = judge(stored)
     say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
     if place := position(summary):
-        chart = bars(summary.workload, summary)
+        chart = one_each(bars(summary.workload, summary))
         baseline = find_baseline(chart, None, summary.workload)
         kind = headline_kind(summary.metric)
         name = baseline_name(baseline) if baseline is not None else ""

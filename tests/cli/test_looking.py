@@ -89,7 +89,7 @@ def test_compare_has_the_sentence_against_the_baseline_in_json_too(
     comparison = json.loads(epochmark("compare", "--baseline", "MX150", "--json").stdout)
     assert "× the MX150 on 2019 software, " in comparison["sentence"]
     assert comparison["left_out"] == []
-    assert said("cli.latest_run", run_id="1").is_in(epochmark("compare").stdout)
+    assert said("cli.best_run", run_id="1").is_in(epochmark("compare").stdout)
 
 
 def test_compare_says_why_published_machines_are_left_out(
@@ -216,3 +216,10 @@ def test_of_very_many_epochs_the_first_and_the_last_are_shown(
     assert done.returncode == 0, done.stderr
     exported = json.loads(done.stdout)
     assert len(exported["runs"][0]["epoch_records"]) == 201
+
+
+def test_bars_that_are_not_like_the_run_come_after_a_heading() -> None:
+    unlike = [Bar(name, "reference", 9.0, is_like=False) for name in ("a", "b")]
+    lines = ["".join(text for text, _ in line) for line in bar_chart([Bar("mine", "you", 5.0), *unlike], None, 60)]
+    assert [line.split()[0] for line in (lines[0], *lines[2:])] == ["mine", "a", "b"]
+    assert said("cli.unlike_below").is_all_of(lines[1].strip())

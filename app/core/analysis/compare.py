@@ -38,6 +38,8 @@ _PRECISIONS = {
 }
 # Of one device; each batch of a table with forty of them is no reason of its own.
 _REASONS = 3
+# Where published batches may differ: a batch of at most so many times another's keeps a device as busy.
+LIKE_BATCH_TIMES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Bar:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
         remarks: How it differs from the run in question, in words; empty if no difference is known.
         apart: How many of them, from the first, tell it from bars of the same name.
+        is_like: Whether it has the precision and about the batch of the run in question. Others are drawn below,
+            and never ranked.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Bar:
     community: CommunityRow | None = None
     metric: str = "seconds_per_epoch_s"
     apart: int = 0
+    is_like: bool = True
 
     @property
     def shown(self) -> float:
@@ -79,8 +84,13 @@ class Bar:
         return run.verdict if run is not None else None
 
     def times_as_fast(self, other: "Bar | None") -> float | None:
-        """Return how many times as fast this is as another; None without one, or if either is invalid or 0."""
-        if other is None or "invalid" in (self.verdict, other.verdict) or min(self.value, other.value) <= 0:
+        """Return how many times as fast this is as another.
+
+        None without one, if only one is like the run in question, or if either is invalid or 0.
+        """
+        if other is None or self.is_like != other.is_like:
+            return None
+        if "invalid" in (self.verdict, other.verdict) or min(self.value, other.value) <= 0:
             return None
         return headline_kind(self.metric).times_as_fast(self.value, other.value)
 
@@ -119,7 +129,7 @@ def bars(
     community: Iterable[CommunityRow] = (),
     with_several: bool = False,
 ) -> list[Bar]:
-    """Return everything that may be drawn together, fastest first.
+    """Return everything that may be drawn together, fastest first; below them, what isn't like the run.
 
     Args:
         workload: The workload of the published rows.
@@ -147,7 +157,8 @@ def bars(
     result += [bar for each in community for bar in _community_bar(each, workload, metric, run)]
     if run is not None:
         result += _run_bar(run, "you")
-    return sorted(_told_apart(result), key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
+    sign = -1 if headline_kind(metric).is_rate else 1
+    return sorted(_told_apart(result), key=lambda bar: (not bar.is_like, sign * bar.value))
 
 
 def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
@@ -168,36 +179,53 @@ def _apart(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
     return replace(bar, name=name, remarks=(*first, *rest), apart=len(first))
 
 
-def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
-    """Return at most this many bars, in order, for places without room for all.
+def one_each(bars_: Sequence[Bar]) -> list[Bar]:
+    """Return bars, in order, with one published bar for each device: the one that says most about it.
 
-    Each device keeps one published bar: exact before close, float32 before lower precision, TensorFlow before
-    others, newer software before older. If there are still too many, "you", its neighbours, the best known ones
-    and the nearest remain; without "you", a selection from the whole range.
+    Like the run before unlike, exact before close, float32 before lower precision, TensorFlow before others, newer
+    software before older.
     """
-    if len(bars_) <= limit:
-        return list(bars_)
     best: dict[str, Bar] = {}
     for bar in bars_:
-        if bar.row is not None and (bar.name not in best or _standing(bar) > _standing(best[bar.name])):
-            best[bar.name] = bar
-    kept = [bar for bar in bars_ if bar.row is None or best.get(bar.name) is bar]
+        if bar.row is not None:
+            name = bar.row.short_name
+            if name not in best or _standing(bar) > _standing(best[name]):
+                best[name] = bar
+    return [bar for bar in bars_ if bar.row is None or best[bar.row.short_name] is bar]
+
+
+def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
+    """Return at most this many bars, in order, with one for each device, as they are drawn.
+
+    "You", its neighbours and the usual baseline come first, which sentences name; then the best known ones and the
+    nearest. Without "you", a selection from the whole range.
+    """
+    kept = one_each(bars_)
+    if len(kept) <= limit:
+        return kept
     mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
     if mine is None:  # no bar to be near to
         wanted = min(limit, len(kept))
         return [kept[number * (len(kept) - 1) // max(1, wanted - 1)] for number in range(wanted)]
+    run = kept[mine].run
+    base = find_baseline(kept, None, run.workload) if run is not None else None
+    # A bar that is level with it is no neighbour.
+    ranked = [at for at, bar in enumerate(kept) if bar.row and bar.is_like and bar.value != kept[mine].value]
+    faster, slower = [at for at in ranked if at < mine], [at for at in ranked if at > mine]
+    named = {mine, *faster[-1:], *slower[:1], *(at for at, bar in enumerate(kept) if bar is base)}
 
-    def importance(number: int) -> tuple[bool, bool, int]:
+    def importance(number: int) -> tuple[bool, bool, bool, int]:
         row, away = kept[number].row, abs(number - mine)
-        return away > 1, away > 0 and (row is None or not row.id.startswith(FIRST_SOURCE_IDS)), away
+        unknown = row is None or not row.id.startswith(FIRST_SOURCE_IDS)
+        return number not in named, away > 1, away > 0 and unknown, away
 
     return [kept[number] for number in sorted(sorted(range(len(kept)), key=importance)[:limit])]
 
 
-def _standing(bar: Bar) -> tuple[bool, bool, bool, int]:
+def _standing(bar: Bar) -> tuple[bool, bool, bool, bool, int]:
     row = bar.row
     assert row is not None
-    return row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
+    return bar.is_like, row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
 
 
 def several_count(workload: str, run: RunSummary | None) -> int:
@@ -230,11 +258,13 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the baseline of the others, which isn't an invalid result; None if there are no bars.
 
+    Without a name, the usual one, or the slowest device of those that are like the run: never its slowest result.
+
     Raises:
         UsageError: The name matches no bar, or several.
     """
-    published = [bar for bar in bars_ if bar.row is not None]
     if name is None:
+        published = [bar for bar in one_each(bars_) if bar.row is not None and bar.is_like]
         wanted = _BASELINES.get(workload)
         default = [bar for bar in published if bar.row and bar.row.device == wanted]
         single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
@@ -261,36 +291,52 @@ def _baseline_error(name: str, matches: Sequence[Bar], bars_: Sequence[Bar]) -> 
 def position(run: RunSummary, baseline: str | None = None) -> str | None:
     """Return a run's rank as a sentence; None without a real headline or anything to compare with.
 
-    An invalid result has no rank, which the sentence says.
+    It speaks of the bars that `shortlist` keeps, and of those only that are like the run. An invalid result has no
+    rank, which the sentence says.
     """
+    said = place(run, baseline)
+    return text(said) if said is not None else None
+
+
+def place(run: RunSummary, baseline: str | None = None) -> Message | None:
+    """Return what `position` says, with its arguments."""
     if run.value is None:
         return None
-    published = bars(run.workload, run)
-    others = [bar for bar in published if bar.kind == "reference"]
+    everything = one_each(bars(run.workload, run))
+    field = [bar for bar in everything if bar.is_like]
+    others = [bar for bar in field if bar.kind == "reference"]
     if not others:
-        return None
+        return None if len(everything) == 1 else message("position.none_like")
     if run.verdict == "invalid":
-        return sentence("position.invalid")
-    at, you = next((at, bar) for at, bar in enumerate(published) if bar.kind == "you")
+        return message("position.invalid")
+    at, you = next((at, bar) for at, bar in enumerate(field) if bar.kind == "you")
     base = find_baseline(others, baseline, run.workload)
     assert base is not None
     if (times := you.times_as_fast(base)) is None:  # a damaged record may say 0 s
         return None
-    faster = [bar.name for bar in published[:at] if bar.value != you.value]
-    slower = [bar.name for bar in published[at:] if bar.value != you.value]
+    faster = [bar.name for bar in field[:at] if bar.value != you.value]
+    slower = [bar.name for bar in field[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
-    count = len({bar.name for bar in others})  # a machine may have several bars
     arguments = {"ratio": format_ratio(times), "baseline": _with_year(base)}
     if faster and slower:
         said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
     elif level:
         said = message("position.level", **arguments, other=level[0])
     elif slower:
-        said = message("position.fastest", **arguments, count=count)
+        said = message("position.fastest", **arguments, count=len(others))
     else:
-        said = message("position.slowest", **arguments, count=count)
+        said = message("position.slowest", **arguments, count=len(others))
+    if says_precision(run.workload):
+        said = message("position.among", said=said, conditions=_conditions(others))
     doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
-    return text(message(doubt, said=said) if doubt else said)
+    return message(doubt, said=said) if doubt else said
+
+
+def _conditions(bars_: Sequence[Bar]) -> list[str]:
+    """Return the precisions of published bars, and whether they were compiled if that is the same for all."""
+    rows = [bar.row for bar in bars_ if bar.row is not None]
+    compiled = {part for row in rows for part in row.software_parts if part in ("compiled", "eager")}
+    return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
 
 
 def _with_year(bar: Bar) -> Message:
@@ -309,13 +355,15 @@ def baseline_name(bar: Bar) -> str:
 
 def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
     """Return what bars measure, which direction is better, and the years of the published ones."""
+    bars_ = list(bars_)
     years = sorted({bar.row.year for bar in bars_ if bar.row and bar.row.year})
     kind = headline_kind(metric)
     better = message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
-    if not years:
-        return sentence("compare.scale", quantity=kind.quantity, better=better)
-    span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
-    return sentence("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
+    said = message("compare.scale", quantity=kind.quantity, better=better)
+    if years:
+        span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
+        said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
+    return text(message("compare.with_unlike", said=said) if not all(bar.is_like for bar in bars_) else said)
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
@@ -334,13 +382,13 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 def rank_text(bars_: Sequence[Bar]) -> str:
     """Return which place the user's own bar has; "" without one, without others, or if it is invalid.
 
-    A device that was published several times counts once, with its fastest result; of others' results none counts.
+    Each device counts once, as it is drawn; what isn't like the run doesn't, nor do others' results.
     """
-    names = list(dict.fromkeys(bar.name for bar in bars_ if bar.kind not in ("imported", "community")))
-    mine = next((bar for bar in bars_ if bar.kind == "you"), None)
-    if mine is None or len(names) == 1 or mine.verdict == "invalid":
+    ranked = [bar for bar in one_each(bars_) if bar.is_like and bar.kind not in ("imported", "community")]
+    mine = next((bar for bar in ranked if bar.kind == "you"), None)
+    if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
         return ""
-    return sentence("compare.rank", rank=names.index(mine.name) + 1, count=len(names))
+    return sentence("compare.rank", rank=ranked.index(mine) + 1, count=len(ranked))
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
@@ -394,4 +442,18 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
     usual = run.batch_size if run is not None else workload.batch_size if workload is not None else None
     if row.batch_size not in (None, usual):
         remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
-    return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]
+    return [
+        Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric, is_like=_is_like(run, row))
+    ]
+
+
+def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
+    """Return whether a row that may be drawn beside a run may be ranked with it; without one, all may.
+
+    Processors compute numbers of 16 bits several times as fast, and keep busy only with enough examples.
+    """
+    if run is None or not says_precision(row.workload):
+        return True
+    batches = sorted((row.batch_size or run.batch_size, run.batch_size))
+    is_like_batch = batches[1] <= LIKE_BATCH_TIMES * batches[0]
+    return (run.precision == "float32") == (row.precision in ("", "fp32")) and is_like_batch

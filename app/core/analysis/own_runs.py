@@ -1,4 +1,4 @@
-"""The user's own runs: their names, and those that stand for many, the latest and the best."""
+"""The user's own runs: their names, and those that stand for many, the best and the latest."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ _STANDINGS: tuple[tuple[str | None, ...], ...] = (("valid",), ("caution", None),
 def runs_like(
     runs: Sequence[RunSummary], spec: RunSpec, device: str | None, cpu_name: str | None
 ) -> list[RunSummary]:
-    """Return the latest run that did what a setup asks for, then the best one if that is another.
+    """Return the best run that did what a setup asks for, then the latest one if that is another.
 
     Valid runs come first: doubtful ones are returned only without any of them, invalid ones only without both.
 
@@ -33,9 +33,30 @@ def runs_like(
     standing = next((kept for kinds in _STANDINGS if (kept := [run for run in like if run.verdict in kinds])), [])
     if not standing:
         return []
-    sign = -1 if headline_kind(standing[0].metric).is_rate else 1
-    best = min(standing, key=lambda run: sign * (run.value or 0.0))
-    return [standing[0], best] if best.id != standing[0].id else [best]
+    best = _best(standing)
+    return [best, standing[0]] if best.id != standing[0].id else [best]
+
+
+def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """Return runs with the one first that stands for this computer, however disturbed the newest was.
+
+    That is the best of the most trustworthy among those that did the same as the newest.
+
+    Args:
+        runs: With a headline, of one workload, the newest first.
+    """
+    if not runs:
+        return []
+    newest = runs[0]
+    alike = [run for run in runs if run.cpu_name == newest.cpu_name and is_alike(newest, run)]
+    best = _best(next(kept for kinds in _STANDINGS if (kept := [run for run in alike if run.verdict in kinds])))
+    return [best, *(run for run in runs if run.id != best.id)]
+
+
+def _best(runs: Sequence[RunSummary]) -> RunSummary:
+    """Return the fastest, of equal ones the newest."""
+    sign = -1 if headline_kind(runs[0].metric).is_rate else 1
+    return min(runs, key=lambda run: sign * (run.value or 0.0))
 
 
 def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
@@ -47,9 +68,7 @@ def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
     if not runs:
         return []
     like = [run for run in runs[1:] if run.verdict != "invalid" and run_refusal(runs[0], run) is None]
-    sign = -1 if headline_kind(runs[0].metric).is_rate else 1
-    best = min(like, key=lambda run: sign * (run.value or 0.0), default=None)
-    kept = {run.id for run in (*runs[:2], *([best] if best is not None else []))}
+    kept = {run.id for run in (*runs[:2], *([_best(like)] if like else []))}
     return [run for run in runs if run.id in kept]
 
 

@@ -353,8 +353,8 @@ def _value(run: RunSummary) -> str:
         value = f"{format_value(run.metric, run.value)} {headline_kind(run.metric).unit}"
         return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
-        is_epoch = run.metric == "seconds_per_epoch_s"
-        return sentence("result.no_whole_epoch" if is_epoch else "result.nothing_measured")
+        needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"
+        return sentence("result.no_whole_epoch" if needs_epoch else "result.nothing_measured")
     return sentence(
         "result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=run.batch_size / run.step_median_s
     )

@@ -173,7 +173,8 @@ def _no_result(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     if run.value is not None or short_run(run) is not None:
         return None
-    return message("verdict.no_epoch" if run.metric == "seconds_per_epoch_s" else "verdict.nothing_measured")
+    needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"
+    return message("verdict.no_epoch" if needs_epoch else "verdict.nothing_measured")
 
 
 def _first_epoch(evidence: Evidence) -> Message | None:
@@ -297,7 +298,14 @@ def _no_interval(evidence: Evidence) -> Message | None:
 RULES = (
     Rule("damaged_record", "invalid", _damaged, "advice.damaged", at_end=True),
     Rule("not_summarised", "invalid", _not_summarised, "advice.report_log", at_end=True),
-    Rule("not_completed", "invalid", _not_completed, "advice.run_again", at_end=True),
+    Rule(
+        "not_completed",
+        "invalid",
+        _not_completed,
+        "advice.let_it_finish",
+        at_end=True,
+        instead=dict.fromkeys(("verdict.failed_early", "verdict.failed_after"), "advice.run_again"),
+    ),
     Rule("steps_missing", "invalid", _steps_missing, "advice.report_again", at_end=True),
     Rule("updates_missing", "invalid", _updates_missing, "advice.float32_or_report", at_end=True),
     *TRAINING_RULES,
@@ -308,7 +316,14 @@ RULES = (
     Rule("demo", "invalid", _demo, "advice.run_workload"),
     Rule("running", "caution", _running, at_end=True),
     Rule("cancelled", "caution", _cancelled, "advice.let_it_finish", at_end=True),
-    Rule("no_result", "caution", _no_result, "advice.finish_an_epoch", at_end=True),
+    Rule(
+        "no_result",
+        "caution",
+        _no_result,
+        "advice.let_it_finish",
+        at_end=True,
+        instead={"verdict.no_epoch": "advice.finish_an_epoch"},
+    ),
     Rule("first_epoch", "caution", _first_epoch, "advice.two_epochs", at_end=True),
     Rule("short_run", "caution", _short_run, "advice.more_epochs", at_end=True),
     Rule("uneven_steps", "caution", _uneven_steps, "advice.whole_epochs"),

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, QVariantAnimation, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, QVariantAnimation, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -28,6 +28,7 @@ from app.gui.charts.bars import (
     bar_key,
     name_font,
     paint_bar,
+    paint_divide,
     paint_grid,
     paint_slot,
     scale_for,
@@ -207,6 +208,9 @@ class BarList(QWidget):
             room = QRectF(0, rect.top(), width, height)
             end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
+        if unlike := next((number for number, bar in enumerate(self._bars) if not bar.is_like), 0):
+            top = QPointF(0, (unlike + (1 if self._slot else 0)) * height)
+            paint_divide(painter, top, width, tokens)
         if self.hasFocus():
             self._paint_focus(painter)
         painter.end()

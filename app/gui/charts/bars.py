@@ -179,6 +179,12 @@ def draw_text(painter: QPainter, box: QRectF, text: str, *, outlined: bool = Fal
     painter.fillPath(shapes, painter.pen().color())
 
 
+def paint_divide(painter: QPainter, left: QPointF, width: float, tokens: Tokens) -> None:
+    """Paint the line above the bars that aren't like the user's own."""
+    painter.setPen(QPen(QColor(tokens.muted), 1, Qt.PenStyle.DashLine))
+    painter.drawLine(left, left + QPointF(width, 0))
+
+
 def paint_bar(
     painter: QPainter,
     rect: QRectF,

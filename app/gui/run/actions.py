@@ -18,6 +18,7 @@ from app.core.plain_text import safe_text
 from app.core.records import Group, Run
 from app.core.storage.database import Database
 from app.gui.services.bundle import Services
+from app.gui.widgets.basics import plain_tip
 
 # Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ class ResultActions:
         answer = QMessageBox.question(
             self._window,
             sentence("file.exists"),
-            sentence("file.ask_to_replace", name=path.name),
+            plain_tip(sentence("file.ask_to_replace", name=path.name)),
             buttons.Yes | buttons.No,
             buttons.No,
         )

@@ -172,7 +172,7 @@ class PreflightLine(QWidget):
             # Each advice once, after the problems: a narrow window shows the beginning.
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
-        if self._telemetry:
+        if self._telemetry and self._choice is not None:
             if not is_load_known(self._telemetry):
                 return sentence("preflight.load_unknown"), "info", tokens.muted
             return sentence("preflight.ready"), "circle-check", tokens.valid

@@ -8,10 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QImage, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.errors import UsageError
 from app.core.exchange.leaving import TEXT_FORMS, Leaving, leaving
 from app.core.exchange.submitting import Submission, submission
-from app.core.messages import message, sentence, text
+from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
 from app.core.records import Group, Run
 from app.core.report.export import write_lines
@@ -20,7 +19,7 @@ from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.browser import open_address
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
-from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
+from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 
@@ -59,6 +58,7 @@ class ShareDialog(QDialog):
         self._make_parts()
         self._lay_out()
         self._connect()
+        self._offer_to_submit()
         self._refresh()
 
     def _make_parts(self) -> None:
@@ -125,6 +125,10 @@ class ShareDialog(QDialog):
         self.file_button.clicked.connect(self._save_file)
         self.submit_button.clicked.connect(self._submit)
         self.close_button.clicked.connect(self.reject)
+        self._services.preferences.changed.connect(self._offer_to_submit)
+
+    def _offer_to_submit(self) -> None:
+        self.submit_button.setVisible(bool(self._services.preferences.settings.collection_address))
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -172,7 +176,7 @@ class ShareDialog(QDialog):
             if field.removable:
                 box = QCheckBox(field.label)
                 box.setChecked(True)
-                box.setToolTip(field.text)
+                set_tip(box, field.text)
                 box.toggled.connect(self._refresh)
                 self.boxes[field.name] = box
                 self._fields.addLayout(column(box, label(field.text, muted=True, wrap=True), spacing_px=0))
@@ -215,9 +219,6 @@ class ShareDialog(QDialog):
     def _submit(self) -> None:
         """Save the file, put the text for it on the clipboard, and open where results are collected."""
         address = self._services.preferences.settings.collection_address
-        if not address:
-            self._services.complain(UsageError(message("submit.no_address"), message("submit.enter_address")))
-            return
         target, shared = self._ask_for_file(), self.leaving
         if target is None or shared is None:
             return

@@ -21,6 +21,7 @@ from app.gui.charts.bars import (
     RowLook,
     name_font,
     paint_bar,
+    paint_divide,
     paint_grid,
     scale_for,
     value_font,
@@ -160,6 +161,8 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
         row = QRectF(area.left(), area.top() + number * height, area.width(), height)
         share, texts = scale.share(bar.shown), (bar.text,)
         paint_bar(painter, row, bar, share=share, texts=texts, ground=tokens.surface, look=look, tokens=tokens)
+    if unlike := next((number for number, bar in enumerate(bars) if not bar.is_like), 0):
+        paint_divide(painter, QPointF(area.left(), area.top() + unlike * height), area.width(), tokens)
 
 
 def _paint_figure(painter: QPainter, card: SuiteCard, tokens: Tokens) -> None:

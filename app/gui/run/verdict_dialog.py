@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
-from app.core.paths import DOCUMENTATION
 from app.core.records import Run
 from app.core.report.wording import estimated_from_s, headline, headline_note
 from app.core.verdict.rules import judge
@@ -17,9 +16,9 @@ from app.gui.style.icons import LEVELS, pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, column, label, row
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from workloads.protocol import events
 
-MEASUREMENT = DOCUMENTATION / "measurement.md"
 _SIZE, _LEAST_PX, _NAMES_PX = (640, 600), 480, 176
 
 
@@ -79,7 +78,7 @@ class VerdictDialog(QDialog):
         self.close_button = Button(theme, sentence("button.close"))
         self.close_button.clicked.connect(self.reject)
         self.method_button = Button(theme, sentence("verdict_dialog.method"), "file-text")
-        self.method_button.clicked.connect(_open_method)
+        self.method_button.clicked.connect(lambda: MethodDialog(self).open())
         buttons = row(self.method_button, None, self.close_button)
         whole = column(row(_icon(theme, verdict.level, 24), self.head), scroll, buttons, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
@@ -132,7 +131,3 @@ def _number_lines(run: Run) -> list[tuple[str, str]]:
     note = headline_note(run.summary, measured_s=estimated_from_s(run))
     value, _, _ = headline(run.summary).partition("\n")
     return [(value, note)] if note else []
-
-
-def _open_method() -> None:
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(MEASUREMENT)))

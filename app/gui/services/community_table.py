@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.errors import UsageError
-from app.core.messages import message, sentence
+from app.core.messages import sentence
 from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.gui.services.bundle import Services
@@ -27,11 +26,8 @@ class CommunityTable(QObject):
         self._services = services
 
     def get(self) -> None:
-        """Fetch the table from the address in the settings."""
+        """Fetch the table from the address in the settings, which has to be set."""
         address, paths = self._services.preferences.settings.table_address, self._services.paths
-        if not address:
-            self._services.complain(UsageError(message("table.no_address"), message("table.enter_address")))
-            return
 
         def fetch() -> str:
             from app.core.exchange.table_file import get_table  # a window that opens has no use for it

@@ -41,6 +41,7 @@ from app.gui.shell.main_window import MainWindow
 from app.gui.shell.zoom import zoomed
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
+from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.dialogs import FaultDialog, fault_report
 
 TRASH_KEPT_S = 24 * 3600.0
@@ -89,7 +90,7 @@ def run_window() -> int:
         paths = default_paths()
         paths.create()
     except AppError as error:
-        QMessageBox.critical(None, sentence("window.cannot_start"), str(error))
+        QMessageBox.critical(None, sentence("window.cannot_start"), plain_tip(str(error)))
         return 2
     set_up_logging(paths.logs)
     garbage = GarbageCollector(application)

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.paths import DOCUMENTATION
 from app.core.records import Plan
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
@@ -32,7 +31,7 @@ from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Tone
-from app.gui.widgets.dialogs import about_dialog
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog
 from app.gui.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
@@ -74,6 +73,7 @@ class MainWindow(QMainWindow):
         self.stack = QStackedWidget()
         self.banner = Banner(services.theme, self.stack)
         self.stack.addWidget(self.benchmark)
+        self.stack.currentChanged.connect(self.banner.raise_)  # the stack raises the page that it shows
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self)
         self._lay_out()
@@ -255,9 +255,8 @@ class MainWindow(QMainWindow):
         self._add(help_, "menu.shortcuts", keys.HelpContents, self._on_shortcuts).setShortcuts(
             [QKeySequence("F1"), QKeySequence("?")]
         )
-        method = DOCUMENTATION / "measurement.md"
-        if method.is_file():  # an installed app has no such page
-            self._add(help_, "menu.method", "", lambda: self._open(method))
+        if MEASUREMENT.is_file():
+            self._add(help_, "menu.method", "", lambda: MethodDialog(self).open())
         self._add(help_, "menu.doctor", "", self._on_doctor)
         help_.addSeparator()
         self._add(help_, "menu.data_folder", "", lambda: self._open(self._services.paths.data))

@@ -47,8 +47,10 @@ QPushButton[kind="place"]:focus {{ border: 2px solid {accent}; padding: 7px 9px;
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit, QTextEdit {{ background: {raised};
     border: 1px solid {control}; placeholder-text-color: {muted}; border-radius: 8px; padding: 5px 8px;
     min-height: 20px; selection-background-color: {accent}; selection-color: {on_accent}; }}
-QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus {{
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus {{
     border: 2px solid {accent}; padding: 4px 7px; }}
+/* As high as before with the same padding, by which Qt takes the height of the list. */
+QComboBox:focus {{ border: 2px solid {accent}; padding: 5px 7px; min-height: 18px; }}
 QSpinBox, QDoubleSpinBox {{ padding: 3px 8px 4px 8px; }}  /* their text is higher: as high as a combo box */
 QSpinBox:focus, QDoubleSpinBox:focus {{ padding: 2px 7px 3px 7px; }}
 QComboBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {muted}; background: {window};

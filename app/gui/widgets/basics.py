@@ -299,7 +299,7 @@ def guard_wheel(editor: QWidget) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """Return a plain, wrapped tooltip; Qt alone would interpret tags in it and not wrap it."""
+    """Return a text for a tooltip or a question, plain and wrapped; Qt alone would interpret tags in it."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
 
 

@@ -1,24 +1,36 @@
-"""Dialogs of the window itself: About, internal errors, another benchmark running."""
+"""Dialogs of the window itself: About, how it is measured, internal errors, another benchmark running."""
 
 import platform
+import re
 import traceback
+from pathlib import Path
 from types import TracebackType
 
 from PySide6 import __version__ as qt_version
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLayout, QMessageBox, QPlainTextEdit, QWidget
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QFont, QGuiApplication, QTextCursor
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLayout,
+    QMessageBox,
+    QPlainTextEdit,
+    QTextBrowser,
+    QWidget,
+)
 
 import app
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.paths import DOCUMENTATION
 from app.core.report.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import column, label, row
+from app.gui.widgets.basics import column, label, plain_tip, row
 
 # The smallest size of a dialog with a report: below it, its texts would be cut.
 LEAST_PX = (460, 300)
+MEASUREMENT = DOCUMENTATION / "measurement.md"  # an installed app has no such page
 
 
 def about_dialog(parent: QWidget) -> QDialog:
@@ -42,9 +54,46 @@ def about_dialog(parent: QWidget) -> QDialog:
     return dialog
 
 
+class MethodDialog(QDialog):
+    """Shows the page on how Epochmark measures, and those that it links to."""
+
+    def __init__(self, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(sentence("verdict_dialog.method"))
+        self.resize(860, 640)
+        self.setMinimumSize(*LEAST_PX)
+        self.page = QTextBrowser(openLinks=False)
+        self.page.setAccessibleName(sentence("verdict_dialog.method"))
+        self.page.anchorClicked.connect(self._follow)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        whole = column(self.page, buttons)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+        self._show(MEASUREMENT)
+
+    def _show(self, page: Path) -> None:
+        self.page.setMarkdown(page.read_text(encoding="utf-8"))
+
+    def _follow(self, link: QUrl) -> None:
+        """Go to another page of the documentation, or to a heading by its name in links."""
+        page = DOCUMENTATION / Path(link.path()).name
+        if link.path() and page.is_file():
+            self._show(page)
+        block = self.page.document().begin()
+        while block.isValid():
+            name = re.sub(r"[^\w -]", "", block.text().lower()).replace(" ", "-")
+            if block.blockFormat().headingLevel() and name == link.fragment():
+                self.page.moveCursor(QTextCursor.MoveOperation.End)  # so that it comes to the top
+                self.page.setTextCursor(QTextCursor(block))
+                return
+            block = block.next()
+
+
 def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
     """Ask whether to run alongside another Epochmark that is running a benchmark."""
-    text = sentence("busy.ask_anyway", reason=str(error))
+    text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
     buttons = QMessageBox.StandardButton
     answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)
     return answer == buttons.Yes

@@ -1,6 +1,7 @@
 """Verdicts: each rule on both sides of its threshold, their order, and records of other versions."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -223,13 +224,44 @@ def test_a_drift_takes_three_dozen_steps(stored_run: Run) -> None:
         assert ("drift" in codes(replace(stored_run, steps=(block,)))) == is_told
 
 
-def test_without_a_result_it_says_what_is_missing(stored_run: Run) -> None:
-    for metric, text in (
-        ("seconds_per_epoch_s", "No whole epoch was measured."),
-        ("images_per_s", "Nothing was measured."),
-    ):
-        reasons = judge(summarised(value=None, metric=metric)(quiet_run(stored_run, 0))).reasons
-        assert next(reason.text for reason in reasons if reason.code == "no_result") == text
+@pytest.mark.parametrize(
+    ("changes", "said", "advised"),
+    [
+        ({"metric": "seconds_per_epoch_s"}, "verdict.no_epoch", "advice.finish_an_epoch"),
+        # Quick needs no epoch, and who uses it needn't be told of it.
+        ({"metric": "seconds_per_epoch_s", "preset": "quick"}, "verdict.nothing_measured", "advice.let_it_finish"),
+        ({"metric": "images_per_s"}, "verdict.nothing_measured", "advice.let_it_finish"),
+    ],
+)
+def test_without_a_result_it_says_what_is_missing(
+    changes: dict[str, str], said: str, advised: str, stored_run: Run
+) -> None:
+    reasons = judge(summarised(value=None, **changes)(quiet_run(stored_run, 0))).reasons
+    assert codes_of("no_result", reasons) == (said, advised)
+
+
+@pytest.mark.parametrize(
+    ("status", "advised"),
+    [
+        ("failed", "advice.run_again"),  # which has a message
+        ("cancelled", "advice.let_it_finish"),
+        ("interrupted", "advice.let_it_finish"),
+    ],
+)
+@pytest.mark.parametrize("preset", ["standard", "quick"])
+def test_only_a_failed_run_has_a_message_to_follow(
+    preset: str, status: str, advised: str, stored_run: Run
+) -> None:
+    reasons = judge(summarised(value=None, preset=preset, status=status)(quiet_run(stored_run, 0))).reasons
+    assert codes_of("not_completed", reasons)[1] == advised
+
+
+def codes_of(code: str, reasons: Iterable[events.Reason]) -> tuple[str, str]:
+    """Return the codes of what a reason says and advises."""
+    reason = next(reason for reason in reasons if reason.code == code)
+    assert reason.said is not None
+    assert reason.advised is not None
+    return reason.said.code, reason.advised.code
 
 
 def test_telemetry_counts_from_the_first_measured_step_to_the_second_after_the_last(stored_run: Run) -> None:

@@ -98,6 +98,21 @@ def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtB
     assert (line.cautions, line.text.property("tone")) == ((), "")
 
 
+def test_nothing_is_ready_before_there_is_a_choice(services: Services, qtbot: QtBot) -> None:
+    line = PreflightLine(services)
+    qtbot.addWidget(line)
+    line.show_telemetry(CALM)
+    assert line.text.whole_text == sentence("preflight.looking")
+
+
+def test_ab_sees_the_load_before_its_sides_differ(driver: Driver) -> None:
+    driver.window.show_page("ab")
+    setup = driver.window.ab.setup
+    assert said("ab_setup.equal").is_in(setup.problem.text())
+    setup.preflight.show_telemetry(BUSY)
+    assert [reason.code for reason in setup.preflight.cautions] == ["on_battery", "other_load"]
+
+
 @pytest.mark.parametrize("size", [(1024, 700), (1440, 900)])
 def test_cautions_leave_the_button_where_it_is(driver: Driver, size: tuple[int, int]) -> None:
     setup = driver.page.setup

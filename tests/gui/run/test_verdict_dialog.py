@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
@@ -18,6 +16,7 @@ from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.core.verdict.records import quiet_run, with_telemetry
 from tests.gui.driving import added
 from tests.recording import recorded_run
@@ -89,17 +88,16 @@ def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, se
 def test_it_leads_to_how_it_is_measured(
     run: Run, qtbot: QtBot, services: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    page, opened = tmp_path / "measurement.md", list[QUrl]()
-    monkeypatch.setattr(verdict_dialog, "MEASUREMENT", page)
-    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    monkeypatch.setattr(verdict_dialog, "MEASUREMENT", tmp_path)
     without = added(qtbot, VerdictDialog(services.theme, run))
     without.show()
     assert not without.method_button.isVisible()  # an installed app has no such page
-    page.touch()
+    monkeypatch.undo()
     dialog = added(qtbot, VerdictDialog(services.theme, run))
     dialog.show()
     dialog.method_button.click()
-    assert [Path(url.toLocalFile()) for url in opened] == [page]
+    (shown,) = dialog.findChildren(MethodDialog)
+    assert MEASUREMENT.read_text(encoding="utf-8")[2:40] in shown.page.toPlainText()
 
 
 def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: Any) -> None:

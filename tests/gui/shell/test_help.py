@@ -1,6 +1,7 @@
-"""What the Help menu opens: every shortcut there is, a report that names nobody, and the folders."""
+"""What the Help menu opens: every shortcut there is, the method, a report that names nobody, and the folders."""
 
 import getpass
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog
 
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
+from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.gui.driving import Driver
 from tests.saying import said
 from workloads.protocol.machine import Machine
@@ -59,18 +61,28 @@ def test_a_report_is_completed_and_copied(driver: Driver) -> None:
     assert QGuiApplication.clipboard().text() == "It is slow."
 
 
-def test_the_method_and_the_data_folder_are_opened(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_method_is_shown_and_its_links_work(driver: Driver) -> None:
+    dialog = opened(driver, "menu.method", MethodDialog)
+    assert isinstance(dialog, MethodDialog)
+    links = re.findall(r"\]\(([^)]*)\)", MEASUREMENT.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        dialog.page.anchorClicked.emit(QUrl(MEASUREMENT.name))
+        dialog.page.anchorClicked.emit(QUrl(link))
+        heading = re.sub(r"[^\w -]", "", dialog.page.textCursor().block().text().lower()).replace(" ", "-")
+        assert link.endswith(f"#{heading}")
+
+
+def test_the_data_folder_is_opened(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     urls: list[QUrl] = []
 
     def open_url(url: QUrl) -> bool:
         urls.append(url)
-        return len(urls) < 3
+        return len(urls) < 2
 
     monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
-    driver.window.action("menu.method").trigger()
     driver.window.action("menu.data_folder").trigger()
-    method, data = (Path(url.toLocalFile()) for url in urls)
-    assert method.is_file()
+    data = Path(urls[0].toLocalFile())
     assert data == driver.services.paths.data
     driver.window.action("menu.data_folder").trigger()  # nothing there opens folders
     assert str(data) in driver.message

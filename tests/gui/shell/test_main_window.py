@@ -52,6 +52,16 @@ def test_every_row_opens_its_page(driver: Driver) -> None:
         assert driver.window.side_bar.places[entry.code].isChecked()
 
 
+def test_a_message_stays_in_front_of_a_page_that_opens(driver: Driver) -> None:
+    banner = driver.window.banner
+    driver.window.tell("Saved.", "", "", None)
+    for code in ("studies", "benchmark"):  # one is made, the other was there
+        driver.window.show_page(code)
+        seen = driver.window.stack.childAt(banner.geometry().center())
+        assert seen is not None
+        assert seen is banner or banner.isAncestorOf(seen)
+
+
 @pytest.mark.slow
 def test_pages_are_imported_when_they_are_opened() -> None:
     code = (

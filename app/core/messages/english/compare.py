@@ -71,6 +71,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.with_xla": "{compiler}",
     "compare.without_xla": "without {compiler}",
     "compare.workload": "Workload",
+    "compare.with_unlike": "{said} · below the line: another precision or batch size",
     "compare.year_not_stated": "year not stated",
     "compare.you": "This computer",
     "group.changed": "Run {run_id} isn't like run {first_id}: {reason}.",
@@ -97,6 +98,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.several_runs": ("1 of {planned} runs has a result.", "{count} of {planned} runs have a result."),
     "group.spread": "spread {between_pct:.1f} %",
     "group.workloads": ("{count} workload", "{count} workloads"),
+    "position.among": "{said} (among results in {conditions:, })",
     "position.baseline": "{name} on {year} software",
     "position.baseline_of_own": "{name}",
     "position.baseline_of_unknown_year": "{name} (software of unknown year)",
@@ -108,6 +110,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{ratio} the {baseline}, faster than all {count} published machines",
     ),
     "position.first_epoch": "{said} (first epoch only)",
+    "position.none_like": "Not ranked: no published result has this precision and about this batch size",
     "position.level": "{ratio} the {baseline}, level with {other}",
     "position.slowest": (
         "{ratio} the {baseline}, slower than the only published machine",

@@ -158,7 +158,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.busy": "Another window or command is working on the table. Try again when it is done.",
     "table.empty": "No result counts: there is no table.",
     "table.epoch_too_short": "implausible: epoch {number} lasted {duration_s:g} s, less than its own parts",
-    "table.enter_address": "Enter one in Settings, under Results of others.",
     "table.far_from_others": "implausible: {ratio:.2g} times as fast as the same device in {count} other machines",
     "table.fetched": (
         "The table has {count:,} row. Its bars are labelled “community”.",

@@ -61,6 +61,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.title": "Epochmark: {title}",
     "html.title_of_runs": "{count} runs",
     "html.too_many": "A report holds at most {limit} runs, not {count:,}.",
+    "html.unlike": (
+        "The result of 1 device isn't shown: it has another precision or batch size.",
+        "The results of {count} devices aren't shown: they have another precision or batch size.",
+    ),
     "html.use": "Use (%)",
     "html.validation_accuracy": "Validation accuracy",
     "html.validation_loss": "Validation loss",

@@ -62,6 +62,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "trend.no_changes": "The computer didn't change between these runs, as far as they recorded it.",
     "trend.note": "{unit} ({better}); only runs with the same workload, engine, device and settings",
     "trend.nothing": "No result to compare: runs that failed, were cancelled or are invalid don't count.",
+    "trend.only_one": "There's one such run so far. What changes on the computer before the next one is listed here.",
     "trend.on_battery": "on battery",
     "trend.other": "{before} → {now}",
     "trend.other_bios": "BIOS {before} → {now}",

@@ -81,12 +81,16 @@ def _ranking(run: Run) -> Iterator[Element | None]:
     summary = run.summary
     if summary.value is None:
         return
-    shown = shortlist(bars(summary.workload, summary), BARS_LIMIT)
+    drawn = shortlist(bars(summary.workload, summary), BARS_LIMIT)
+    shown = [bar for bar in drawn if bar.is_like]
     rows = [Row(bar.name, _length(bar), bar.text, is_own=bar.kind == "you") for bar in shown]
     yield bar_chart(_bars_title(summary.metric), rows) if len(rows) > 1 else None
+    if len(shown) < len(drawn):
+        yield element("p", sentence("html.unlike", count=len(drawn) - len(shown)), class_="muted")
     published = [bar for bar in shown if bar.row is not None]
-    if not published:
+    if len(drawn) == 1:
         yield element("p", sentence("html.none_published"))
+    if not published:
         return
     headings = [sentence(f"html.{name}") for name in ("device", "software", "year")]
     unit = headline_kind(summary.metric).short_unit

@@ -254,8 +254,8 @@ class AbSetup(Card):
             return
         a, b, is_wrong = "A", "B", True
         try:
+            self.preflight.show_choice(self._spec(self.sides[0]), machine)
             plan = self.plan()
-            self.preflight.show_choice(plan.specs[0], machine)
             a, b = differing(*plan.specs)
             variant = self._services.engines.variant
             problems = (memory_problem(spec, machine, variant(spec.engine)) for spec in plan.specs)

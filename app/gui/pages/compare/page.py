@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, find_baseline, left_out
-from app.core.analysis.own_runs import best_and_latest, own_name
+from app.core.analysis.own_runs import best_and_latest, best_first, own_name
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.others import CommunityRow, ImportedLog, ImportedResult
@@ -79,6 +79,7 @@ class ComparePage(QWidget):
         self.reasons = label(muted=True, wrap=True)
         self._lay_out()
         self._connect()
+        self._offer_table()
         self._show_runs([])
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -152,8 +153,8 @@ class ComparePage(QWidget):
         if selected:
             return lambda database: [run for run in list_runs(database, ids=selected) if run.value is not None]
         if limit == BEST_AND_LATEST:
-            return lambda database: best_and_latest(own_runs(database, workload, OWN_LIMITS[-1]))
-        return lambda database: own_runs(database, workload, limit)
+            return lambda database: best_first(best_and_latest(own_runs(database, workload, OWN_LIMITS[-1])))
+        return lambda database: best_first(own_runs(database, workload, limit))
 
     def _make_controls(self) -> None:
         theme = self._services.theme
@@ -240,9 +241,13 @@ class ComparePage(QWidget):
         self.logs.changed.connect(self.refresh)
         self.table_button.clicked.connect(self.community.get)
         self.community.changed.connect(self.refresh)
+        self._services.preferences.changed.connect(self._offer_table)
         self.logs.imported.connect(self.show_workload)
         self.bar_list.pointed.connect(self._on_pointed)
         self._services.bridge.ended.connect(self._on_ended)
+
+    def _offer_table(self) -> None:
+        self.table_button.setVisible(bool(self._services.preferences.settings.table_address))
 
     def _on_bar(self, bar: Bar) -> None:
         if bar.run is not None:

@@ -63,5 +63,7 @@ class TrendView(QWidget):
         better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
         self.card.note.show_text(sentence("trend.note", unit=kind.unit, better=better))
         self.chart.show_trend(trend, run_id)
-        code = "trend.no_changes" if trend.points else "trend.nothing"
+        code = (
+            ("trend.nothing", "trend.only_one")[len(trend.points)] if len(trend.points) < 2 else "trend.no_changes"
+        )
         self.changes.setText("\n".join(trend.change_lines()) or sentence(code))

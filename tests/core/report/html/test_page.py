@@ -163,3 +163,11 @@ def test_charts_draw_any_numbers(points: list[tuple[float, float | None]], lengt
     line_chart("t", [Line("a", points)], "x")
     column_chart("t", lengths, "x", lengths[0] if lengths else None)
     bar_chart("t", [Row("a", value, "v") for value in lengths])
+
+
+@pytest.mark.parametrize(("precision", "drawn"), [("mixed_float16", True), ("float32", False)])
+def test_what_is_unlike_is_counted_and_not_drawn(precision: str, drawn: bool, run: Run) -> None:
+    changes = {"workload": "gpt_mini", "metric": "tokens_per_s", "batch_size": 16, "precision": precision}
+    text = page_of(replace(run, summary=replace(run.summary, **changes))).text  # type: ignore[arg-type]
+    assert said("html.unlike", count="6").is_in(text) is not drawn
+    assert ("RTX 4090" in text) is drawn

@@ -9,8 +9,10 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMessageBox
 
 from app.core.exchange.picture import extract
+from app.core.messages import sentence
 from app.core.result_file.canonical import decode
 from app.gui.pages.results.page import ResultsPage
+from app.gui.widgets.basics import plain_tip
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to, select
 from tests.saying import said
@@ -86,17 +88,23 @@ def test_a_file_is_of_the_chosen_kind(
 def test_a_file_that_exists_is_not_written_over_unasked(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    answers = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes]
-    monkeypatch.setattr(QMessageBox, "question", lambda *_: answers.pop(0))
-    save_to(monkeypatch, tmp_path / "result v1.2", ".png")
-    file = tmp_path / "result v1.2.png"
+    answers, asked = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes], list[str]()
+
+    def question(parent: object, title: str, text: str, *buttons: object) -> QMessageBox.StandardButton:
+        asked.append(text)
+        return answers.pop(0)
+
+    monkeypatch.setattr(QMessageBox, "question", question)
+    save_to(monkeypatch, tmp_path / "a &amp; b v1.2", ".png")
+    file = tmp_path / "a &amp; b v1.2.png"
     file.write_text("mine")
     driver.open_run(2)
     driver.window.action("menu.save_picture").trigger()
     driver.qtbot.wait(100)
     assert file.read_text() == "mine"
+    assert plain_tip(sentence("file.ask_to_replace", name=file.name)) in asked
     driver.window.action("menu.save_picture").trigger()
-    driver.until(lambda: said("picture.saved", name="result v1.2.png").is_in(driver.message))
+    driver.until(lambda: said("picture.saved", name=file.name).is_in(driver.message))
     assert QImage(str(file)).width() == 1200
     assert len(decode(extract(file.read_bytes()))) == 1, "the picture carries the result file"
 

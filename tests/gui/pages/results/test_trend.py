@@ -1,8 +1,11 @@
 """The trend of an opened run: its line, and the chart that says the same to a screen reader."""
 
+from functools import partial
+
 from app.core.storage.database import Database
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from tests.saying import said as told
 from workloads.protocol.machine import Machine
 
 VALUES = (60.0, 50.0, 40.0, 45.0)
@@ -43,3 +46,15 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     driver.press(detail.table_button)
     assert not chart.isVisible()
     assert detail.table.isVisible()
+
+
+def test_nothing_changed_is_said_only_of_several_runs(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for number, workload in enumerate(("mnist_mlp", "mnist_cnn", "mnist_cnn"), 1):
+            columns = {"verdict": "valid", "started_at": f"2026-11-{number:02}T10:00:00Z"}
+            store(database, machine, 60.0, 60.0, 60.0, workload=workload, columns=columns)
+        store(database, machine, status="failed")
+    driver.open_results()
+    for run_id, code in ((1, "trend.only_one"), (2, "trend.no_changes"), (4, "trend.nothing")):
+        changes = driver.open_run(run_id).trend.changes
+        driver.until(partial(lambda code, changes: told(code).is_all_of(changes.text()), code, changes))
