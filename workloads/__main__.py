@@ -23,10 +23,9 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter
 from workloads.protocol.spec import Job, RunSpec, read_job
-from workloads.protocol.streams import read_lines, take_stdin, take_stdout
+from workloads.protocol.streams import EXIT_ORPHANED, end_as_orphan, read_lines, take_stdin, take_stdout
 
 CANCEL, ENOUGH = b"cancel", b"enough"
-EXIT_ORPHANED = 3
 
 
 def main() -> int:
@@ -118,7 +117,7 @@ def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
             reporter.cancel_requested.set()
         elif line.strip() == ENOUGH:
             reporter.enough.set()
-    os._exit(EXIT_ORPHANED)
+    end_as_orphan()
 
 
 def start() -> NoReturn:

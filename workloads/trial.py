@@ -19,9 +19,9 @@ from typing import Any, NoReturn
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.registry import ENGINES, engine_named
-from workloads.protocol.streams import read_lines, take_stdin, take_stdout
+from workloads.protocol.streams import EXIT_ORPHANED, end_as_orphan, read_lines, take_stdin, take_stdout
 
-EXIT_FAILED, EXIT_USAGE, EXIT_ORPHANED = 1, 2, 3
+EXIT_FAILED, EXIT_USAGE = 1, 2
 # TensorFloat-32 keeps ten bits of the fraction; a wrong kernel is off by far more.
 TOLERANCE = 0.02
 _MAX_TEXT_CHARS = 4_000
@@ -108,7 +108,7 @@ def _imported(engine: str, tell: Tell) -> DeviceTrial:
 def _end_with_parent(requests: int) -> None:
     for _ in read_lines(requests):
         pass
-    os._exit(EXIT_ORPHANED)
+    end_as_orphan()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import psutil
 
 from app.core.windows_job import Job
+from workloads.protocol.streams import EXIT_ORPHANED
 
-EXIT_ORPHANED = 3
 _CREATE_SUSPENDED = 0x4  # from winbase.h
 
 

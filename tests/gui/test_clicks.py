@@ -98,14 +98,14 @@ def test_from_an_old_run_to_a_csv_file_in_three(
 
 
 def test_comparing_with_an_own_run_takes_two(driver: Driver, hand: Hand) -> None:
-    _, latest = store_runs(driver, 50.0, 60.0)
+    best, _ = store_runs(driver, 50.0, 60.0)
     click_own_bar(driver, hand)
     results = driver.window.results
     driver.until(lambda: results.detail is not None and results.run is not None)
     assert results.detail is not None
     hand.click(results.detail.compare_button)
     compared = driver.window.compare
-    driver.until(lambda: [bar.run.id for bar in compared.bar_list.bars if bar.run is not None] == [latest])
+    driver.until(lambda: [bar.run.id for bar in compared.bar_list.bars if bar.run is not None] == [best])
     assert hand.clicks <= 2
 
 

@@ -210,7 +210,8 @@ def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
     run = kept[mine].run
     base = find_baseline(kept, None, run.workload) if run is not None else None
     # A bar that is level with it is no neighbour.
-    ranked = [at for at, bar in enumerate(kept) if bar.row and bar.is_like and bar.value != kept[mine].value]
+    others = [at for at, bar in enumerate(kept) if bar.kind == "reference" and bar.is_like]
+    ranked = [at for at in others if kept[at].value != kept[mine].value]
     faster, slower = [at for at in ranked if at < mine], [at for at in ranked if at > mine]
     named = {mine, *faster[-1:], *slower[:1], *(at for at, bar in enumerate(kept) if bar is base)}
 

@@ -18,6 +18,7 @@ from tests.saying import said
 from tests.sure import sure
 from tests.waiting import wait_until
 from workloads import trial as child
+from workloads.protocol.streams import EXIT_ORPHANED
 
 Run = Callable[..., Trial]
 BUILD = '{"type":"build","version":"2.21.0","keras":"3.15","cuda":true}'
@@ -202,7 +203,7 @@ def test_the_child_ends_with_its_parent(paths: Paths) -> None:
         timeout=100,
         check=False,
     )
-    assert done.returncode == child.EXIT_ORPHANED
+    assert done.returncode == EXIT_ORPHANED
 
 
 def test_a_wrong_result_is_noticed() -> None:

@@ -47,6 +47,10 @@ def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:
     ]
 
 
+def test_a_share_is_shown_in_percent() -> None:
+    assert [value for _, value in metric_lines({"weights_changed": 0.2})] == ["20.0 %"]
+
+
 def test_no_heading_of_epochs_is_printed(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
     view = TextView(WORKLOAD, SPEC, machine, quiet=False)
     view.show(events.Phase(name="measure", epochs=11, total_steps=11))

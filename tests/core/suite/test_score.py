@@ -20,10 +20,12 @@ from app.core.suite.planning import plan_suite
 from app.core.suite.score import Score, geometric_mean, suite_result
 from app.core.suite.stored import list_suites, load_suite
 from app.core.suite.texts import points_text, suite_lines, suite_table, verdict_texts
+from tests.core.studies.storing_studies import store_point
 from tests.core.suite.conftest import Store
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 
 
 @pytest.fixture
@@ -186,6 +188,16 @@ def test_the_list_leaves_out_suites_of_other_versions_and_damaged_ones(
     with pytest.raises(UsageError):
         load_suite(database, first)
     assert [each.group.id for each in list_suites(database)] == [second]
+
+
+def test_a_part_that_ran_again_counts_with_its_latest_run(
+    plan: Plan, store: Store, database: Database, machine: Machine
+) -> None:
+    group_id, spec = store(plan).group.id, plan.specs[0]
+    part = next(each for each in SUITE_1.parts if each.workload == spec.workload)
+    store_point(database, machine, spec, group_id, 2 * part.reference)
+    scores = {each.part.workload: each.score for each in load_suite(database, group_id).parts}
+    assert sure(scores[spec.workload]).points == pytest.approx(500)
 
 
 def test_what_is_exported_is_what_was_scored(plan: Plan, store: Store) -> None:
