@@ -86,7 +86,7 @@ def share_card(run: Run, group: Group | None = None, result: Result | None = Non
     )
     return ShareCard(
         title=_title(run),
-        value=format_value(summary.metric, summary.value),
+        value=("≈ " if summary.basis == "estimate" else "") + format_value(summary.metric, summary.value),
         unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
         certainty=_certainty(summary),
         machine=device_title(summary),

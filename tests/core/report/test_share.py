@@ -29,6 +29,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(stored_run)
     assert card.title == "CIFAR-10 CNN · Keras · batch 100 · float32"
     assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", "no 95 % interval")
+    assert share_card(changed(stored_run, basis="estimate")).value == "≈ 66.3", "as in the window"
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == ("4 cores · 15 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
     assert (card.badge, card.level) == (("Valid · 10 epochs", "Valid"), "valid")
