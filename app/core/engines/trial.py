@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,22 +17,41 @@ _CODE = (
     "import os, sys; sys.path.append(sys.argv[1]);"
     # As workloads.engines.cpp_runtime does, which the process can't import.
     "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
-    "import keras, {module}; print({module}.__version__)"
+    # An engine that ends the process without an error wasn't imported, either.
+    "import keras, {module}; print({done!r})"
 )
+_DONE = "Epochmark has imported it."
+LIMIT_S = 300.0  # on a cold disk, with a virus scanner, it takes a minute
 _MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
 
 
-def try_import(engine: str, packages: Path, paths: Paths, pulse: Pulse) -> Message | None:
+class _TooLongError(Exception):
+    """It hangs."""
+
+
+def try_import(
+    engine: str, packages: Path, paths: Paths, pulse: Pulse, limit_s: float = LIMIT_S
+) -> Message | None:
     """Import an engine and Keras from a folder of packages; return why that fails, None if it doesn't."""
     asked = engine_named(engine)
-    code = _CODE.format(module=asked.backend)
+    code = _CODE.format(module=asked.backend, done=_DONE)
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
     ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
-    exit_code, text = run_child(command_for(arguments, _clean(os.environ, asked.reads) | ours), pulse)
-    if exit_code == 0:
-        return None
+    end_s = time.monotonic() + limit_s
+
+    def look() -> None:
+        pulse()
+        if time.monotonic() > end_s:
+            raise _TooLongError
+
+    try:
+        exit_code, text = run_child(command_for(arguments, _clean(os.environ, asked.reads) | ours), look)
+    except _TooLongError:
+        return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if exit_code < 0 or not lines:
+    if exit_code == 0 and _DONE in lines:
+        return None
+    if exit_code <= 0 or not lines:
         return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
     return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
 

@@ -12,6 +12,7 @@ from app.core import locks
 from app.core.engines.install import Phase, check_engine, install_engine, remove_engine
 from app.core.engines.places import engine_folder
 from app.core.engines.stamp import Stamp, this_python
+from app.core.engines.trial import try_import
 from app.core.engines.variants import Variant
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
@@ -185,6 +186,7 @@ def test_a_silent_server_keeps_nobody_from_cancelling(paths: Paths, index: Index
     [
         ("import no_such_library", "PyTorch can't be imported .*no_such_library"),
         ("import os; os.abort()", "PyTorch can't be used: importing it ended the process with code"),
+        ("raise SystemExit(0)", "PyTorch can't be used: importing it ended the process with code 0"),
     ],
 )
 def test_an_engine_that_crashes_at_import_is_not_installed(
@@ -194,6 +196,14 @@ def test_an_engine_that_crashes_at_import_is_not_installed(
     with pytest.raises(AppError, match=sentence):
         install_engine(paths, broken)
     assert version_of(paths) == old
+
+
+@pytest.mark.slow
+def test_an_engine_whose_import_hangs_is_given_up(paths: Paths, tmp_path: Path) -> None:
+    (tmp_path / "keras.py").write_text("import time; time.sleep(600)", encoding="utf-8")
+    problem = try_import("torch", tmp_path, paths, lambda: None, limit_s=1.0)
+    assert problem is not None
+    assert problem.code == "engines.import_hangs"
 
 
 @pytest.mark.long

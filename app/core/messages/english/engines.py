@@ -23,6 +23,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.hashes_differ": "A package isn't the one that is expected: its checksum differs.",
     "engines.import_crashed": "{title} can't be used: importing it ended the process with code {exit_code}.",
     "engines.import_failed": "{title} can't be imported ({reason}).",
+    "engines.import_hangs": "{title} can't be used: importing it took longer than {limit_s:.0f} s.",
     "engines.in_the_way": "{folder} is in the way of {title}: it is a link or a file.",
     "engines.in_use": "Run {run_id} is using {title}.",
     "engines.index_unreachable": "The package index can't be reached.",
