@@ -9,16 +9,18 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from app.core.datasets.addresses import shown
-from app.core.engines.pip import run_pip
+from app.core.engines.pip import PipError, run_pip
 from app.core.engines.variants import LOCKS, Variant
 from app.core.engines.watching import Pulse
 from app.core.errors import AppError
-from app.core.messages import message
+from app.core.messages import Message, message
 from app.core.plain_text import one_line
 
 _OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries=2", "--timeout=15")
 # Reads a wheel's metadata without the wheel, where an index doesn't offer it by itself.
 _LAZY = "--use-feature=fast-deps"
+# What fails without it, too.
+_FINAL = ("engines.not_on_offer", "engines.disk_full", "engines.no_pip", "engines.no_trust")
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\]+)\s*(?P<marker>;[^\\]*)?")
 _CHECK_INDEX = message("engines.check_index")
 _FILE_NAME = re.compile(r"[A-Za-z0-9._+!-]{1,250}\.whl")
@@ -138,7 +140,12 @@ def _ask(what: Sequence[str], scratch: Path, pulse: Pulse, source: Path | None) 
     report.unlink(missing_ok=True)
     arguments = ["install", *_OPTIONS, "--report", str(report), *what]
     if source is None:
-        run_pip([*arguments, _LAZY], scratch, pulse)
+        try:
+            run_pip([*arguments, _LAZY], scratch, pulse)
+        except PipError as error:
+            if isinstance(error.said, Message) and error.said.code in _FINAL:
+                raise
+            run_pip(arguments, scratch, pulse)  # an index that answers no HEAD, or states no sizes, can't be lazy
     else:
         run_pip([*arguments, "--no-index"], scratch, pulse, find_links=source.absolute().as_uri())
     try:

@@ -54,7 +54,10 @@ class Handler(BaseHTTPRequestHandler):
             self._give(404, b"", "text/plain")
 
     def do_HEAD(self) -> None:
-        self.do_GET()
+        if self.server.head_status is None:
+            self.do_GET()
+        else:
+            self._give(self.server.head_status, b"", "text/plain")
 
     def _give_wheel(self, content: bytes) -> None:
         first, _, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
@@ -68,7 +71,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _give(self, status: int, body: bytes, kind: str, sent_bytes: int | None = None, **headers: str) -> None:
         self.send_response(status)
-        headers = {"Content_Type": kind, "Content_Length": str(len(body)), "Accept_Ranges": "bytes"} | headers
+        headers = {"Content_Type": kind, "Accept_Ranges": "bytes"} | headers
+        if self.server.states_sizes:
+            headers["Content_Length"] = str(len(body))
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
@@ -99,6 +104,8 @@ class Index(ThreadingHTTPServer):
         self.asked: list[tuple[str, str, str | None]] = []
         self.breaks_after_bytes: int | None = None
         self.sends_rest = False  # once it may go on
+        self.head_status: int | None = None  # of a server that answers no HEAD
+        self.states_sizes = True
         self.broke_off, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 

@@ -227,6 +227,17 @@ def test_foreign_variables_lead_nowhere(
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("head", [403, 405, None])
+@pytest.mark.parametrize("states_sizes", [True, False])
+def test_an_index_need_not_say_how_large_its_files_are(
+    paths: Paths, index: Index, variant: Variant, head: int | None, states_sizes: bool
+) -> None:
+    index.head_status, index.states_sizes = head, states_sizes
+    install_engine(paths, variant)
+    assert version_of(paths) == "2.0"
+
+
 def test_a_folder_of_wheels_is_enough(
     paths: Paths, index: Index, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
