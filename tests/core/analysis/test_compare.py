@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, find_baseline, left_out, position, refusal
+from app.core.analysis.compare import Bar, bars, find_baseline, left_out, place, position, refusal
 from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, run_name
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
+from app.core.messages import Message, message
 from app.core.metrics import format_ratio
 from app.core.records import RunSummary
 from tests.saying import Saying, said
@@ -24,27 +25,38 @@ def names(found: list[Bar]) -> list[str]:
     return [bar.name for bar in found]
 
 
-OF_I5 = "× the i5-8250U on 2019 software, "
-BETWEEN = f"4.8{OF_I5}between MX150 and i5-8250U"
+AMONG = {"ratio": "4.8×", "faster": "MX150", "slower": "i5-8250U"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "codes", "arguments"),
     [
-        ({}, BETWEEN),
-        ({"basis": "estimate"}, f"{BETWEEN} (estimate)"),
-        ({"basis": "first_epoch"}, f"{BETWEEN} (first epoch only)"),
-        ({"value": 2.0}, f"160{OF_I5}faster than all 7 published machines"),
-        ({"value": 500.0}, f"0.64{OF_I5}slower than all 7 published machines"),
-        ({"value": 350.0}, f"0.91{OF_I5}between i5-8250U and Colab TPU"),
-        ({"value": 6.0}, f"53{OF_I5}between GTX 1080 Ti and GTX 1060"),
-        ({"value": None}, None),
-        ({"workload": "demo"}, None),
-        ({"batch_size": 32}, None),
+        ({}, ["position.between"], AMONG),
+        ({"basis": "estimate"}, ["position.estimate", "position.between"], AMONG),
+        ({"basis": "first_epoch"}, ["position.first_epoch", "position.between"], AMONG),
+        ({"value": 2.0}, ["position.fastest"], {"ratio": "160×", "count": 7}),
+        ({"value": 500.0}, ["position.slowest"], {"ratio": "0.64×", "count": 7}),
+        ({"value": 350.0}, ["position.between"], {"ratio": "0.91×", "faster": "i5-8250U", "slower": "Colab TPU"}),
+        ({"value": 6.0}, ["position.between"], {"ratio": "53×", "faster": "GTX 1080 Ti", "slower": "GTX 1060"}),
     ],
 )
-def test_the_sentence_fits_every_place(summary: RunSummary, changes: dict[str, Any], sentence: str | None) -> None:
-    assert position(replace(summary, **changes)) == sentence
+def test_the_sentence_fits_every_place(
+    summary: RunSummary, changes: dict[str, Any], codes: list[str], arguments: dict[str, Any]
+) -> None:
+    said, seen = place(replace(summary, **changes)), []
+    while isinstance(said, Message):
+        seen.append(said.code)
+        found, said = said.arguments, said.arguments.get("said")
+    assert seen == codes
+    assert {name: found[name] for name in arguments} == arguments
+    assert found["baseline"] == message("position.baseline", name="i5-8250U", year=2019)
+
+
+@pytest.mark.parametrize("changes", [{"value": None}, {"workload": "demo"}, {"batch_size": 32}])
+def test_without_a_result_or_anything_like_it_there_is_no_place(
+    summary: RunSummary, changes: dict[str, Any]
+) -> None:
+    assert place(replace(summary, **changes)) is None
 
 
 def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: RunSummary) -> None:
@@ -53,9 +65,10 @@ def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: Run
 
 
 def test_the_sentence_takes_the_baseline_that_was_asked_for(summary: RunSummary) -> None:
-    assert str(position(summary, "gtx 1080 ti")).startswith(
-        "0.060× the GTX 1080 Ti on 2019 software, between MX150"
-    )
+    said = place(summary, "gtx 1080 ti")
+    assert said is not None
+    assert said.arguments["baseline"] == message("position.baseline", name="GTX 1080 Ti", year=2019)
+    assert (said.arguments["ratio"], said.arguments["faster"]) == ("0.060×", "MX150")
 
 
 def test_the_published_machines_alone_come_fastest_first() -> None:
