@@ -5,7 +5,7 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.core.messages import ENGLISH
+from app.core.messages import ENGLISH, Message
 
 
 @dataclass(frozen=True)
@@ -54,3 +54,15 @@ def said(code: str, /, **shown: object) -> Saying:
         patterns.append("".join(parts))
     assert shown.keys() <= names, f"{code} has no {', '.join(sorted(shown.keys() - names))}"
     return Saying(re.compile("|".join(patterns)))
+
+
+def has_at_its_core(said: str | Message, wanted: Message) -> bool:
+    """Return whether the innermost sentence of one that wraps others is the wanted one, with these arguments."""
+    core = said
+    while isinstance(core, Message) and (
+        inner := [each for each in core.arguments.values() if isinstance(each, Message)]
+    ):
+        core = inner[0]
+    if not isinstance(core, Message) or core.code != wanted.code:
+        return False
+    return all(core.arguments.get(name) == value for name, value in wanted.arguments.items())

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.exchange.reading import read_results
+from app.core.messages import Message, message
 from app.core.records import Run
 from app.core.report.html.page import report_page
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
 from tests.core.result_file.results import golden, results
-from tests.saying import said
+from tests.saying import has_at_its_core, said
 
 LINK = '<a href="data:application/json;base64,'
 
@@ -62,24 +63,30 @@ def other(text: str) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "wanted"),
     [
-        (lambda page: "<html><body>Hello", "isn't a report of Epochmark"),
-        (lambda page: page.replace(LINK, LINK.replace("href", "title")), "isn't a report of Epochmark"),
-        (lambda page: page[: page.index(LINK) + 500], "it is cut off"),
-        (lambda page: page.replace(LINK, LINK + "?"), "is damaged"),
-        (lambda page: page.replace(LINK, f"{LINK}A", 1), "isn't valid JSON|is damaged"),  # by Python's version
-        (lambda page: page.replace('download="result', 'download="other'), "is damaged"),
-        (lambda page: page + page[page.index(LINK) :], "several result files"),
-        (other(""), "isn't valid JSON"),
-        (other(base64.b64encode(b"<html>").decode()), "isn't valid JSON"),
-        (other(base64.b64encode(file_bytes(golden()).replace(b"2.2", b"2.3", 1)).decode()), "was damaged"),
-        (other(base64.b64encode(b"{" * 600_000).decode()), "more values"),
+        (lambda page: "<html><body>Hello", message("exchange.no_file_in_page")),
+        (lambda page: page.replace(LINK, LINK.replace("href", "title")), message("exchange.no_file_in_page")),
+        (lambda page: page[: page.index(LINK) + 500], message("exchange.cut_off")),
+        (lambda page: page.replace(LINK, LINK + "?"), message("exchange.damaged_in_page")),
+        (lambda page: page.replace(LINK, f"{LINK}A", 1), message("exchange.not_json")),
+        (lambda page: page.replace('download="result', 'download="other'), message("exchange.damaged_in_page")),
+        (lambda page: page + page[page.index(LINK) :], message("exchange.several_files_in_page")),
+        (other(""), message("exchange.not_json")),
+        (other(base64.b64encode(b"<html>").decode()), message("exchange.not_json")),
+        (
+            other(base64.b64encode(file_bytes(golden()).replace(b"2.2", b"2.3", 1)).decode()),
+            message("exchange.other_digest"),
+        ),
+        (other(base64.b64encode(b"{" * 600_000).decode()), message("exchange.too_many_values")),
     ],
 )
-def test_what_is_wrong_is_refused(tmp_path: Path, page: str, change: Callable[[str], str], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_what_is_wrong_is_refused(
+    tmp_path: Path, page: str, change: Callable[[str], str], wanted: Message
+) -> None:
+    with pytest.raises(UsageError) as refusal:
         read(tmp_path, change(page))
+    assert has_at_its_core(refusal.value.said, wanted)
 
 
 def test_a_huge_page_is_refused_unread(tmp_path: Path, page: str) -> None:

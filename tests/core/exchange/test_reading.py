@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.exchange.picture import embed
 from app.core.exchange.reading import read_results
+from app.core.messages import Message, message
 from app.core.records import EpochColumns, Run
 from app.core.report.formats.csv_table import CSV_COLUMNS, CsvStyle, csv_lines, guarded, table_lines, unguarded
 from app.core.report.formats.json_document import json_lines
@@ -30,7 +31,7 @@ from app.core.storage.runs import all_ids, load_runs
 from tests.broken import make_results
 from tests.core.exchange.test_picture import PLAIN
 from tests.core.result_file.results import GOLDEN, LINES, golden, results
-from tests.saying import said
+from tests.saying import has_at_its_core, said
 from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -137,61 +138,69 @@ DEEP = b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"["
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "wanted"),
     [
-        (b"", "it is empty"),
-        (b"\0" * 100, "neither a result file, nor an export"),
-        (b"hello", "neither a result file, nor an export"),
-        (b"\xff\xfe\x41\x42", "neither a result file, nor an export"),
-        (b"[]", "neither a result file, nor an export"),
-        (b"{}", "neither a result file, nor an export"),
-        (b"SQLite format 3\0" + bytes(100), "it is a database"),
-        (b"\xff\xd8\xff\xe0", "it is a JPEG picture"),
-        (b"PK\x03\x04", "it is an archive"),
-        (b"epoch,elapsed\n0,5.5\n", "it is an epoch log"),
-        (GOLDEN.read_bytes()[:5_000], "it isn't valid JSON (Input data was truncated)"),
-        (DEEP, "it is nested too deeply"),
-        (b'{"runs":' + b"[" * 10_000, "it is"),
-        (b'{"format_version": 1, "runs": []}', "none of its runs has a result"),
-        (b'{"format_version": 9, "runs": []}', "it has format version 9; this Epochmark reads up to 1"),
-        (b'{"format_version": 1, "points": []}', "it is a study"),
-        (document(value=-3.0), "run 1: value: Expected `float` >= 1e-300"),
-        (document(value="3.0"), "run 1: value: Expected `float | null`, got `str`"),
-        (document(status="excellent"), "run 1: status: Invalid enum value"),
-        (document(epochs=10**9), "run 1: spec.epochs"),
+        (b"", message("exchange.empty")),
+        (b"\0" * 100, message("exchange.unknown_kind")),
+        (b"hello", message("exchange.unknown_kind")),
+        (b"\xff\xfe\x41\x42", message("exchange.unknown_kind")),
+        (b"[]", message("exchange.unknown_kind")),
+        (b"{}", message("exchange.unknown_kind")),
+        (b"SQLite format 3\0" + bytes(100), message("exchange.is_database")),
+        (b"\xff\xd8\xff\xe0", message("exchange.is_jpeg")),
+        (b"PK\x03\x04", message("exchange.is_archive")),
+        (b"epoch,elapsed\n0,5.5\n", message("exchange.is_log")),
+        (GOLDEN.read_bytes()[:5_000], message("exchange.not_json")),
+        (DEEP, message("exchange.nested_too_deeply")),
+        (b'{"runs":' + b"[" * 10_000, message("exchange.nested_too_deeply")),
+        (b'{"format_version": 1, "runs": []}', message("exchange.no_results")),
+        (b'{"format_version": 9, "runs": []}', message("exchange.unknown_version", version=9)),
+        (b'{"format_version": 1, "points": []}', message("exchange.is_study")),
+        (document(value=-3.0), message("exchange.wrong_field", place="value")),
+        (document(value="3.0"), message("exchange.wrong_field", place="value")),
+        (document(status="excellent"), message("exchange.wrong_field", place="status")),
+        (document(epochs=10**9), message("exchange.wrong_field", place="spec.epochs")),
         (
             document(step_records=[{"phase": "measure", "epoch": 0, "first_index": 0, "durations_s": [-1]}]),
-            "durations",
+            message("exchange.wrong_field", place="step_records[0].durations_s[0]"),
         ),
-        (document().replace("2.26", "1e999", 1).replace("2.27", "1e999", 1), "out of range"),
-        (table(format_version="2"), "it has format version 2"),
-        (table(value="nan"), "line 2, column value: “nan” isn't such a value"),
-        (table(value="1e999"), "line 2: "),
-        (table(value="-3"), "line 2: Expected `float` >= 1e-300"),
-        (table(batch_size="100.5"), "column batch_size: “100.5” isn't such a value"),
-        (table(batch_size="9" * 5_000), "column batch_size"),
-        (table(jit="yes"), "column jit: “yes” isn't such a value"),
-        (table(epoch_durations_s="1.0 x"), "column epoch_durations_s: “x” isn't such a value"),
-        (table(epoch_durations_s="1.0 2.0", epoch_train_s="1.0"), "more epochs in one column than in another"),
-        (table(epoch_durations_s="n/a"), "line 2: "),
-        (table(epoch_durations_s="-1.0", epoch_train_s="1.0"), "line 2: "),
-        (table(comment="x" * 500_000), "line 2 isn't valid CSV"),
-        (table(cpu_name="x" * 30_000), "line 2: "),
-        (table().replace("metric", "metrics", 1), "unknown column “metrics”"),
-        (table().replace("metric", "value", 1), "two columns of the same name"),
-        (table().replace(",metric", "", 1), "the column metric is missing"),
-        (table() + "1,2\n", "line 3 has 2 cells instead of"),
-        (table() + "\n1\n", "line 3 has 0 cells instead of"),
-        (table() + "1\n", "line 3 has 1 cell instead of"),
-        (table() + '"', "line 3 isn't valid CSV"),
+        (
+            document().replace("2.26", "1e999", 1).replace("2.27", "1e999", 1),
+            message("exchange.wrong_field", place="value"),
+        ),
+        (table(format_version="2"), message("exchange.unknown_version", version="2")),
+        (table(value="nan"), message("exchange.bad_cell", line=2, column="value", text="nan")),
+        (table(value="1e999"), message("exchange.in_line", line=2)),
+        (table(value="-3"), message("exchange.in_line", line=2)),
+        (table(batch_size="100.5"), message("exchange.bad_cell", line=2, column="batch_size", text="100.5")),
+        (table(batch_size="9" * 5_000), message("exchange.bad_cell", line=2, column="batch_size")),
+        (table(jit="yes"), message("exchange.bad_cell", line=2, column="jit", text="yes")),
+        (
+            table(epoch_durations_s="1.0 x"),
+            message("exchange.bad_cell", line=2, column="epoch_durations_s", text="x"),
+        ),
+        (table(epoch_durations_s="1.0 2.0", epoch_train_s="1.0"), message("exchange.uneven_epochs", line=2)),
+        (table(epoch_durations_s="n/a"), message("exchange.in_line", line=2)),
+        (table(epoch_durations_s="-1.0", epoch_train_s="1.0"), message("exchange.in_line", line=2)),
+        (table(comment="x" * 500_000), message("exchange.not_csv", line=2)),
+        (table(cpu_name="x" * 30_000), message("exchange.in_line", line=2)),
+        (table().replace("metric", "metrics", 1), message("exchange.unknown_column", column="metrics")),
+        (table().replace("metric", "value", 1), message("exchange.column_twice")),
+        (table().replace(",metric", "", 1), message("exchange.column_missing", columns=["metric"], count=1)),
+        (table() + "1,2\n", message("exchange.other_cells", line=3, count=2)),
+        (table() + "\n1\n", message("exchange.other_cells", line=3, count=0)),
+        (table() + "1\n", message("exchange.other_cells", line=3, count=1)),
+        (table() + '"', message("exchange.not_csv", line=3)),
     ],
-    ids=lambda value: "" if len(value) > 40 else str(value),
+    ids=lambda value: value.code if isinstance(value, Message) else "",
 )
-def test_what_is_wrong_is_refused_whole_with_its_place(tmp_path: Path, content: str | bytes, words: str) -> None:
+def test_what_is_wrong_is_refused_whole_with_its_place(
+    tmp_path: Path, content: str | bytes, wanted: Message
+) -> None:
     path = written(tmp_path, content, "odd.json")
     with pytest.raises(UsageError) as refusal:
         read_results(path)
-    assert words in str(refusal.value)
+    assert has_at_its_core(refusal.value.said, wanted)
     assert str(refusal.value).startswith(f"{path} isn't taken: ")
     assert len(str(refusal.value)) < 300 + len(str(path))
 

@@ -20,13 +20,14 @@ from app.core.exchange.community import Row, look_at, table_rows, table_text
 from app.core.exchange.table_file import get_table, load_table, read_table, rows_hash, use_previous
 from app.core.files import write_whole
 from app.core.locks import take
+from app.core.messages import Message, message
 from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.result_file.canonical import UnfitError, file_bytes, without_durations
 from tests.core.datasets.server import Answer, Handler, Server, bare, broken_after, chunked, serving
 from tests.core.result_file.results import golden
-from tests.saying import said
+from tests.saying import has_at_its_core, said
 from tests.sure import sure
 
 ROW = Row(
@@ -96,50 +97,82 @@ def redirected(handler: Handler, start: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "answer", "words"),
+    ("content", "answer", "wanted"),
     [
-        (table().replace(b"1.5", b"1.4"), None, "doesn't match its checksum"),
-        (table()[:-40], None, "isn't valid JSON"),
-        (b"<!DOCTYPE html><html><body>404</body></html>", None, "isn't valid JSON"),
-        (b"", None, "isn't"),
-        (b"[" * 100_000, None, "isn't"),
-        (table(), broken_after(100), "after 100 of 586 bytes. The table in use stays"),
-        (table(), lambda handler, _: handler.give(200, b"{", Content_Length=str(10**10)), "larger than 5 MB"),
-        (b" " * 5_000_001, None, "larger than 5 MB"),
-        (table(), chunked([b" " * 2_000_000] * 3), "larger than 5 MB"),
-        (table(), bare([gzip.compress(bytes(6_000_000))], Content_Encoding="gzip"), "larger than 5 MB"),
-        (table(), bare([table()[:-30]]), "isn't valid JSON"),
-        (table(), bare([table()], Content_Length="99"), "isn't valid JSON"),
-        (table(), chunked([table()], b""), "was cut off after 586 bytes. The table in use stays"),
-        (table(), bare([gzip.compress(table())[:-9]], Content_Encoding="gzip"), "was cut off after"),
-        (table(), bare([table()], Content_Encoding="br"), "can't unpack (br). The table in use stays"),
-        (table(), redirected, "302"),
-        (table(), lambda handler, _: handler.give(302, b"", Location="file:///etc/passwd"), "302"),
-        (table(), lambda handler, _: handler.give(404, b"no"), "404"),
-        (table(replace(ROW, workload="not_yet")), None, "none of its rows"),
-        (table(replace(ROW, workload_version=99)), None, "none of its rows"),
-        (sealed_table(lambda row: row.update(low=9.0)), None, "row 1: 9 to 1.8 is no range"),
-        (sealed_table(lambda row: row.update(device="a\u202eb")), None, "row 1: a text has characters"),
-        (sealed_table(lambda row: row.update(machines=5)), None, "row 1: it counts more"),
-        (sealed_table(lambda row: row.update(median=-1.0)), None, "median"),
-        (sealed_table(lambda row: row.update(median="1")), None, "median"),
-        (sealed_table(lambda row: row.update(more=1)), None, "more"),
-        (sealed_table(lambda row: row.pop("engine")), None, "engine"),
-        (sealed_table(lambda row: row, format_version=2), None, "format_version"),
-        (sealed_table(lambda row: row, rows=[]), None, "rows"),
-        (table().replace(b"RTX", b"\\ud800"), None, "isn't"),
+        (table().replace(b"1.5", b"1.4"), None, message("table.other_checksum")),
+        (table()[:-40], None, message("exchange.not_json")),
+        (b"<!DOCTYPE html><html><body>404</body></html>", None, message("exchange.not_json")),
+        (b"", None, message("exchange.not_json")),
+        (b"[" * 100_000, None, message("exchange.not_json")),
+        (table(), broken_after(100), message("dataset.download_incomplete")),
+        (
+            table(),
+            lambda handler, _: handler.give(200, b"{", Content_Length=str(10**10)),
+            message("exchange.file_too_large"),
+        ),
+        (b" " * 5_000_001, None, message("exchange.file_too_large")),
+        (table(), chunked([b" " * 2_000_000] * 3), message("exchange.file_too_large")),
+        (
+            table(),
+            bare([gzip.compress(bytes(6_000_000))], Content_Encoding="gzip"),
+            message("exchange.file_too_large"),
+        ),
+        (table(), bare([table()[:-30]]), message("exchange.not_json")),
+        (table(), bare([table()], Content_Length="99"), message("exchange.not_json")),
+        (table(), chunked([table()], b""), message("dataset.download_cut_off")),
+        (
+            table(),
+            bare([gzip.compress(table())[:-9]], Content_Encoding="gzip"),
+            message("dataset.download_cut_off"),
+        ),
+        (table(), bare([table()], Content_Encoding="br"), message("dataset.unknown_packing", encoding="br")),
+        (table(), redirected, message("dataset.server_redirects", status=302)),
+        (
+            table(),
+            lambda handler, _: handler.give(302, b"", Location="file:///etc/passwd"),
+            message("dataset.server_redirects", status=302),
+        ),
+        (table(), lambda handler, _: handler.give(404, b"no"), message("dataset.server_refused", status=404)),
+        (table(replace(ROW, workload="not_yet")), None, message("table.nothing_for_here")),
+        (table(replace(ROW, workload_version=99)), None, message("table.nothing_for_here")),
+        (
+            sealed_table(lambda row: row.update(low=9.0)),
+            None,
+            message("exchange.outside_range", low=9.0, high=1.8),
+        ),
+        (sealed_table(lambda row: row.update(device="a\u202eb")), None, message("table.hidden_characters")),
+        (sealed_table(lambda row: row.update(machines=5)), None, message("table.more_than_results")),
+        (
+            sealed_table(lambda row: row.update(median=-1.0)),
+            None,
+            message("exchange.wrong_field", place="rows[0].median"),
+        ),
+        (
+            sealed_table(lambda row: row.update(median="1")),
+            None,
+            message("exchange.wrong_field", place="rows[0].median"),
+        ),
+        (sealed_table(lambda row: row.update(more=1)), None, message("exchange.wrong_field", place="rows[0]")),
+        (sealed_table(lambda row: row.pop("engine")), None, message("exchange.wrong_field", place="rows[0]")),
+        (
+            sealed_table(lambda row: row, format_version=2),
+            None,
+            message("exchange.wrong_field", place="format_version"),
+        ),
+        (sealed_table(lambda row: row, rows=[]), None, message("exchange.wrong_field", place="rows")),
+        (table().replace(b"RTX", b"\\ud800"), None, message("exchange.not_json")),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ids=lambda value: value.code if isinstance(value, Message) else "",
 )
 def test_a_bad_table_or_server_changes_nothing(
-    paths: Paths, server: Server, content: bytes, answer: Callable[[Handler, int], None] | None, words: str
+    paths: Paths, server: Server, content: bytes, answer: Callable[[Handler, int], None] | None, wanted: Message
 ) -> None:
     get_table(paths, server.url)
     kept = paths.table.read_bytes()
     server.content, server.answer = content, answer or server.answer
     with pytest.raises(AppError) as refusal:
         get_table(paths, server.url)
-    assert words in str(refusal.value)
+    assert has_at_its_core(refusal.value.said, wanted)
     assert len(str(refusal.value)) < 500
     assert paths.table.read_bytes() == kept
     assert not paths.previous_table.exists()

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from app.core.analysis.compare import bars
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
+from app.core.messages import Message, message
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import epochs_of_totals, import_log, list_logs, read_log, remove_log
 from tests.conftest import HINT, CommandLine
-from tests.saying import Saying, said
+from tests.saying import Saying, has_at_its_core, said
 from tests.sure import sure
 from workloads import CATALOGUE
 
@@ -45,31 +46,34 @@ def test_a_log_is_its_seconds_epoch_by_epoch(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "wanted"),
     [
-        ("", "the columns epoch, elapsed are missing"),
-        (HEAD, "it has no epochs"),
-        ("epoch,loss\n0,1\n", "the column elapsed is missing"),
-        ("epoch,elapsed,cookies\n0,1,2\n", "an unknown column “cookies”"),
-        (HEAD + "0,-1\n", "the epoch in line 2 took -1 s"),
-        (HEAD + "0,1e308\n1,1e308\n", "the epoch in line 2 took 1e+308 s"),
-        (HEAD + "0,1e-300\n", "took 1e-300 s"),
-        (HEAD + "0,nan\n", "“nan” in line 2 isn't a number"),
-        (HEAD + "0,1e999\n", "isn't a number"),
-        (HEAD + "0,three\n", "“three” in line 2 isn't a number"),
-        (HEAD + "0,1\n2,1\n", "line 3 isn't epoch 1"),
-        (HEAD + "7,1\n", "line 2 isn't epoch 0"),
-        (HEAD + "0,1,2,3,4,5,6,7\n", "line 2 has too many cells"),
-        (b"epoch,elapsed\n0,\xff\n", "isn't UTF-8 text (byte 16)"),
-        (b"epoch,elapsed\n" + b"0,1\n" * 300_000, "is too large for an epoch log"),
-        ("epoch,elapsed\n" + "".join(f"{number},1\n" for number in range(10_001)), "more than 10,000 epochs"),
+        ("", message("logs.columns_missing", columns=["epoch", "elapsed"], count=2)),
+        (HEAD, message("logs.no_epochs")),
+        ("epoch,loss\n0,1\n", message("logs.columns_missing", columns=["elapsed"], count=1)),
+        ("epoch,elapsed,cookies\n0,1,2\n", message("logs.unknown_column", column="cookies")),
+        (HEAD + "0,-1\n", message("logs.implausible_epoch", line=2, duration_s=-1.0)),
+        (HEAD + "0,1e308\n1,1e308\n", message("logs.implausible_epoch", line=2, duration_s=1e308)),
+        (HEAD + "0,1e-300\n", message("logs.implausible_epoch", line=2, duration_s=1e-300)),
+        (HEAD + "0,nan\n", message("logs.not_a_number", text="nan", line=2)),
+        (HEAD + "0,1e999\n", message("logs.not_a_number", text="1e999", line=2)),
+        (HEAD + "0,three\n", message("logs.not_a_number", text="three", line=2)),
+        (HEAD + "0,1\n2,1\n", message("logs.epoch_out_of_order", line=3)),
+        (HEAD + "7,1\n", message("logs.epoch_out_of_order", line=2)),
+        (HEAD + "0,1,2,3,4,5,6,7\n", message("logs.too_many_cells", line=2)),
+        (b"epoch,elapsed\n0,\xff\n", message("logs.not_utf8")),
+        (b"epoch,elapsed\n" + b"0,1\n" * 300_000, message("logs.too_large")),
+        (
+            "epoch,elapsed\n" + "".join(f"{number},1\n" for number in range(10_001)),
+            message("logs.too_many_epochs"),
+        ),
     ],
 )
-def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | bytes, words: str) -> None:
+def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | bytes, wanted: Message) -> None:
     path = written(tmp_path, text)
     with pytest.raises(UsageError) as refusal:
         read_log(path)
-    assert words in str(refusal.value)
+    assert has_at_its_core(refusal.value.said, wanted)
     assert str(path) in str(refusal.value)
 
 
