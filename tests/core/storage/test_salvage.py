@@ -21,10 +21,11 @@ PAGE_BYTES = 4_096
 
 
 @pytest.fixture
-def ids(database: Database, machine: Machine) -> list[int]:
+def ids(paths: Paths, machine: Machine) -> list[int]:
     """Some runs, in a file without a log beside it."""
-    found = [store(database, machine, 3.0, 2.0, 2.0 + number) for number in range(12)]
-    database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with Database(paths.database) as database:
+        found = [store(database, machine, 3.0, 2.0, 2.0 + number) for number in range(12)]
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return found
 
 
