@@ -57,7 +57,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
         return
     target = path.resolve(strict=True)
     # Replacing a file needs only rights in its folder; without write access to the file itself, refuse.
-    os.close(os.open(target, _WRITE | _NO_LINK | _NO_WAIT))
+    patiently(lambda: os.close(os.open(target, _WRITE | _NO_LINK | _NO_WAIT)), _FILE_PATIENCE_S)
     _replace(target, chunks, status)
 
 
@@ -91,7 +91,7 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
 
 def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, system: str = sys.platform) -> Result:
-    """Rename or delete; on Windows, wait for a virus scanner that has a file open, as they do with every new one.
+    """Rename, delete or open; on Windows, wait for a virus scanner that has a file open, as they do with every new one.
 
     Args:
         act: What to do.
