@@ -91,7 +91,7 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
 
 def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, system: str = sys.platform) -> Result:
-    """Rename, delete or open; on Windows, wait for a virus scanner that has a file open, as they do with every new one.
+    """Rename, delete or open a file; on Windows, wait for a virus scanner, which opens every new one.
 
     Args:
         act: What to do.
