@@ -38,7 +38,7 @@ _PRECISIONS = {
 }
 # Of one device; each batch of a table with forty of them is no reason of its own.
 _REASONS = 3
-# Where published batches may differ: a batch of at most so many times another's keeps a device as busy.
+# Where published batches may differ: how many times as large one may be to be ranked with another. A judgement.
 LIKE_BATCH_TIMES = 4
 
 
