@@ -52,13 +52,21 @@ class Replayed:
     codes: tuple[str, ...]
 
 
-def replay(steps_s: Sequence[float], budget_s: float = BUDGET_S, reader: Reader | None = None) -> Replayed:
+def settled(_: int) -> Telemetry:
+    """Report a CPU at its base clock, which no boost can end."""
+    return Telemetry(cpu_clock_mhz=MACHINE.cpu_base_mhz)
+
+
+def replay(
+    steps_s: Sequence[float], budget_s: float = BUDGET_S, reader: Reader = settled, machine: Machine = MACHINE
+) -> Replayed:
     """Return what Quick says of steps in order: the first one, as in any run, is the one that traces and compiles.
 
     Args:
         steps_s: Durations in seconds; at least four of them.
         budget_s: When Quick must answer, in seconds of steps.
-        reader: Reads telemetry; None for a run without any.
+        reader: Reads telemetry.
+        machine: What the steps are taken on.
 
     Raises:
         ValueError: Too few steps, or one that is no positive, finite number.
@@ -71,7 +79,7 @@ def replay(steps_s: Sequence[float], budget_s: float = BUDGET_S, reader: Reader 
         tempfile.TemporaryDirectory(prefix="epochmark-replay-") as folder,
         Database(Path(folder) / "runs") as database,
     ):
-        return _replay(database, steps_s, budget_s, reader)
+        return _replay(database, steps_s, budget_s, reader, machine)
 
 
 def replay_epochs(
@@ -132,22 +140,26 @@ def _blocks(steps_s: Sequence[float], begin_s: float, epoch: int) -> Iterator[ev
             first, sent_s = number + 1, now_s
 
 
-def _replay(database: Database, steps_s: Sequence[float], budget_s: float, reader: Reader | None) -> Replayed:
+def _replay(
+    database: Database, steps_s: Sequence[float], budget_s: float, reader: Reader, machine: Machine
+) -> Replayed:
     workload = CATALOGUE[STANDARD]
     spec = workload.default_spec("quick", device="cpu", data="real")
-    run_id = begin_run(database, spec, workload, MACHINE)
+    run_id = begin_run(database, spec, workload, machine)
     (summary,) = list_runs(database, ids=[run_id])
     state, writer, now_s = RunState(spec, summary, keeps_steps=True), RunWriter(database, run_id), 0.0
-    live = LiveVerdict(state, database, MACHINE, verdict_s=math.inf, clock=lambda: now_s)
+    live = LiveVerdict(state, database, machine, verdict_s=math.inf, clock=lambda: now_s)
     count = second = 0
     for event in _events(steps_s, budget_s):
         now_s = event.t_s
-        for follower in (state, live):
-            follower.follow(event)
-        writer.add(event)
-        while reader is not None and second + 1 <= now_s:
+        heard = [event]
+        while second + 1 <= now_s:
             second += 1
-            writer.add(events.TelemetryEvent(t_s=float(second), telemetry=reader(second)))
+            heard.append(events.TelemetryEvent(t_s=float(second), telemetry=reader(second)))
+        for each in heard:
+            for follower in (state, live):
+                follower.follow(each)
+            writer.add(each)
         if isinstance(event, events.Steps):
             count += len(event.durations_s)
         for _ in live.news():
@@ -174,6 +186,9 @@ def _replay(database: Database, steps_s: Sequence[float], budget_s: float, reade
 def _events(steps_s: Sequence[float], budget_s: float) -> Iterator[events.Event]:
     """Yield the events of a worker that takes these steps until its time is up."""
     seq = itertools.count()
+    yield events.Environment(
+        seq=next(seq), t_s=0.0, engine="tensorflow", device="cpu", precision="float32", jit=False
+    )
     yield events.Phase(seq=next(seq), t_s=0.0, name="measure", budget_s=budget_s)
     now_s = sent_s = 0.0
     first, block_s = 0, [0.0][:0]

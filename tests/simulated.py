@@ -8,10 +8,15 @@ know of it.
 import math
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np  # noqa: TID253 - these are arrays of steps
 from numpy.typing import NDArray  # noqa: TID253
 
+from tests.replay import MACHINE, Replayed, settled
+from tests.replay import replay as replayed
+from workloads.protocol.machine import Machine
+from workloads.protocol.telemetry import Telemetry
 from workloads.training.quick import BUDGET_S
 
 # A sixth of Quick's minute: later, too little of it is left to tell the process from its past.
@@ -159,13 +164,109 @@ def few_steps(chance: random.Random) -> Simulated:
     return steps_s.tolist(), usual_s
 
 
+def turbo(chance: random.Random) -> Simulated:
+    """A quiet desktop whose clock falls by 2 to 15 % within its first 4 to 10 s."""
+    steps_s, _ = quiet(chance)
+    gain, settles_s = chance.uniform(0.02, 0.15), chance.uniform(4, 10)
+    fast_s = np.array(steps_s)
+    fast_s *= 1 - gain * np.exp(-3 * np.cumsum(fast_s) / settles_s)
+    return _over_the_minute(fast_s)
+
+
+def power_limit(chance: random.Random) -> Simulated:
+    """A boost of 5 to 30 % that the CPU's power limit ends after 28 to 56 s."""
+    gain, end_s = chance.uniform(0.05, 0.3), chance.uniform(28, 56)
+    return _changing(chance, lambda t_s: 1 - gain if t_s < end_s else 1.0)
+
+
+def throttling(chance: random.Random) -> Simulated:
+    """Heat that lowers the clock by 10 to 40 % after 25 to 45 s."""
+    slower, begin_s = chance.uniform(1.1, 1.6), chance.uniform(25, 45)
+    return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
+
+
+def minute_job(chance: random.Random) -> Simulated:
+    """A job that runs once a minute, for 3 to 15 s."""
+    slower, takes_s, begin_s = chance.uniform(1.2, 2.0), chance.uniform(3, 15), chance.uniform(0, 60)
+    return _changing(chance, lambda t_s: slower if (t_s - begin_s) % 60 < takes_s else 1.0)
+
+
+def credits_spent(chance: random.Random) -> Simulated:
+    """A cloud's instance that spends its credit within the minute and then has 10 to 40 % of its speed."""
+    slower, end_s = 1 / chance.uniform(0.1, 0.4), chance.uniform(10, 60)
+    return _changing(chance, lambda t_s: slower if t_s >= end_s else 1.0)
+
+
+def scanner(chance: random.Random) -> Simulated:
+    """A virus scanner that starts after 20 to 50 s and goes on."""
+    slower, begin_s = chance.uniform(1.1, 1.8), chance.uniform(20, 50)
+    return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
+
+
+def charger(chance: random.Random) -> Simulated:
+    """A laptop that is plugged in, or unplugged, after 10 to 55 s."""
+    change, at_s = chance.choice([1 / 1.6, 1 / 1.2, 1.2, 1.6]), chance.uniform(10, 55)
+    return _changing(chance, lambda t_s: change if t_s >= at_s else 1.0)
+
+
+def efficiency_cores(chance: random.Random) -> Simulated:
+    """A process that its system moves to slower cores after 20 to 50 s, as when its window is covered."""
+    slower, at_s = chance.uniform(1.3, 2.2), chance.uniform(20, 50)
+    return _changing(chance, lambda t_s: slower if t_s >= at_s else 1.0)
+
+
+def neighbour(chance: random.Random) -> Simulated:
+    """Another guest that uses the host's memory from some moment on, and is seen by nobody."""
+    slower, begin_s = chance.uniform(1.05, 1.5), chance.uniform(0, 60)
+    return _changing(chance, lambda t_s: slower if t_s >= begin_s else 1.0)
+
+
+def settled_cpu(chance: random.Random) -> Simulated:
+    """The same quiet computer at its base clock."""
+    return quiet(chance)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What a family's computer shows of itself; each second's telemetry is the same."""
+
+    telemetry: Telemetry
+    machine: Machine = MACHINE
+
+
+BOOSTED = Signs(Telemetry(cpu_clock_mhz=4_200.0))
+GUEST = Signs(Telemetry(), replace(MACHINE, virtual_machine=True, virtualization="kvm", cpu_base_mhz=None))
+# Of those that are left out, a CPU at its base clock: nothing shows that its speed may change.
+SIGNS = {
+    "quiet": BOOSTED,
+    "turbo": BOOSTED,
+    "power_limit": BOOSTED,
+    "throttling": BOOSTED,
+    "minute_job": BOOSTED,
+    "scanner": BOOSTED,
+    "efficiency_cores": BOOSTED,
+    "charger": Signs(Telemetry(on_battery=False)),
+    "credits_spent": GUEST,
+    "neighbour": GUEST,
+}
+SETTLED = Signs(settled(0))
+
+
 FAMILIES: dict[str, Callable[[random.Random], Simulated]] = {
     each.__name__: each
     for each in (
         quiet, dependent, random_walk, sine, square, bursts, drift, boost, warming, doubled, every_nth, two_speeds,
-        skewed, slow_start, settling, few_steps,
+        skewed, slow_start, settling, few_steps, settled_cpu, turbo, power_limit, throttling, minute_job, scanner,
+        charger, efficiency_cores, credits_spent, neighbour,
     )
 }  # fmt: skip
+
+
+def watched(family: str, chance: random.Random) -> tuple[Replayed, float]:
+    """Return what Quick says of a computer of this family, and its true mean step in seconds."""
+    steps_s, true_s = FAMILIES[family](chance)
+    signs = SIGNS.get(family, SETTLED)
+    return replayed(steps_s, reader=lambda _: signs.telemetry, machine=signs.machine), true_s
 
 
 def _usual_s(chance: random.Random) -> float:

@@ -13,7 +13,7 @@ from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink
-from app.cli.text import complain, in_line, room, say, say_json, say_lines, say_raw, say_table
+from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position
 from app.core.analysis.groups import group_example
@@ -86,11 +86,11 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
     if options.imported:
         return _list_imported(options, paths)
     with _open(paths) as database:
+        if options.json:
+            say_json_list(asdict(run) for run in list_runs(database, limit=options.limit))
+            return 0
         runs = list(list_runs(database, limit=options.limit))
         places = group_places(database, runs)
-    if options.json:
-        say_json(json.dumps([asdict(run) for run in runs], indent=2))
-        return 0
     if not runs:
         say(sentence("cli.no_runs"))
         return 0

@@ -2,8 +2,10 @@
 
 import contextlib
 import errno
+import json
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
@@ -76,6 +78,15 @@ def say_lines(lines: Iterable[Line]) -> None:
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
     """Print a JSON document of the same value, safe for terminals; raises OSError if the output is lost."""
     _write(sys.stdout, safe_json(document) + end, flush=flush)
+
+
+def say_json_list(entries: Iterable[object]) -> None:
+    """Print a JSON list entry by entry, as there may be hundreds of thousands; otherwise as `say_json`."""
+    lead = "[\n"
+    for entry in entries:
+        _write(sys.stdout, lead + textwrap.indent(safe_json(json.dumps(entry, indent=2)), "  "))
+        lead = ",\n"
+    _write(sys.stdout, "[]\n" if lead == "[\n" else "\n]\n")
 
 
 def in_line(text: str) -> str:

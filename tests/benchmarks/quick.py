@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.core.analysis.headline import own_half_pct
-from app.core.analysis.timed_steps import timed
 from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths, default_paths
 from app.core.records import RunSummary
@@ -113,7 +112,7 @@ def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSumm
         Path(record).write_bytes(b"".join(lines))
     with Database(paths.database) as database:
         stored = load_run(database, session.run_id)
-    summary, own_pct = stored.summary, own_half_pct(stored.summary, stored.machine, timed(stored.steps))
+    summary, own_pct = stored.summary, own_half_pct(stored)
     assert summary.value is not None
     half_pct = 50 * ((summary.value_high or 0) - (summary.value_low or 0)) / summary.value
     disturbed = f"{summary.interruptions} interruptions of {summary.interruptions_s:.1f} s"

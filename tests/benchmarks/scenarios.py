@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np  # noqa: TID253 - traces come as arrays
 
 from tests.replay import Replayed, replay
-from tests.simulated import FAMILIES
+from tests.simulated import FAMILIES, watched
 
 REPETITIONS = 1_000
 WRONG_PCT = 5.0
@@ -73,12 +73,10 @@ def table(repetitions: int, families: list[str]) -> None:
     )
     for family in families:
         chance = random.Random(family)
-        simulate = FAMILIES[family]
         valid = wrong = covered = 0
         stops_s, halves_pct, errors_pct = [], [], []
         for _ in range(repetitions):
-            steps_s, true_s = simulate(chance)
-            said = replay(steps_s)
+            said, true_s = watched(family, chance)
             error_pct = 100 * (said.step_s / true_s - 1)
             is_valid = said.verdict == "valid"
             valid += is_valid

@@ -218,6 +218,7 @@ class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
     level: Literal["valid", "caution", "invalid"]
     reasons: tuple[Reason, ...] = ()
     interrupted_t_s: tuple[Duration, ...] = ()  # times of interruptions
+    measured_s: Duration | None = None  # what it speaks of; None as long as the run goes on, or if unknown
 
 
 class Result(Event, frozen=True, kw_only=True, tag="result"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.analysis.estimator import find_interruptions
-from app.core.analysis.shared_host import includes_host, is_on_shared_host, with_host
+from app.core.analysis.shared_host import with_host
 from app.core.analysis.stats import (
     DurationStatistics,
     estimate_epoch,
@@ -15,12 +15,11 @@ from app.core.analysis.stats import (
     step_statistics,
     sustained_pct,
 )
-from app.core.analysis.timed_steps import Disturbance, Timed
+from app.core.analysis.timed_steps import Disturbance, Timed, timed
 from app.core.metrics import headline_kind
-from app.core.records import RunSummary
+from app.core.records import Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
-from workloads.protocol.machine import Machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +29,7 @@ class Measured:
     Attributes:
         steps: Length that epochs were cut to; None for whole epochs.
         metrics: What it reported besides its steps, by key.
-        on_shared_host: Whether other guests of a host may change its speed.
+        on_shared_host: Whether others may change its speed from one run to the next.
     """
 
     workload: str
@@ -87,8 +86,6 @@ def outcome_of(measured: Measured) -> Outcome:
         rest_s=measured.metrics.get("epoch_rest_s"),
     )
     per_step = step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven)
-    if measured.on_shared_host and preset == "quick":
-        per_epoch, per_step = with_host(per_epoch), with_host(per_step)
     outcome = summarise(
         workload=measured.workload,
         variant=measured.variant,
@@ -99,6 +96,7 @@ def outcome_of(measured: Measured) -> Outcome:
         step_median_s=statistics.median(steps.durations_s) or None if steps.durations_s else None,
         reported=measured.metrics.get(measured.metric),
         reported_ends=tuple(measured.metrics.get(f"{measured.metric}_{end}") for end in ("low", "high")),
+        on_shared_host=measured.on_shared_host,
     )
     if steps.usual_s and not _reports(measured.workload):
         held_up = () if is_uneven else interruptions(preset, steps)
@@ -130,8 +128,9 @@ def summarise(
     step_median_s: float | None,
     reported: float | None = None,
     reported_ends: tuple[float | None, ...] = (),
+    on_shared_host: bool = False,
 ) -> Outcome:
-    """Choose the statistics behind the run's headline.
+    """Return the headline, its interval and the statistics behind it.
 
     Args:
         workload: Its id; for an unknown one, an example counts as one.
@@ -143,12 +142,13 @@ def summarise(
         step_median_s: The typical step of all kinds.
         reported: The headline as measured by the workload itself, if steps don't give it.
         reported_ends: Its interval, if there is one.
+        on_shared_host: Whether the interval includes what others may change until the next run.
     """
     whole_s = per_epoch.median_s if per_epoch and per_epoch.median_s > 0 else None
     if reported is not None:
-        return Outcome(
-            reported if reported > 0 else None, None, whole_s, step_median_s, *_ends(reported, reported_ends)
-        )
+        low, high = _ends(reported, reported_ends)
+        outcome = Outcome(reported if reported > 0 else None, None, whole_s, step_median_s, low, high)
+        return _with_host(outcome, metric) if on_shared_host else outcome
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_of(variant) if workload in CATALOGUE else 1)
     steps_tell = metric.startswith("seconds_per_") or metric in ("images_per_s", "words_per_s", "tokens_per_s")
@@ -159,16 +159,19 @@ def summarise(
     def in_unit(duration_s: float | None) -> float | None:
         return headline_value(metric, duration_s, examples) if duration_s else None
 
+    value = headline_value(metric, chosen.median_s, examples)
     ends = [end for end in (in_unit(chosen.low_s), in_unit(chosen.high_s)) if end is not None]
-    return Outcome(
-        value=headline_value(metric, chosen.median_s, examples),
-        statistics=chosen,
-        seconds_per_epoch_s=whole_s,
-        step_median_s=step_median_s,
-        low=min(ends) if len(ends) == 2 else None,
-        high=max(ends) if len(ends) == 2 else None,
-        mean=in_unit(chosen.mean_s),
-    )
+    low, high = (min(ends), max(ends)) if len(ends) == 2 else (None, None)
+    outcome = Outcome(value, chosen, whole_s, step_median_s, low, high, mean=in_unit(chosen.mean_s))
+    return _with_host(outcome, metric) if on_shared_host else outcome
+
+
+def _with_host(outcome: Outcome, metric: str) -> Outcome:
+    if outcome.value is None:
+        return outcome
+    is_rate = headline_kind(metric).is_rate
+    low, high = with_host(outcome.value, outcome.low, outcome.high, is_rate=is_rate)
+    return replace(outcome, low=low, high=high)
 
 
 def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | None, float | None]:
@@ -185,7 +188,7 @@ def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = Fal
     Args:
         run: Its record.
         steps: Its timed steps.
-        on_shared_host: Whether other guests of a host may change its speed.
+        on_shared_host: Whether others may change its speed from one run to the next.
     """
     if not steps.usual_s or _reports(run.workload):
         return None
@@ -193,8 +196,6 @@ def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = Fal
     assert estimation is not None
     per_epoch = estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None
     per_step = step_statistics(steps, is_estimate=run.preset != "standard", is_uneven=run.metric == "words_per_s")
-    if on_shared_host and run.preset == "quick":
-        per_epoch, per_step = with_host(per_epoch), with_host(per_step)
     outcome = summarise(
         workload=run.workload,
         variant=run.variant,
@@ -203,6 +204,7 @@ def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = Fal
         per_epoch=per_epoch,
         per_step=per_step,
         step_median_s=None,
+        on_shared_host=on_shared_host,
     )
     if outcome.value is None:
         return None
@@ -230,24 +232,40 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
     return 100 * max(high - value, value - low) / value
 
 
-def own_half_pct(run: RunSummary, machine: Machine, steps: Timed) -> float | None:
-    """Return the ± that a run's own steps tell, without what its host may change until the next run.
+def measured_of(run: Run, steps: Timed | None = None, *, on_shared_host: bool = False) -> Measured:
+    """Return what a stored run's headline is computed from.
 
     Args:
-        run: Its record.
-        machine: Its computer.
-        steps: Its timed steps.
+        run: The run.
+        steps: Its timed steps; None to sort them now.
+        on_shared_host: Whether others may change its speed from one run to the next.
     """
-    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    if half_pct is None or run.preset != "quick" or not is_on_shared_host(machine, run.device):
-        return half_pct
-    own = steps.estimation()
-    if own is None or own.half_pct is None or run.value is None:
-        return half_pct
-    # What an epoch has beside its steps is known better.
-    is_epoch = run.metric == "seconds_per_epoch_s"
-    own_pct = own.half_pct * (min(1.0, run.steps_per_epoch * own.step_s / run.value) if is_epoch else 1.0)
-    return own_pct if includes_host(half_pct, own_pct) else half_pct
+    summary = run.summary
+    return Measured(
+        workload=summary.workload,
+        variant=summary.variant,
+        metric=summary.metric,
+        preset=summary.preset,
+        batch_size=summary.batch_size,
+        steps=summary.steps,
+        steps_per_epoch=summary.steps_per_epoch,
+        samples_per_epoch=summary.samples_per_epoch,
+        epoch_durations_s=[epoch.duration_s for epoch in run.epochs],
+        timed_steps=timed(run.steps) if steps is None else steps,
+        metrics=run.metrics,
+        on_shared_host=on_shared_host,
+    )
+
+
+def own_half_pct(run: Run, steps: Timed | None = None) -> float | None:
+    """Return the ± that a run's own measurements show, without what others may change until the next run.
+
+    Args:
+        run: The run.
+        steps: Its timed steps; None to sort them now.
+    """
+    outcome = outcome_of(measured_of(run, steps))
+    return half_interval_pct(run.summary.metric, outcome.value, outcome.low, outcome.high)
 
 
 def _reports(workload: str) -> bool:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 import msgspec
 
 from app.core.analysis.headline import estimate_so_far, half_interval_pct, interruptions, own_half_pct
+from app.core.analysis.shared_host import shared_part, with_host
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
 from app.core.records import Run, RunSummary
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 POINTS_LIMIT = 2_000
@@ -65,6 +67,7 @@ class RunSeries:
         latest_estimate: The latest one; None before the first.
         verdict: The verdict so far; None before the first.
         interrupted_t_s: Times of interruptions.
+        on_shared_host: Whether others may change the speed from one run to the next.
     """
 
     def __init__(self, steps_per_epoch: int) -> None:
@@ -84,10 +87,14 @@ class RunSeries:
         self.metrics: dict[str, float | None] = {}
         self.warnings: list[events.Warn] = []
         self.error: events.Error | None = None
+        self.on_shared_host = False
+        self._machine: Machine | None = None
 
     def follow(self, event: events.Event) -> None:
         """Follow the next event of the run."""
         match event:
+            case events.Run() | events.Environment():
+                self._place(event)
             case events.Steps():
                 self._add_steps(event)
             case events.Epoch():
@@ -106,6 +113,13 @@ class RunSeries:
             case events.Judged():
                 self.verdict = event
                 self.interrupted_t_s = event.interrupted_t_s
+
+    def _place(self, event: events.Run | events.Environment) -> None:
+        if isinstance(event, events.Run):
+            self._machine = event.machine
+        elif self._machine is not None:
+            shared = shared_part(self._machine, event.device, device_name=event.device_name)
+            self.on_shared_host = shared is not None
 
     def _add_steps(self, event: events.Steps) -> None:
         if event.phase in ("start", "validate") or not event.durations_s:
@@ -176,7 +190,7 @@ def _includes_host(run: Run) -> bool:
     """Return whether the stored interval has what other guests of a host may change."""
     summary = run.summary
     half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
-    own_pct = own_half_pct(summary, run.machine, timed(run.steps))
+    own_pct = own_half_pct(run)
     return half_pct is not None and own_pct is not None and own_pct < half_pct
 
 
@@ -195,6 +209,9 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
         assert result is not None
         if result.median_s <= 0:  # below the clock's resolution
             return summary
+        low_s, high_s = result.low_s, result.high_s
+        if series.on_shared_host:
+            low_s, high_s = with_host(result.median_s, low_s, high_s, is_rate=False)
         return replace(
             summary,
             value=result.median_s,
@@ -204,8 +221,8 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
             minimum_s=result.minimum_s,
             maximum_s=result.maximum_s,
             spread_pct=result.spread_pct,
-            value_low=result.low_s,
-            value_high=result.high_s,
+            value_low=low_s,
+            value_high=high_s,
             confidence_pct=result.confidence_pct,
             value_mean=result.mean_s,
         )

@@ -1,57 +1,73 @@
-"""What a short measurement in a virtual machine can't show: its host's speed changes from one run to the next.
+"""What a single measurement can't show: others change a shared device's speed from one run to the next.
 
-The other guests of a host share its memory, caches and clock. Nothing inside a guest tells, and half a calm minute
-says little about the next ones.
+The guests of a host share its memory, caches and clock, and those of a GPU its power. Nothing inside a guest shows
+by how much, and a calm minute says little about the next ones. So one rule holds for every preset.
 """
 
 import math
-from dataclasses import replace
+import re
 from statistics import NormalDist
+from typing import Literal
 
-from app.core.analysis.stats import DurationStatistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
 from workloads.protocol.machine import Machine
 
 # Standard deviation between Quick runs minutes apart, in percent, beyond what their own steps tell: the root mean
-# square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host (docs/measurement.md).
+# square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host (docs/measurement.md). Nothing
+# was measured on shares of a GPU, which are taken to be alike.
 BETWEEN_RUNS_PCT = 4.5
+# The same as half of a 95 % interval.
+BETWEEN_RUNS_HALF_PCT = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * BETWEEN_RUNS_PCT
 # Code of its caution in verdicts.
 SHARED_HOST = "shared_host"
-_HALF_PCT = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * BETWEEN_RUNS_PCT
+# NVML counts a GPU as busy while any kernel runs on it: below this it waits for its CPU between kernels.
+GPU_IDLES_PCT = 60.0
+# NVIDIA's vGPUs ("GRID V100D-8Q", "NVIDIA A10-24Q", "NVIDIA A100-4-20C"), its MIG slices, and AMD's MxGPU.
+_SLICE = re.compile(r"\bGRID\b|\bMIG\b|\bMxGPU\b|-\d+[ABCQ]\Z")
+Shared = Literal["cpu", "waiting_gpu", "gpu_slice"]
 
 
-def is_on_shared_host(machine: Machine, device: str | None) -> bool:
-    """Return whether a run computes on CPUs that its computer may share with other guests of a host.
+def shared_part(
+    machine: Machine, device: str | None, *, device_name: str | None = None, gpu_busy_pct: float | None = None
+) -> Shared | None:
+    """Return what of a run's device others may share; None for nothing that can be detected.
 
-    A GPU is given to one guest as a whole.
+    Time slicing of a whole GPU among containers can't be, nor a GPU that Hyper-V divides.
 
     Args:
         machine: The run's computer.
-        device: What the run computes on; None as long as it's unknown.
+        device: What the run computes on, such as "cpu" or "gpu:0"; None as long as it's unknown.
+        device_name: What its engine calls the GPU; None if unknown.
+        gpu_busy_pct: How busy the GPU was during the run; None if unknown.
     """
+    if device is None:
+        return None
     kind, _ = split_virtualization(machine.virtualization)
-    return machine.virtual_machine is True and device == "cpu" and kind not in OWN_COMPUTER
+    is_guest = machine.virtual_machine is True and kind not in OWN_COMPUTER
+    if device == "cpu":
+        return "cpu" if is_guest else None
+    if device_name is not None and _SLICE.search(device_name):
+        return "gpu_slice"
+    return "waiting_gpu" if is_guest and gpu_busy_pct is not None and gpu_busy_pct < GPU_IDLES_PCT else None
 
 
-def with_host(result: DurationStatistics | None) -> DurationStatistics | None:
-    """Widen an estimate's interval by what the host may change until the next run.
-
-    Independent errors add as squares. Whole epochs were measured as they are, and keep theirs.
-    """
-    if result is None or result.basis != "estimate" or result.low_s is None or result.high_s is None:
-        return result
-    host_s = result.median_s * _HALF_PCT / 100
-    below_s = math.hypot(result.median_s - result.low_s, host_s)
-    above_s = math.hypot(result.high_s - result.median_s, host_s)
-    return replace(result, low_s=max(0.0, result.median_s - below_s), high_s=result.median_s + above_s)
-
-
-def includes_host(half_pct: float, own_pct: float) -> bool:
-    """Return whether a stored ± includes it, even as the 3 % of older versions; before them, none did.
+def with_host(
+    value: float, low: float | None, high: float | None, *, is_rate: bool
+) -> tuple[float | None, float | None]:
+    """Widen an interval by what others may change until the next run; independent errors add as squares.
 
     Args:
-        half_pct: The ± of the headline, in percent.
-        own_pct: What the run's steps alone tell.
+        value: A headline, in any unit.
+        low: The lower end of its interval; None for no interval, which stays so.
+        high: The upper one.
+        is_rate: Whether more is faster: then its inverse, the time that the work takes, is what changes.
     """
-    return half_pct**2 >= own_pct**2 + _HALF_PCT**2 / 4
+    if low is None or high is None or low <= 0 or value <= 0:
+        return low, high
+    faster, slower = (1 - value / high, value / low - 1) if is_rate else (1 - low / value, high / value - 1)
+    host = BETWEEN_RUNS_HALF_PCT / 100
+    fastest, slowest = max(0.0, 1 - math.hypot(faster, host)), 1 + math.hypot(slower, host)
+    if not is_rate:
+        return value * fastest, value * slowest
+    return value / slowest, value / fastest if fastest else high

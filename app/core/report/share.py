@@ -162,10 +162,10 @@ def _badge(run: Run, group: Group | None) -> tuple[str, ...]:
             length = sentence("share.of_runs", count=count, planned=len(group.runs))
         return f"{level.capitalize()} · {length}", level.capitalize()
     verdict, summary = judge(run), run.summary
-    if verdict.level != "valid":
-        return verdict_texts(verdict)
-    length = sentence("share.timed_steps") if summary.basis == "estimate" else _length(summary)
-    return (*((f"{verdict.level.capitalize()} · {length}",) if length else ()), verdict.level.capitalize())
+    texts = verdict_texts(verdict)
+    if verdict.level != "valid" or summary.basis == "estimate" or not (length := _length(summary)):
+        return texts
+    return f"{texts[0]} · {length}", *texts
 
 
 def _length(run: RunSummary) -> str:

@@ -51,6 +51,8 @@ __all__ = [
     "workload_title",
 ]
 CONFIDENCE_PCT = 95.0
+# Below it, durations are shown in seconds.
+_SHOWN_IN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +267,25 @@ def verdict_line(judged: events.Judged) -> str:
 
 
 def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
-    """Return a verdict and its worst reasons in one line, and the same in ever fewer words."""
+    """Return a verdict and its worst reasons in one line, and the same in ever fewer words.
+
+    Of a valid result it is the time that it speaks of: nothing later was measured.
+    """
     words = list(dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level))
     short = judged.level.capitalize()
+    if judged.level == "valid" and judged.measured_s is not None and judged.measured_s >= 1:
+        return _valid_for(judged.measured_s), short
     several = [
         sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
         for count in range(len(words) - 1, 0, -1)
     ]
     return (*(f"{short}: {each}" for each in ("; ".join(words), *several) if each), short)
+
+
+def _valid_for(measured_s: float) -> str:
+    if measured_s < _SHOWN_IN_S:
+        return sentence("short.valid_for_s", duration_s=measured_s)
+    return sentence("short.valid_for_min", duration_min=measured_s / 60)
 
 
 def _few_words(reason: events.Reason) -> str:

@@ -1,27 +1,34 @@
 """A running run's live estimate and verdict, and whether Quick has measured enough."""
 
 import logging
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
 
 from app.core.analysis.headline import estimate_so_far, interruptions
-from app.core.analysis.shared_host import is_on_shared_host
+from app.core.analysis.shared_host import shared_part
 from app.core.analysis.timed_steps import Timed
 from app.core.runs.state import RunState
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.runs import load_run
+from app.core.verdict.boost import may_slow_down
+from app.core.verdict.context import TelemetryWindow, gpu_index
 from app.core.verdict.rules import judge
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.telemetry import Telemetry
 
 ESTIMATE_INTERVAL_S = 1.0
 # Judging reads the whole record, which must not disturb the measurement.
 VERDICT_INTERVAL_S = 10.0
 # A single narrow interval may be chance.
 ENOUGH_ESTIMATES = 2
+# More than Quick's minute has.
+TELEMETRY_KEPT = 90
 # After each update, pause for this many times as long as it took.
 _PAUSES = 20
 _News = TypeVar("_News")
@@ -40,6 +47,7 @@ class LiveVerdict:
         machine: The computer that it runs on.
         verdict_s: Seconds between verdicts.
         clock: Tells monotonic seconds.
+        is_burstable: Whether the computer is a cloud's instance that computes on credit.
     """
 
     def __init__(
@@ -49,6 +57,8 @@ class LiveVerdict:
         machine: Machine,
         verdict_s: float = VERDICT_INTERVAL_S,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        is_burstable: bool = False,
     ) -> None:
         assert state.summary is not None
         self._run = state.summary
@@ -56,6 +66,8 @@ class LiveVerdict:
         self._verdict_s = verdict_s
         self._clock = clock
         self._machine = machine
+        self._is_burstable = is_burstable
+        self._telemetry: deque[Telemetry] = deque(maxlen=TELEMETRY_KEPT)
         self._database = database
         self._counted = 0
         self._narrow = 0
@@ -65,9 +77,11 @@ class LiveVerdict:
         self.is_enough = False
 
     def follow(self, event: events.Event) -> None:
-        """Restart the intervals when a phase begins."""
+        """Restart the intervals when a phase begins, and keep telemetry of the measurement."""
         if isinstance(event, events.Phase):
             self._wait()
+        elif isinstance(event, events.TelemetryEvent) and self._state.is_measuring:
+            self._telemetry.append(event.telemetry)
 
     def _wait(self) -> None:
         now_s = self._clock()
@@ -109,14 +123,31 @@ class LiveVerdict:
         ):
             return None
         self._counted = count
-        assert self._state.summary is not None
-        is_shared = is_on_shared_host(self._machine, self._state.summary.device)
-        estimate = estimate_so_far(self._run, steps, on_shared_host=is_shared)
+        estimate = estimate_so_far(self._run, steps, on_shared_host=self._is_shared())
         if estimate is None:
             return None
         self._narrow = self._narrow + 1 if estimate.is_enough else 0
-        self.is_enough = self._run.preset == "quick" and self._narrow >= ENOUGH_ESTIMATES
+        is_narrow = self._run.preset == "quick" and self._narrow >= ENOUGH_ESTIMATES
+        self.is_enough = is_narrow and not may_slow_down(
+            self._machine, self._window(), is_burstable=self._is_burstable
+        )
         return msgspec.structs.replace(estimate, is_enough=self.is_enough)
+
+    def _window(self) -> TelemetryWindow:
+        records, summary = tuple(self._telemetry), self._state.summary
+        assert summary is not None
+        return TelemetryWindow(records, tuple(map(float, range(len(records)))), gpu_index(summary.device or "cpu"))
+
+    def _is_shared(self) -> bool:
+        summary, busy_pct = self._state.summary, self._window().gpu_values("utilization_pct")
+        assert summary is not None
+        part = shared_part(
+            self._machine,
+            summary.device,
+            device_name=summary.device_name,
+            gpu_busy_pct=statistics.fmean(busy_pct) if busy_pct else None,
+        )
+        return part is not None
 
     def _judge(self) -> events.Judged | None:
         """Return the verdict so far if it has changed; None while the database is busy."""

@@ -9,7 +9,8 @@ from app.core.records import Group, Plan, PlannedRun, RunSummary, Side
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
-from app.core.storage.groups import begin_group
+from app.core.storage.groups import begin_group, load_group
+from app.core.storage.owners import Ownership, own_group
 from app.core.storage.runs import list_runs
 from workloads.protocol import events
 
@@ -43,10 +44,25 @@ class Sequence:
         status: running, then completed, cancelled (also if `ask` returned False) or failed.
         trouble: Why it couldn't continue, other than a failed run; or None.
         refusals: Why runs couldn't begin, in a plan that goes on without them.
+
+    Args:
+        plan: The plan.
+        runner: Starts its runs.
+        watch: Callbacks.
+        group_id: The stored group.
+        runs: Those to make.
+        ownership: The lock of the group, released at the end.
     """
 
     def __init__(
-        self, plan: Plan, runner: Runner, watch: Watch, group_id: int, runs: Iterable[PlannedRun]
+        self,
+        plan: Plan,
+        runner: Runner,
+        watch: Watch,
+        group_id: int,
+        runs: Iterable[PlannedRun],
+        *,
+        ownership: Ownership,
     ) -> None:
         self.plan = plan
         self.group_id = group_id
@@ -56,6 +72,7 @@ class Sequence:
         self._runs = tuple(runs)
         self._runner = runner
         self._watch = watch
+        self._ownership = ownership
         self._session: Session | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
@@ -96,6 +113,7 @@ class Sequence:
         except AppError as error:
             self.trouble = error
         finally:
+            self._ownership.release()
             self.status = status
 
     def _carry_out(self) -> str:
@@ -166,7 +184,8 @@ def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence
         runner.check(spec)
     with Database(runner.paths.database) as database:
         group_id = begin_group(database, plan)
-    sequence = Sequence(plan, runner, watch or Watch(), group_id, plan.runs())
+    ownership = own_group(runner.paths.database, group_id)
+    sequence = Sequence(plan, runner, watch or Watch(), group_id, plan.runs(), ownership=ownership)
     sequence.start()
     return sequence
 
@@ -174,12 +193,26 @@ def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence
 def resume_plan(group: Group, runs: Iterable[PlannedRun], runner: Runner, watch: Watch | None = None) -> Sequence:
     """Start those runs of a stored plan, in the background; they are added to its group.
 
+    Runs that someone else has made since the group was read are left out.
+
     Args:
         group: The stored plan.
         runs: Which of its runs.
         runner: Starts them.
         watch: Callbacks.
+
+    Raises:
+        UsageError: Its runs are being made right now, or the group is gone.
     """
-    sequence = Sequence(group.plan, runner, watch or Watch(), group.id, runs)
-    sequence.start()
+    ownership = own_group(runner.paths.database, group.id)
+    try:
+        with Database(runner.paths.database) as database:
+            now = load_group(database, group.id)
+        made = {now.numbers.get(run_id) for run_id in set(now.run_ids) - set(group.run_ids)}
+        left = [planned for planned in runs if planned.number not in made]
+        sequence = Sequence(group.plan, runner, watch or Watch(), group.id, left, ownership=ownership)
+        sequence.start()
+    except BaseException:
+        ownership.release()
+        raise
     return sequence

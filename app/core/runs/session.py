@@ -16,6 +16,7 @@ from app.core.analysis.compare import position
 from app.core.engines.offers import cards_for
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.machine import is_burstable_instance
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
@@ -180,7 +181,9 @@ class Session:
         if summary is None:
             raise missing_runs([self.run_id])
         self._state = RunState(self._spec, summary, keeps_steps=True)
-        self._live = LiveVerdict(self._state, database, self._machine, self._limits.verdict_s)
+        self._live = LiveVerdict(
+            self._state, database, self._machine, self._limits.verdict_s, is_burstable=is_burstable_instance()
+        )
         self._tell(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
         worker = None
         try:

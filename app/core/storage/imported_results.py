@@ -1,5 +1,6 @@
 """Results of others, kept apart from the user's own: they count in no statistics, trends or peaks."""
 
+# ruff: noqa: S608 - SQL is put together from our own texts, never from values
 import json
 import logging
 import sqlite3
@@ -27,16 +28,15 @@ SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
-# The date may be NULL; is_exact: whether all digits of the headline are known.
-_OWN = (
-    "SELECT id FROM runs WHERE workload = :workload AND value = :value"
-    " AND (started_at = :date OR (:date IS NULL AND :is_exact))"
-    " AND deleted_at IS NULL"
-)
+# The date may be NULL; is_exact: whether all digits of the headline are known. One SELECT for each case: with OR,
+# SQLite would read all runs of a workload.
+_OWN_OF = "SELECT id FROM runs WHERE workload = :workload AND value = :value AND deleted_at IS NULL"
+_OWN = f"{_OWN_OF} AND started_at = :date UNION ALL {_OWN_OF} AND :date IS NULL AND :is_exact"
+_EARLIER_OF = "SELECT id FROM imported_results WHERE workload = :workload AND value = :value"
 _EARLIER = (
-    "SELECT id FROM imported_results WHERE digest = :digest UNION ALL"
-    " SELECT id FROM imported_results WHERE workload = :workload AND value = :value"
-    " AND (started_at = :date OR ((:date IS NULL OR started_at IS NULL) AND :is_exact))"
+    f"SELECT id FROM imported_results WHERE digest = :digest UNION ALL {_EARLIER_OF} AND started_at = :date"
+    f" UNION ALL {_EARLIER_OF} AND started_at IS NULL AND :is_exact"
+    f" UNION ALL {_EARLIER_OF} AND :date IS NULL AND :is_exact"
 )
 # What may be the same run, for a code with its few digits, and the other way round.
 _LIKE = "SELECT id, document FROM imported_results WHERE workload = ? AND value BETWEEN ? AND ?"
@@ -53,7 +53,7 @@ _CODES = (
 _STORE = (
     "INSERT OR REPLACE INTO imported_results"
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
 _ROUNDED_BY = 1e-3  # at most, of a short form's amounts
 
@@ -84,43 +84,47 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
         source: Name of the file, without its folder.
     """
     taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
+    name = storable(one_line(source, SOURCE_LIMIT))
+    # Prepared first: others wait as long as the transaction takes.
+    entries = [_entry(result, is_one_of_many=len(results) > RESULTS_LIMIT) for result in results]
     with database.transaction() as connection:
         moment = _moment(connection, source) if len(results) > 1 else now_text()
         codes = _codes(connection, results)
-        for result in results:
-            digest, summary = result.digest, summary_of(result)
-            same = (summary.workload, result.started_at, summary.value)
-            # Without a date, all digits of the headline tell; a short form has only four of them.
-            is_exact = result.app_version != UNKNOWN_VERSION or len(results) > RESULTS_LIMIT
-            asked = {
-                "workload": same[0],
-                "date": same[1],
-                "value": same[2],
-                "is_exact": is_exact,
-                "digest": digest,
-            }
-            mine = connection.execute(_OWN, asked).fetchone()
-            mine = mine[0] if mine is not None else None if is_exact else _own_told(connection, result)
+        for result, entry in zip(results, entries, strict=True):
+            mine = connection.execute(_OWN, entry).fetchone()
+            mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_told(connection, result)
             if mine is not None:
                 own.append(mine)
                 continue
             # A code whose few digits are all of the headline is no more than a code.
-            rows = connection.execute(_EARLIER, asked)
-            earlier = next((row[0] for row in rows if not (is_exact and row[0] in codes)), None)
-            if earlier is None and not is_exact:
+            rows = connection.execute(_EARLIER, entry)
+            earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
+            if earlier is None and not entry["is_exact"]:
                 earlier = _whole(connection, result)
             if earlier is not None:
                 present.append(earlier)
                 continue
-            code = _code(codes, result) if is_exact else None
-            label = one_line(run_name(summary), LABEL_LIMIT)
-            document = canonical(without_durations(result)).decode("utf-8")
-            name = storable(one_line(source, SOURCE_LIMIT))
-            values = (moment, digest, label, name, *same, document)
-            number = connection.execute(_STORE, (code, *values)).lastrowid
+            code = _code(codes, result) if entry["is_exact"] else None
+            stored = entry | {"id": code, "imported_at": moment, "source": name}
+            number = connection.execute(_STORE, stored).lastrowid
             assert number is not None
             (replaced if code is not None else taken).append(number)
     return Added(tuple(taken), tuple(present), tuple(replaced), tuple(own))
+
+
+def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
+    """Return what is stored of a result, and by what it is found again."""
+    summary = summary_of(result)
+    return {
+        "workload": summary.workload,
+        "date": result.started_at,
+        "value": summary.value,
+        # Without a date, all digits of the headline tell; a short form has only four of them.
+        "is_exact": result.app_version != UNKNOWN_VERSION or is_one_of_many,
+        "digest": result.digest,
+        "label": one_line(run_name(summary), LABEL_LIMIT),
+        "document": canonical(without_durations(result)).decode("utf-8"),
+    }
 
 
 def _moment(connection: sqlite3.Connection, source: str) -> str:

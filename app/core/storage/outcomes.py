@@ -2,22 +2,19 @@
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import logging
-import sqlite3
 from collections.abc import Mapping
 
 import msgspec
 
-from app.core.analysis.headline import Measured, Outcome, outcome_of
-from app.core.analysis.shared_host import is_on_shared_host
+from app.core.analysis.headline import Outcome, measured_of, outcome_of
 from app.core.analysis.student_t import CONFIDENCE
-from app.core.analysis.timed_steps import timed
 from app.core.clock import now_text
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, text
-from app.core.storage import reading
 from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run
+from app.core.verdict.context import evidence_of, shared_part_of
 from app.core.verdict.energy import energy_columns
 from app.core.verdict.rules import judge
 from workloads.engines.registry import engine_title
@@ -58,7 +55,10 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
 
 def _store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
     with database.complaints():  # outside the transaction: a long run takes seconds
-        outcome = outcome_of(_measured(database.connection, run_id))
+        run = load_run(database, run_id, with_peak=False)
+        evidence = evidence_of(run)
+        is_shared = shared_part_of(evidence) is not None
+        outcome = outcome_of(measured_of(run, evidence.timed_steps, on_shared_host=is_shared))
     result = outcome.statistics
     values = {
         "status": status,
@@ -92,25 +92,6 @@ def _confidence_pct(outcome: Outcome) -> float | None:
     if outcome.low is None:
         return None
     return outcome.statistics.confidence_pct if outcome.statistics else 100 * CONFIDENCE
-
-
-def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:
-    run = connection.execute(
-        "SELECT runs.*, machine FROM runs LEFT JOIN machines ON machines.id = machine_id WHERE runs.id = ?",
-        (run_id,),
-    ).fetchone()
-    epochs = reading.stored_rows(connection, "epochs", run_id)
-    asked = (
-        *("workload", "variant", "metric", "preset"),
-        *("batch_size", "steps", "steps_per_epoch", "samples_per_epoch"),
-    )
-    return Measured(
-        **{name: run[name] for name in asked},
-        epoch_durations_s=[epoch.duration_s for epoch in reading.read_epochs(epochs, [])],
-        timed_steps=timed(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), [])),
-        metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), []),
-        on_shared_host=is_on_shared_host(reading.read_machine(run["machine"], []), run["device"]),
-    )
 
 
 def recover_runs(database: Database) -> list[int]:

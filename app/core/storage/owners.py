@@ -1,4 +1,4 @@
-"""Which process owns a running run: a lock that is held until the run is stored or its process ends.
+"""Which process owns a running run, or a plan of several: a lock that is held until it ends, or its process does.
 
 Neither a changed clock nor another container's process IDs affect it.
 """
@@ -11,8 +11,9 @@ from pathlib import Path
 
 import psutil
 
-from app.core.errors import AppError
+from app.core.errors import AppError, UsageError
 from app.core.locks import Hold, is_held, take
+from app.core.messages import message
 from app.core.paths import make_folder
 
 _TOKEN = re.compile(r"[0-9a-f]{16}\Z")
@@ -20,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Ownership:
-    """The lock of one run.
+    """The lock of one run or plan.
 
     Attributes:
         token: Stored with the run; None if the folder can't hold locks: then process ID and start time must do.
@@ -32,7 +33,7 @@ class Ownership:
         self._hold = hold
 
     def release(self) -> None:
-        """Release the run and delete its lock file."""
+        """Release the lock and delete its file."""
         if self._hold is not None:
             with contextlib.suppress(OSError):
                 self._hold.release()
@@ -50,6 +51,24 @@ def own(database: Path) -> Ownership:
     except AppError as error:
         _log.info("Runs are owned by process numbers: %s", error)
         return Ownership(None, path, None)
+
+
+def own_group(database: Path, group_id: int) -> Ownership:
+    """Take the lock of a plan whose runs are about to be made, so that nobody makes them at the same time.
+
+    Raises:
+        UsageError: Someone else is making them.
+    """
+    path = _path(database, f"group-{group_id}")
+    try:
+        make_folder(path.parent)
+        hold = take(path)
+    except AppError as error:
+        _log.info("Plan %s can be run twice at the same time: %s", group_id, error)
+        return Ownership(None, path, None)
+    if hold is None:
+        raise UsageError(message("groups.under_way", group_id=group_id), message("groups.wait_for_it"))
+    return Ownership(None, path, hold)
 
 
 def is_owned(database: Path, token: object, pid: object, started_s: object) -> bool:

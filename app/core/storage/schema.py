@@ -192,8 +192,9 @@ MIGRATIONS: tuple[str, ...] = (
         value REAL NOT NULL,
         document TEXT NOT NULL  -- the result as canonical JSON, without the durations of its steps
     );
-    CREATE INDEX imported_results_by_workload ON imported_results (workload, started_at, value);
-    CREATE INDEX runs_by_start ON runs (started_at, workload, value);  -- finds own results that come back
+    CREATE INDEX imported_results_by_value ON imported_results (workload, value, started_at);
+    -- Finds own results that come back.
+    CREATE INDEX runs_by_value ON runs (workload, value, started_at, deleted_at);
     UPDATE format SET version = 8;
     """,
 )

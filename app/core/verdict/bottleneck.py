@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.core.analysis.shared_host import GPU_IDLES_PCT
 from app.core.messages import Message, message, text
 from app.core.records import Run
 from app.core.verdict.context import Evidence, evidence_of
@@ -15,8 +16,7 @@ from app.core.verdict.throttling import throttling
 from workloads import CATALOGUE
 
 RECORDS_AT_LEAST = 3
-# NVML counts a GPU as busy while any kernel runs on it: below this it waits between kernels.
-GPU_IDLES_PCT, GPU_FULL_PCT = 60.0, 90.0
+GPU_FULL_PCT = 90.0
 # Share of time in which its memory is accessed; memory-bound kernels come near 100 %, convolutions stay far below.
 GPU_MEMORY_FULL_PCT = 70.0
 GPU_CAPPED_PCT = 50.0

@@ -1,9 +1,11 @@
 """A stored run as the verdict's rules see it: the telemetry and steps behind its number."""
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.core.analysis.shared_host import Shared, shared_part
 from app.core.analysis.timed_steps import Timed, timed
 from app.core.messages import Message, message, text
 from app.core.records import Run
@@ -135,6 +137,18 @@ def used_gpu(run: Run) -> int | None:
         return index
     places = [at for at, gpu in enumerate(run.machine.gpus) if gpu.name == environment.device_name]
     return places[0] if len(places) == 1 else UNKNOWN_GPU
+
+
+def shared_part_of(evidence: Evidence) -> Shared | None:
+    """Return what of a stored run's device others may share; None for nothing that can be detected."""
+    run, window = evidence.run, evidence.telemetry
+    busy_pct = window.gpu_values("utilization_pct") if window.is_within else []
+    return shared_part(
+        run.machine,
+        run.summary.device,
+        device_name=run.summary.device_name,
+        gpu_busy_pct=statistics.fmean(busy_pct) if busy_pct else None,
+    )
 
 
 def _window(run: Run) -> TelemetryWindow:

@@ -1,23 +1,18 @@
 """Facts about a run's number that don't affect its verdict."""
 
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from app.core.analysis.shared_host import is_on_shared_host
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
 from app.core.records import PeakShare, RunSummary
+from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule
 from app.core.verdict.energy import energy_used
 
 _WSL = "wsl"  # as in app.core.hardware.machine
 # Nine epochs that spread by 5 % leave their median uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
-# Within ten seconds of a Quick run: a device that has settled varies by a degree and by one percent of its clock.
-WARMING_C = 2.0
-BOOST_FALLS_PCT = 2.0
-THIRD_AT_LEAST = 5
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
@@ -83,31 +78,6 @@ def _estimate(evidence: Evidence) -> Message | None:
     return message("note.estimate", measured_s=sum(evidence.steps_s))
 
 
-def _burst(evidence: Evidence) -> Message | None:
-    """Note that a Quick run ended while its device was still warming up or its clock was still falling."""
-    window = evidence.telemetry
-    if evidence.run.summary.preset != "quick" or not window.is_within:
-        return None
-    on_gpu = window.gpu is not None
-    values = window.gpu_values if on_gpu else window.values
-    device = "GPU" if on_gpu else "CPU"
-    middle_c, last_c = _later_thirds(values("temperature_c" if on_gpu else "cpu_temperature_c"))
-    if last_c - middle_c >= WARMING_C:
-        return message("note.still_warming", device=device, from_c=middle_c, to_c=last_c)
-    middle_mhz, last_mhz = _later_thirds(values("clock_mhz" if on_gpu else "cpu_clock_mhz"))
-    if last_mhz < middle_mhz * (1 - BOOST_FALLS_PCT / 100):
-        return message("note.boost_ending", device=device, from_mhz=middle_mhz, to_mhz=last_mhz)
-    return None
-
-
-def _later_thirds(values: Sequence[float]) -> tuple[float, float]:
-    """Return the means of the middle and the last third; equal if there are too few values to tell."""
-    third = len(values) // 3
-    if third < THIRD_AT_LEAST:
-        return 0.0, 0.0
-    return statistics.fmean(values[third:-third]), statistics.fmean(values[-third:])
-
-
 def _is_generated(evidence: Evidence) -> bool:
     return evidence.run.dataset is not None and evidence.run.dataset.name == "generated"
 
@@ -149,11 +119,7 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
     kind, _ = _virtual_by(evidence)
     if evidence.run.machine.virtual_machine is not True or kind == _WSL:
         return None
-    # An estimate allows for what the host changes, and says so itself.
-    is_changed = evidence.run.summary.basis != "estimate" and is_on_shared_host(
-        evidence.run.machine, evidence.run.summary.device
-    )
-    code = "note.shared_host" if is_changed else "note.virtual_machine"
+    code = "note.virtual_machine"
     return message(f"{code}_by", kind=kind) if kind else message(code)
 
 
@@ -162,7 +128,7 @@ DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.s
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("estimate", "fact", _estimate),
-    Rule("burst", "fact", _burst, "advice.sustained", at_end=True),
+    BURST,
     Rule("derived_epoch", "fact", lambda evidence: derived_epoch(evidence.run.summary)),
     Rule("energy", "fact", lambda evidence: energy_used(evidence.run.summary), at_end=True),
     Rule("spread", "fact", lambda evidence: spread(evidence.run.summary, wide=False), at_end=True),

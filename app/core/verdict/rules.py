@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST
 from app.core.analysis.headline import half_interval_pct, interruptions, own_half_pct
-from app.core.analysis.shared_host import SHARED_HOST
+from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, SHARED_HOST
 from app.core.analysis.stats import drift_pct
 from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
 from app.core.metrics import headline_kind
 from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
-from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason
+from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason, shared_part_of
 from app.core.verdict.notes import DATA_RULES, FACT_RULES, damaged, short_run, spread
 from app.core.verdict.training_rules import TRAINING_RULES
 from workloads import CATALOGUE
@@ -61,7 +61,10 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
     reasons_found = [broken for rule in rules if (broken := rule.reason(evidence)) is not None]
     reasons = sorted([*reasons_found, *_warnings(run)], key=lambda each: _ORDER[each.level])
     worst: Level = reasons[0].level if reasons else "fact"
-    return events.Judged(level="valid" if worst == "fact" else worst, reasons=tuple(reasons))
+    measured_s = evidence.measured_s if is_over else None
+    return events.Judged(
+        level="valid" if worst == "fact" else worst, reasons=tuple(reasons), measured_s=measured_s
+    )
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
@@ -233,14 +236,24 @@ def _interval_wide(evidence: Evidence) -> Message | None:
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
-    half_pct, own_pct = _half_interval_pct(evidence), _own_half_pct(evidence)
-    if half_pct is None or own_pct is None or _is_precise(half_pct) or not _is_precise(own_pct):
+    """Return how far the next run may be off, unless the run's own measurements are less certain than that."""
+    part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
+    if part is None or run.value is None or run.basis == "first_epoch":
         return None
-    return message("verdict.shared_host", half_pct=half_pct)
+    if half_pct is None:  # two or three epochs have none of their own, either
+        is_told = run.basis == "later_epochs"
+        return message(f"verdict.shared_{part}", half_pct=BETWEEN_RUNS_HALF_PCT) if is_told else None
+    own_pct = _own_half_pct(evidence)
+    is_its_own = run.basis == "estimate" and own_pct is not None and not _is_precise(own_pct)
+    if _is_precise(half_pct) or is_its_own:
+        return None
+    return message(f"verdict.shared_{part}", half_pct=half_pct)
 
 
 def _own_half_pct(evidence: Evidence) -> float | None:
-    return own_half_pct(evidence.run.summary, evidence.run.machine, evidence.timed_steps)
+    if shared_part_of(evidence) is None:
+        return _half_interval_pct(evidence)
+    return own_half_pct(evidence.run, evidence.timed_steps)
 
 
 def _is_by_warmup(evidence: Evidence) -> bool:

@@ -10,14 +10,13 @@ import numpy as np  # noqa: TID253 - traces come as arrays
 import pytest
 
 from tests.conftest import ROOT
-from tests.replay import Replayed, replay
-from tests.simulated import FAMILIES
+from tests.replay import Replayed
+from tests.simulated import FAMILIES, watched
 
 
 def replayed(family: str, count: int) -> list[tuple[Replayed, float]]:
     chance = random.Random(family)
-    traces = [FAMILIES[family](chance) for _ in range(count)]
-    return [(replay(steps_s), true_s) for steps_s, true_s in traces]
+    return [watched(family, chance) for _ in range(count)]
 
 
 def holds(said: Replayed, true_s: float) -> bool:
@@ -35,9 +34,16 @@ def test_a_valid_number_is_seldom_wrong_and_an_interval_mostly_holds(family: str
 
 @pytest.mark.slow
 def test_on_a_quiet_machine_quick_is_valid_and_soon_over() -> None:
-    said = [each for each, _ in replayed("quiet", 12)]
+    said = [each for each, _ in replayed("settled_cpu", 12)]
     assert [each.verdict for each in said].count("valid") >= 11
     assert sorted(each.stopped_after_s for each in said)[6] <= 35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["power_limit", "throttling", "charger", "neighbour"])
+def test_a_speed_that_changes_after_half_a_minute_is_never_called_valid_and_wrong(family: str) -> None:
+    for each, true_s in replayed(family, 4):
+        assert each.verdict != "valid" or abs(each.step_s / true_s - 1) <= 0.05
 
 
 @pytest.mark.long

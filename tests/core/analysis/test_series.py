@@ -9,6 +9,8 @@ from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries, live_summar
 from app.core.records import RunSummary
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 
 
 def steps(first_index: int, *durations_s: float, t_s: float = 0.0) -> events.Steps:
@@ -104,3 +106,17 @@ def test_the_headline_so_far(summary: RunSummary) -> None:
     assert (later.minimum_s, later.maximum_s, later.first_epoch_s) == (4.0, 6.0, 9.0)
     # A cut epoch is never an epoch's time.
     assert live_summary(replace(begun, steps=5), series).value is None
+
+
+@pytest.mark.parametrize("is_guest", [False, True])
+def test_the_interval_so_far_has_what_others_may_change(
+    summary: RunSummary, machine: Machine, is_guest: bool
+) -> None:
+    series = RunSeries(steps_per_epoch=10)
+    spec = RunSpec(workload=summary.workload)
+    series.follow(events.Run(run_id=1, spec=spec, machine=replace(machine, virtual_machine=is_guest)))
+    series.follow(events.Environment(engine="tensorflow", device="cpu", precision="float32", jit=False))
+    for index in range(8):
+        series.follow(events.Epoch(index=index, duration_s=20.0 + index / 100, train_s=19.0))
+    live = live_summary(summary, series)
+    assert (live.value_high or 0.0) - (live.value or 0.0) == pytest.approx(1.77 if is_guest else 0.03, abs=0.01)

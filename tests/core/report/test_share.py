@@ -32,7 +32,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert share_card(changed(stored_run, basis="estimate")).value == "≈ 66.3", "as in the window"
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == ("4 cores · 15 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
-    assert (card.badge, card.level) == (("Valid · 10 epochs", "Valid"), "valid")
+    assert (card.badge, card.level) == (("Valid for 2 min · 10 epochs", "Valid for 2 min", "Valid"), "valid")
     assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
     assert card.axis == "seconds per epoch (lower is better), log scale · references from 2019"
     position = "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U"
@@ -61,7 +61,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
     card = share_card(replace(changed(stored_run, **unknown, workload="of another version"), environment=None))
     assert (card.title, card.machine) == ("of another version · batch 100 · float32", "unknown device")
     assert card.details == ("CPU run", "TensorFlow 2.21.0")
-    assert (card.badge[0], card.certainty) == ("Valid · 10 epochs", "no 95 % interval")
+    assert (card.badge[0], card.certainty) == ("Valid for 2 min · 10 epochs", "no 95 % interval")
     assert card.axis == "seconds per epoch (lower is better), log scale"
     assert card.footer == "2026-11-20 · Epochmark 0.1.0", "no result file can hold it, so it has no code"
 
@@ -72,7 +72,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         (
             {"basis": "estimate", "epochs_done": 0} | INTERVAL,
             "estimate ± 0.8 % (95 %)",
-            "Valid · timed steps",
+            "Valid for 2 min",
             "valid",
         ),
         ({"basis": "estimate"}, "estimate, no interval", "Caution: no interval", "caution"),
@@ -84,12 +84,12 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
             "caution",
         ),
         # Fewer epochs than six have a range only; their spread says something else.
-        (INTERVAL | {"confidence_pct": 50.0}, "no 95 % interval", "Valid · 10 epochs", "valid"),
+        (INTERVAL | {"confidence_pct": 50.0}, "no 95 % interval", "Valid for 2 min · 10 epochs", "valid"),
         ({"spread_pct": 7.25}, "no 95 % interval", "Caution: 7.2 % spread", "caution"),
         (
             {"virtual_machine": True, "data_source": "synthetic"} | INTERVAL,
             "± 0.8 % (95 %)",
-            "Valid · 10 epochs",
+            "Valid for 2 min · 10 epochs",
             "valid",
         ),
     ],

@@ -1,6 +1,7 @@
 """Live runs in real workers: Quick ends when it has measured enough, and the live verdict is sent."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,7 +45,8 @@ def run_demo(
 @pytest.mark.slow
 def test_quick_ends_when_it_knows_enough(paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimator, "MEASURED_S_AT_LEAST", 8.0)  # it waits for 60 blocks of steps, too
-    run, told = run_demo(paths, machine, "quick", duration_s=55.0, parameters={"step_s": 0.16})
+    guest = replace(machine, virtual_machine=True)
+    run, told = run_demo(paths, guest, "quick", duration_s=55.0, parameters={"step_s": 0.16})
     assert sum(sum(block.durations_s) for block in run.steps) < 40, "it went on for all its time"
     estimates = [event for event in told if isinstance(event, events.Estimate)]
     assert [event.is_enough for event in estimates[-1:]] == [True]
@@ -155,7 +157,7 @@ def test_an_estimate_comes_each_second_if_there_are_new_steps(database: Database
 def test_quick_has_enough_at_the_second_narrow_estimate_in_a_row(
     database: Database, machine: Machine, preset: str, ends: bool
 ) -> None:
-    run = Watched(database, machine, preset=preset)
+    run = Watched(database, replace(machine, virtual_machine=True), preset=preset)
     found, narrow = [], []
     for durations_s in (EVEN * 2, WIDE, EVEN * 20, EVEN):
         run.steps(*durations_s)

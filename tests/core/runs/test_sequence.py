@@ -9,15 +9,16 @@ import pytest
 from app.core.analysis.ab import judge_pairs
 from app.core.analysis.groups import group_sentence
 from app.core.errors import AppError, UsageError
+from app.core.messages import message
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Sequence, Watch, run_plan
+from app.core.runs.sequence import Sequence, Watch, resume_plan, run_plan
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from tests.conftest import pretend_installed
-from tests.saying import said
+from tests.saying import has_at_its_core, said
 from workloads import CATALOGUE
 from workloads.engines.registry import USUAL
 from workloads.protocol import events
@@ -227,3 +228,30 @@ def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: Ra
     usual, second = ("none", "completed"), (second_engine, "failed")
     assert [(run.engine, run.status) for run in group.runs] == [usual, second, second, usual]
     assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(group_sentence(group))
+
+
+@pytest.mark.slow
+def test_two_resumes_of_a_plan_make_each_run_once(paths: Paths, machine: Machine, diary: Diary) -> None:
+    runner, plan = Runner(paths, machine), Plan(kind="repeat", specs=(demo(0.02),), times=3)
+
+    def act(planned: PlannedRun, run_id: int) -> None:
+        diary.begin(planned, run_id)
+        sequence.cancel()
+
+    sequence = run_plan(plan, runner, diary.watch(begun=act))
+    with pytest.raises(UsageError) as refused, Database(paths.database) as database:
+        resume_plan(load_group(database, sequence.group_id), plan.runs(), runner)
+    assert has_at_its_core(refused.value.said, message("groups.under_way", group_id=sequence.group_id))
+    assert sequence.wait(60)
+    with Database(paths.database) as database:
+        group = load_group(database, sequence.group_id)
+    resumed = resume_plan(group, plan.runs(), runner)
+    with pytest.raises(UsageError, match=said("groups.under_way").pattern):
+        resume_plan(group, plan.runs(), runner)
+    assert resumed.wait(60)
+    again = resume_plan(group, plan.runs(), runner)  # read before the first resume
+    assert again.wait(60)
+    with Database(paths.database) as database:
+        whole = load_group(database, sequence.group_id)
+    assert len(whole.runs) == 1 + 3, "the cancelled one, and each of the plan's once"
+    assert not list(paths.database.with_name("owners").glob("group-*"))

@@ -57,6 +57,7 @@ def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
     return replace(
         run,
         summary=replace(run.summary, **(summary | changes)),
+        machine=replace(run.machine, virtual_machine=False),
         steps=tuple(blocks),
         epochs=tuple(epochs),
         telemetry=samples,

@@ -332,8 +332,10 @@ def test_a_warning_is_given_once(stored_run: Run) -> None:
 def test_the_kind_of_computer_is_a_fact(stored_run: Run, machine: dict[str, Any], expected: list[str]) -> None:
     run = quiet_run(stored_run, 0)
     judged = judge(replace(run, machine=machine_of(run, **machine)))
-    assert judged.level == "valid"
-    assert [reason.code for reason in judged.reasons] == ["spread", "real_data", *expected]
+    is_shared = "virtual_machine" in expected
+    assert judged.level == ("caution" if is_shared else "valid")
+    codes = [*(["shared_host"] if is_shared else []), "spread", "real_data", *expected]
+    assert [reason.code for reason in judged.reasons] == codes
 
 
 def test_other_facts(stored_run: Run) -> None:

@@ -72,7 +72,7 @@ def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
 @pytest.mark.parametrize(
     ("changes", "outcome", "tone", "is_muted"),
     [
-        ({}, "Valid", "valid", False),
+        ({}, "Valid for 64 s", "valid", False),
         ({"status": "cancelled", "epochs_done": 2}, "Cancelled · 2 of 3 epochs", "caution", False),
         ({"status": "interrupted", "epochs_done": 2}, "Interrupted · 2 of 3 epochs", "caution", True),
         ({"status": "failed", "error_code": "internal"}, "Failed · 3 of 3 epochs", "invalid", True),

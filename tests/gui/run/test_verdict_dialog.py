@@ -126,7 +126,7 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
     card.show_stored(run)
-    assert (card.pill.whole_text, card.pill.tone) == ("Valid", "valid")
+    assert (card.pill.whole_text, card.pill.tone) == ("Valid for 64 s", "valid")
     card.show_stored(disturbed(run))
     assert card.pill.whole_text == "Caution: on battery; other programs used 40 % of the CPU"
     assert card.pill.tone == "caution"

@@ -52,8 +52,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.no_peak": "It computed about {reached} TFLOP/s. Run Matrix products to see your share of peak.",
     "note.peak_share": "It computed about {reached} TFLOP/s, {share_pct:.0f} % of the {peak} that Matrix products reach here.",
     "note.real_data": "Trained on real data.",
-    "note.shared_host": "Measured in a virtual machine: another run can be faster or slower, depending on what else its host does.",
-    "note.shared_host_by": "Measured in a virtual machine ({kind}): another run can be faster or slower, depending on what else its host does.",
     "note.short_run": "A short run: {steps} of {steps_per_epoch} steps per epoch, so it has no epoch time.",
     "note.spread_of_epochs": "The epochs after the first have a spread of {spread_pct:.1f} % (standard deviation).",
     "note.spread_of_parts": "The parts of the measurement have a spread of {spread_pct:.1f} % (standard deviation).",

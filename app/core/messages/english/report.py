@@ -88,7 +88,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.rounds_of_steps": "{rounds} × {steps} steps",
     "share.run_ab_again": "Run it again.",
     "share.runs": ("{count} run", "median of {count} runs"),
-    "share.timed_steps": "timed steps",
     "share.unknown_device": "unknown device",
     "share.version": "Epochmark {version}",
     "share.virtual_machine": "virtual machine",

@@ -1,0 +1,68 @@
+"""A boost or heat under way: a device that computes faster now than it may a minute later."""
+
+import statistics
+from collections.abc import Sequence
+
+from app.core.messages import Message, message
+from app.core.verdict.context import Evidence, Rule, TelemetryWindow
+from workloads.protocol.machine import Machine
+
+# Within ten seconds of a Quick run: a device that has settled varies by a degree and by one percent of its clock.
+WARMING_C = 2.0
+BOOST_FALLS_PCT = 2.0
+# A base clock is what a CPU holds for ever; clocks are read as rounded by a percent or two.
+ABOVE_BASE_PCT = 2.0
+_THIRD_AT_LEAST = 5
+
+
+def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:
+    """Return whether a boost or heat can be under way, so that Quick should use its full minute.
+
+    A CPU's power limit may end its boost after 56 s without any sign before. So only a clock that is at its base,
+    or a host's in a virtual machine, is taken for settled.
+
+    Args:
+        machine: The run's computer.
+        window: Telemetry since the measurement began.
+        is_burstable: Whether it is a cloud's instance that computes on credit.
+    """
+    if is_burstable or any(record.on_battery is not None for record in window.records):  # a laptop
+        return True
+    if window.gpu is None and machine.virtual_machine is not True:
+        clocks_mhz, base_mhz = window.values("cpu_clock_mhz")[-_THIRD_AT_LEAST:], machine.cpu_base_mhz
+        if base_mhz is None or not clocks_mhz:
+            return True
+        if statistics.median(clocks_mhz) > base_mhz * (1 + ABOVE_BASE_PCT / 100):
+            return True
+    return _under_way(window) is not None
+
+
+def _burst(evidence: Evidence) -> Message | None:
+    """Note that a Quick run ended while its device was still warming up or its clock was still falling."""
+    window = evidence.telemetry
+    is_quick = evidence.run.summary.preset == "quick" and window.is_within
+    return _under_way(window) if is_quick else None
+
+
+def _under_way(window: TelemetryWindow) -> Message | None:
+    on_gpu = window.gpu is not None
+    values = window.gpu_values if on_gpu else window.values
+    device = "GPU" if on_gpu else "CPU"
+    middle_c, last_c = _later_thirds(values("temperature_c" if on_gpu else "cpu_temperature_c"))
+    if last_c - middle_c >= WARMING_C:
+        return message("note.still_warming", device=device, from_c=middle_c, to_c=last_c)
+    middle_mhz, last_mhz = _later_thirds(values("clock_mhz" if on_gpu else "cpu_clock_mhz"))
+    if last_mhz < middle_mhz * (1 - BOOST_FALLS_PCT / 100):
+        return message("note.boost_ending", device=device, from_mhz=middle_mhz, to_mhz=last_mhz)
+    return None
+
+
+def _later_thirds(values: Sequence[float]) -> tuple[float, float]:
+    """Return the means of the middle and the last third; equal if there are too few values to tell."""
+    third = len(values) // 3
+    if third < _THIRD_AT_LEAST:
+        return 0.0, 0.0
+    return statistics.fmean(values[third:-third]), statistics.fmean(values[-third:])
+
+
+BURST = Rule("burst", "fact", _burst, "advice.sustained", at_end=True)

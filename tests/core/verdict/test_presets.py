@@ -1,0 +1,97 @@
+"""One computer, one verdict: the same steps are judged alike with every preset."""
+
+import math
+import random
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter, begin_run
+from app.core.storage.runs import load_run
+from app.core.verdict.rules import judge
+from tests.replay import MACHINE
+from tests.sure import sure
+from tests.telemetry import telemetry_of
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
+from workloads.protocol.spec import Preset
+
+STEPS, STEP_S = 600, 0.1
+GUEST = {"virtual_machine": True, "virtualization": "kvm"}
+OWN: dict[str, Any] = {}
+# Device, what it is called, how busy it is, the computer, and whether others change its speed.
+DEVICES = {
+    "own CPU": ("cpu", None, None, OWN, False),
+    "guest's CPU": ("cpu", None, None, GUEST, True),
+    "own GPU": ("gpu:0", "NVIDIA GeForce RTX 4090", 30.0, OWN, False),
+    "guest's GPU, full": ("gpu:0", "NVIDIA A10G", 95.0, GUEST, False),
+    "guest's GPU, waiting": ("gpu:0", "NVIDIA A10G", 30.0, GUEST, True),
+    "slice": ("gpu:0", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", 95.0, OWN, True),
+}
+
+
+def measured(preset: Preset, epochs: int, device: str) -> list[events.Event]:
+    """Return the events of a run of these epochs, whose steps differ by a thousandth."""
+    chance, now_s, epoch_steps = random.Random(0), 2.0, STEPS // epochs
+    name, device_name, busy_pct, _, _ = DEVICES[device]
+    told: list[events.Event] = [
+        events.Environment(
+            engine="tensorflow", device=name, device_name=device_name, precision="float32", jit=False
+        )
+    ]
+    for epoch in range(epochs):
+        begin_s = now_s
+        for first in range(0, epoch_steps, 5):
+            steps_s = tuple(STEP_S * chance.gauss(1, 0.001) for _ in range(5))
+            now_s += math.fsum(steps_s)
+            told.append(
+                events.Steps(t_s=now_s, phase="measure", epoch=epoch, first_index=first, durations_s=steps_s)
+            )
+        if preset != "quick":
+            spent_s = now_s - begin_s
+            told.append(events.Epoch(t_s=now_s, index=epoch, duration_s=spent_s, train_s=spent_s, loss=1.5))
+    count = float(STEPS)
+    reported = {"updates_done": count, "updates_asked": count, "weights_changed": 0.2, "epoch_rest_s": 0.0}
+    told += [events.Metric(t_s=now_s, key=key, value=value) for key, value in reported.items()]
+    gpu = {"gpus": [{"index": 0, "utilization_pct": busy_pct}]} if busy_pct is not None else {}
+    told += [
+        events.TelemetryEvent(t_s=float(second), telemetry=telemetry_of(gpu)) for second in range(3, int(now_s))
+    ]
+    return told
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("preset", "epochs"), [("quick", 1), ("standard", 10), ("standard", 3), ("sustained", 1), ("sustained", 10)]
+)
+def test_the_same_steps_are_judged_alike(database: Database, preset: Preset, epochs: int, device: str) -> None:
+    _, _, _, described, is_shared = DEVICES[device]
+    workload = CATALOGUE[STANDARD]
+    spec = workload.default_spec(
+        preset,
+        device="cpu" if device.endswith("CPU") else "gpu:0",
+        data="real",
+        epochs=epochs,
+        batch_size=math.ceil(workload.samples_per_epoch / (STEPS // epochs)),
+    )
+    run_id = begin_run(database, spec, workload, replace(MACHINE, **described))
+    writer = RunWriter(database, run_id)
+    for seq, event in enumerate(measured(preset, epochs, device)):
+        writer.add(msgspec.structs.replace(event, seq=seq))
+    writer.finish("completed", None)
+    run = load_run(database, run_id)
+    verdict = judge(run)
+    codes = [reason.code for reason in verdict.reasons if reason.level != "fact"]
+    assert (verdict.level, codes) == (("caution", ["shared_host"]) if is_shared else ("valid", []))
+    ends = run.summary.value_low, run.summary.value_high
+    half_pct = half_interval_pct(run.summary.metric, run.summary.value, *ends)
+    if is_shared:
+        (reason,) = (reason for reason in verdict.reasons if reason.code == "shared_host")
+        assert sure(reason.said).arguments["half_pct"] == pytest.approx(BETWEEN_RUNS_HALF_PCT, rel=0.05)
+    elif half_pct is not None:
+        assert half_pct < 1
