@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -116,6 +116,9 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
+    # One where nothing is ever selected: to paint itself, a header asks for each cell of its columns whether it is,
+    # which takes seconds with all of a hundred thousand rows selected.
+    header.setSelectionModel(QItemSelectionModel(model, table))
     header.setStretchLastSection(True)
     for number, column in enumerate(model.columns):
         if column.width_px is not None:
