@@ -67,6 +67,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.log_ask": (
         "Search for its text at {address}, or post it there with the output of `{epochmark} doctor --report`."
     ),
+    "doctor.log_ask_maker": (
+        "Search for its text in the issues of the program that printed it, or post it there with the output of"
+        " `{epochmark} doctor --report`."
+    ),
     "doctor.log_caution": "Nothing is broken, but: {title}.",
     "doctor.log_cut": (
         "The log is too long: only its first 2 million characters and 2,000 characters of each line were read."
@@ -86,8 +90,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "If the process isn't running any more, something ended it without a word here: the system's own log may say"
         " what (on Linux: `journalctl -k`)."
     ),
-    "doctor.log_unknown": "Line {line} looks like a failure that the doctor doesn't know.",
+    "doctor.log_unknown": "No known fault in this log. The doctor doesn't know line {line}, which may matter.",
     "doctor.log_unreadable": "{path} can't be read ({reason}).",
+    "doctor.log_went_on": "No fault: the work went on after line {line}. If the GPU wasn't used, this may be why: {title}.",
     "doctor.log_without_faults": "No known fault in this log.",
     "doctor.looking_at_system": "Checking driver, devices and packages",
     "doctor.memory_in_use": "Before the test, {used_bytes:memory} of {size_bytes:gpu_memory} were in use.",
