@@ -35,10 +35,11 @@ _TROUBLE = re.compile(
 # information, and a network's error is a number.
 _NO_TROUBLE = re.compile(
     r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
-    r"|\b[A-Z]\w{1,40}Warning: |^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
+    r"|\b[A-Z]\w{1,40}Warning: |\b[Ww]arning(?:: | \[)|^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
     r"|^(?:\[?\d[\d:., TZ/-]{5,40}\]? ?-? ?)?\[?(?:INFO|DEBUG)\b"
     r"| - (?:INFO|DEBUG) - |\| (?:INFO|DEBUG) {1,8}\||\bNCCL INFO\b"
-    r"|\b(?i:0|no) (?i:errors?|failed|failures?)\b|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
+    r"|\b(?i:0|no) (?i:errors?|failed|failures?|corrupt(?:ed)?)\b|\bfailed to allocate 0B\b"
+    r"|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
     r"|: W [\w/.]{1,120}:\d|^W\d{4} |^\W{0,3}W(?:ARN|ARNING)?\b|^.{0,60}\bWARN(?:ING)?\b"
     r"|(?i:\bfall(?:ing|s)? ?back\b|\b(?:ignor|skipp)(?:ing|ed)\b|\b(?:safely|can be) ignored?\b|\bretrying\b)"
     r"|(?i:\b(?:not (?:an error|a failure|fatal)|non-fatal|harmless)\b)"

@@ -10,7 +10,7 @@ _PACKAGES = re.compile(r"(?:site|dist)-packages[/\\](tensorflow|keras|torch|jaxl
 # JAX was built from TensorFlow's source as "org_tensorflow", and both contain XLA, in different places.
 _NAMES: dict[str, re.Pattern[str]] = {
     "jax": re.compile(
-        r"\bjax(?:lib)?\b|\bjax_\w|\bJAX\b|\bJAX_[A-Z]|\bXLA_PYTHON_|\bPJRT plugin\b"
+        r"\bjax(?:lib)?\b|\bjax_\w|\bJAX\b|\bJAX_[A-Z]|\bXLA_PYTHON_|\bPJRT plugin\b|\bmodule:? '?jit_\w"
         r"|external/org_tensorflow|external/xla/xla"
     ),
     "torch": re.compile(
