@@ -33,6 +33,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.driver_runs": "The driver runs and lists {gpus}.",
     "doctor.driver_says": "The driver says: {reason}.",
     "doctor.driver_state_blocked": "The system blocks the driver's access to the GPU.",
+    "doctor.driver_state_crashes": (
+        "The driver's library (NVML) crashes. Restart the computer; if that doesn't help, reinstall the driver."
+    ),
     "doctor.driver_state_driver_not_loaded": "The driver is installed but not running.",
     "doctor.driver_state_error": "The driver reports an error.",
     "doctor.driver_state_gpu_lost": "The driver lost contact with the GPU.",
