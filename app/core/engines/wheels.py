@@ -20,10 +20,7 @@ _OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries
 # Reads a wheel's metadata without the wheel, where an index doesn't offer it by itself.
 _LAZY = "--use-feature=fast-deps"
 # What fails without it, too.
-_FINAL = (
-    *("engines.not_on_offer", "engines.disk_full", "engines.no_pip", "engines.no_trust"),
-    *("engines.login_needed", "engines.index_failing"),
-)
+_FINAL = ("engines.not_on_offer", "engines.disk_full", "engines.no_pip", "engines.no_trust")
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\]+)\s*(?P<marker>;[^\\]*)?")
 _CHECK_INDEX = message("engines.check_index")
 _FILE_NAME = re.compile(r"[A-Za-z0-9._+!-]{1,250}\.whl")

@@ -228,7 +228,7 @@ def test_foreign_variables_lead_nowhere(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("head", [403, 405, None])
+@pytest.mark.parametrize("head", [403, 405, 500, None])
 @pytest.mark.parametrize("states_sizes", [True, False])
 def test_an_index_need_not_say_how_large_its_files_are(
     paths: Paths, index: Index, variant: Variant, head: int | None, states_sizes: bool
