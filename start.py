@@ -439,7 +439,8 @@ def main(arguments: List[str]) -> int:
         say(str(fault))
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        advice = "free some space" if error.errno == errno.ENOSPC else "make the folder writable or move it"
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = "free some space" if is_full else "make the folder writable or move it"
         say(f"{error.strerror or error}{where}; {advice}, and start again.")
     except KeyboardInterrupt:
         say("Stopped; the next start goes on from here.")

@@ -5,6 +5,7 @@ A test fails when it is out of date.
 
 from app.core.doctor.signals import Signal, signals
 from tests.conftest import ROOT
+from workloads.engines.registry import USUAL
 
 PAGE = ROOT / "docs" / "gpu-troubleshooting.md"
 INTRODUCTION = """# My GPU isn't used
@@ -42,11 +43,15 @@ def main() -> None:
 
 def page() -> str:
     """Return the page's text."""
-    rows = sorted((row for row in signals() if row.rank < _CARDS_OF_OTHERS), key=lambda row: row.rank)
-    harmless = "".join(f"- {row.title}\n" for row in signals() if row.severity == "harmless")
+    rows = sorted((row for row in _rows() if row.rank < _CARDS_OF_OTHERS), key=lambda row: row.rank)
+    harmless = "".join(f"- {row.title}\n" for row in _rows() if row.severity == "harmless")
     table = [HEAD, ("---",) * len(HEAD), *map(_row, rows)]
     lines = "".join(f"| {' | '.join(cells)} |\n" for cells in table)
     return f"{INTRODUCTION}{lines}\n## Harmless messages\n\n{harmless}"
+
+
+def _rows() -> list[Signal]:
+    return [row.of(USUAL) for row in signals()]
 
 
 def _row(row: Signal) -> tuple[str, ...]:

@@ -22,6 +22,9 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
 # In a folder owned by others, or for a single file mounted into a container.
+# A disk is full, or the user's share of it, or a file has reached the size that is allowed.
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_SMALL_BYTES = 1 << 20
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
 PATIENCE_S = 10.0
@@ -226,3 +229,14 @@ def _fill(descriptor: int, chunks: Iterable[bytes]) -> None:
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
+
+
+def has_no_room(folder: Path, size_bytes: int = _SMALL_BYTES) -> bool:
+    """Return whether a folder's disk, or the user's share of it, has no room even for so little."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(os.urandom(size_bytes))
+            file.flush()
+    except OSError as error:
+        return error.errno in NO_SPACE
+    return False

@@ -14,6 +14,7 @@ LONG = pytest.mark.long
 
 processes = pytest.importorskip("tests.benchmarks.attacks.processes", reason="POSIX signals")
 files = pytest.importorskip("tests.benchmarks.attacks.files", reason="POSIX limits")
+faults = pytest.importorskip("tests.benchmarks.attacks.faults", reason="POSIX limits")
 crowds = pytest.importorskip("tests.benchmarks.attacks.crowds", reason="POSIX limits")
 
 
@@ -38,6 +39,9 @@ def quiet() -> Iterator[None]:
         (processes.kill_command, 4),
         pytest.param(processes.stop_worker, 3, marks=LONG),
         pytest.param(processes.storm, 5, marks=LONG),
+        pytest.param(faults.driver_library, 4, marks=LONG),
+        (faults.no_room, 2),
+        (faults.flood, 2),
         pytest.param(crowds.crowd, 1, marks=LONG),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",

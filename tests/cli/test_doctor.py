@@ -10,6 +10,7 @@ import pytest
 from app import __main__ as entry
 from app.cli import main
 from app.core.doctor.examination import examine
+from app.core.doctor.signals import signal
 from app.core.messages import Message
 from app.core.paths import Paths
 from tests.cli.commands import ended
@@ -70,7 +71,7 @@ def test_the_report_alone_goes_to_the_clipboard(broken_card: None, capsys: pytes
 def test_a_log_is_explained(epochmark: CommandLine) -> None:
     done = epochmark("doctor", "--log", str(LOGS / "rtx5080_ptx.log"))
     assert done.returncode == 1
-    assert done.stdout.startswith("FAULT  The GPU is too new for this TensorFlow\n    line 2")
+    assert done.stdout.startswith(f"FAULT  {signal('gpu_too_new').title}\n    line 2")
     assert "CAUTION" in done.stdout
     assert done.stderr == ""
 

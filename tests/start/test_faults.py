@@ -205,6 +205,13 @@ def fill_disk_halfway(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(module, "make_venv", fail)
 
 
+def use_up_quota(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(profile: str) -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded", "pyvenv.cfg")
+
+    monkeypatch.setattr(module, "make_venv", fail)
+
+
 def write_protect(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     (module.ROOT / ".start.lock").mkdir()  # root may write anywhere, but not this
 
@@ -224,6 +231,7 @@ def break_venv(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (fill_disk, "Setting up needs 5 GB of disk and 2.0 GB are free"),
         (fill_disk_halfway, r"No space left on device \(pyvenv.cfg\); free some space"),
+        (use_up_quota, r"Disk quota exceeded \(pyvenv.cfg\); free some space"),
         (write_protect, r"\.start\.lock\); make the folder writable or move it"),
         (take_away_ensurepip, r"sudo apt-get install python3\.\d+-venv"),
         (break_venv, "could not make a virtual environment"),

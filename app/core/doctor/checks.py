@@ -63,7 +63,7 @@ def _driver(facts: Facts) -> Check:
         if nvml.driver is None:
             return Check("driver", "ok", message("doctor.driver_runs", gpus=gpus))
         return Check("driver", "ok", message("doctor.driver_version_runs", version=nvml.driver, gpus=gpus))
-    if not facts.nvidia_cards:
+    if not facts.nvidia_cards and nvml.state != "crashes":
         is_idle = nvml.state == "driver_not_loaded"
         return Check("driver", "skipped", message("doctor.driver_idle" if is_idle else "doctor.driver_not_needed"))
     if nvml.state == "no_answer":  # some take long to start; the trials show whether the GPUs work

@@ -49,7 +49,7 @@ def diagnose_engine(
     engine: str, stamp: Stamp | None, facts: Facts, machine: Machine, trials: Sequence[Trial]
 ) -> EngineDiagnosis:
     """Diagnose what is known; a pure function."""
-    evidence = evidence_of(facts, trials)
+    evidence = evidence_of(facts, trials, engine)
     cards = cards_for(engine, machine)
     listed = list(evidence.gpus)
     devices = [_processor(engine, evidence)] if trials else []

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
+from workloads.engines.registry import USUAL
 
 # Rows of the table from this rank on are about GPUs, those before about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
@@ -43,17 +44,17 @@ class Evidence:
         return self.listing is not None and all(trial.status != "cancelled" for trial in self.trials.values())
 
 
-def evidence_of(facts: Facts, trials: Sequence[Trial]) -> Evidence:
-    """Combine facts and trials; errors of failed imports and steps count as part of the log."""
+def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = USUAL) -> Evidence:
+    """Combine facts and an engine's trials; errors of failed imports and steps count as part of the log."""
     return Evidence(
         facts,
         {trial.target: trial for trial in trials},
-        {trial.target: _log(trial) for trial in trials},
+        {trial.target: _log(trial, engine) for trial in trials},
     )
 
 
-def _log(trial: Trial) -> LogDiagnosis:
-    diagnosis = diagnose_log(_said(trial))
+def _log(trial: Trial, engine: str) -> LogDiagnosis:
+    diagnosis = diagnose_log(_said(trial), engine)
     if trial.status == "completed":  # its results matter more than its messages
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
 from app.core.hardware.gpu.gpus import list_gpus
+from app.core.hardware.gpu.libraries import find_library
 from app.core.hardware.gpu.linux import pci_vendors
 from app.core.hardware.machine import read_container, wsl_version
 from workloads.protocol.machine import Gpu
@@ -28,7 +29,6 @@ LOOKS_LIMIT_S = 2.8
 OLDEST_CAPABILITY = (6, 0)  # compute capability of TensorFlow 2.21's oldest code
 NAMELESS = "NVIDIA GPU"
 _MAX_READ_BYTES = 65_536
-_MAX_CACHE_BYTES = 4 << 20
 _PACKAGES = re.compile(
     r"tensorflow|tensorflow[-_](?:cpu|gpu|intel|metal|macos|directml(?:[-_]plugin)?|rocm|metal[-_]plugin)"
     r"|tf[-_]nightly|intel[-_]extension[-_]for[-_]tensorflow|keras|numpy|protobuf|torch|jax|jaxlib"
@@ -145,15 +145,9 @@ def system_name(root: Path = Path("/")) -> SystemName:
 
 
 def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | None:
-    """Find the libcuda.so.1 that the loader uses: LD_LIBRARY_PATH, then its cache, then the default folders."""
-    named = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
-    cached = re.findall(rb"(/[^\x00\n]{1,300}/)libcuda\.so\.1\x00", _read_bytes(root / "etc/ld.so.cache"))
-    usual = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
-    for folder in (*named, *(path.decode("utf-8", "replace") for path in cached), *usual):
-        # The cache also lists 32-bit libraries.
-        if not re.search(r"i386|lib32", folder) and _exists(root / folder.lstrip("/") / "libcuda.so.1"):
-            return _library_kind(folder)
-    return None
+    """Find the libcuda.so.1 that the loader uses."""
+    folder = find_library("libcuda.so.1", root, environment)
+    return None if folder is None else _library_kind(folder)
 
 
 def cuda_majors(facts: Facts) -> set[str]:
@@ -235,12 +229,12 @@ def _exists(path: Path) -> bool:
 
 
 def _read(path: Path) -> str:
-    return _read_bytes(path)[:_MAX_READ_BYTES].decode("utf-8", errors="replace").replace("\x00", "").strip()
+    return _read_bytes(path).decode("utf-8", errors="replace").replace("\x00", "").strip()
 
 
 def _read_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_MAX_CACHE_BYTES)
+            return file.read(_MAX_READ_BYTES)
     except OSError:
         return b""

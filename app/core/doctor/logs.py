@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import msgspec
+
 from app.core.doctor.signals import Severity, Signal, inside, signals
+from app.core.doctor.which_engine import Mentions, tracker_of
 from app.core.errors import UsageError
 from app.core.messages import Message, message, text
 
@@ -14,7 +17,6 @@ MAX_CHARS = 2 << 20
 # Each takes at most four bytes, whatever the encoding; one more shows that there is more.
 MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
-WHERE_TO_ASK = "https://github.com/tensorflow/tensorflow/issues"
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
 _UNKNOWN_LINES = 5
 # Terminal colours and cursor movements, window titles and the like.
@@ -33,16 +35,28 @@ _TROUBLE = re.compile(
 # information, and a network's error is a number.
 _NO_TROUBLE = re.compile(
     r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
-    r"|\b[A-Z]\w{1,40}Warning: |^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
+    r"|\b[A-Z]\w{1,40}Warning: |\b[Ww]arning(?:: | \[)|^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
     r"|^(?:\[?\d[\d:., TZ/-]{5,40}\]? ?-? ?)?\[?(?:INFO|DEBUG)\b"
     r"| - (?:INFO|DEBUG) - |\| (?:INFO|DEBUG) {1,8}\||\bNCCL INFO\b"
-    r"|\b(?i:0|no) (?i:errors?|failed|failures?)\b|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
+    r"|\b(?i:0|no) (?i:errors?|failed|failures?|corrupt(?:ed)?)\b|\bfailed to allocate 0B\b"
+    r"|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
+    r"|: W [\w/.]{1,120}:\d|^W\d{4} |^\W{0,3}W(?:ARN|ARNING)?\b|^.{0,60}\bWARN(?:ING)?\b"
+    r"|(?i:\bfall(?:ing|s)? ?back\b|\b(?:ignor|skipp)(?:ing|ed)\b|\b(?:safely|can be) ignored?\b|\bretrying\b)"
+    r"|(?i:\b(?:not (?:an error|a failure|fatal)|non-fatal|harmless)\b)"
     r"|(?i:\berrors?(?: rate)?\s{0,2}[:=]?\s{0,2}(?:\d{0,6}\.\d|\d{1,6}\s?[%/]|(?:nan|inf)\b))"
 )
 # The progress of an epoch, by Keras 2, Keras 3 and tqdm, and the beginning of an exception without its end.
 _PROGRESS = re.compile(
     r"^(\d{1,9})/(\d{1,9}) {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
     r"|^.{0,120}\d%\|.{0,120}\| {0,9}(\d{1,9})/(\d{1,9}) \["
+)
+# What only a program prints that went on: a step or epoch that is done, with its loss; or that it ended well.
+_WENT_ON = re.compile(
+    r"^[1-9]\d{0,8}/\d{1,9} {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
+    r"|\b(?i:loss)\b['\"]?(?: ?: {0,3}|=| )\d{1,9}\.\d"
+    r"|^Epoch \[?(?:[2-9]|[1-9]\d{1,6})(?:/\d{1,7})?\]?(?:[:, ]|$)"
+    r"|\b(?:exit(?:ed)?|finished) (?:with )?(?:exit )?(?:code|status) 0\b"
+    r"|\b[Tt]raining (?:is |has )?(?:complete|completed|finished|done)\b|\b[Ff]inished [Tt]raining\b"
 )
 _IN_A_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):$|^File \".{1,400}\", line \d{1,9}")
 # A crash of the computer leaves zero bytes in its logs.
@@ -58,12 +72,16 @@ class LogFinding:
     Attributes:
         line_number: From 1.
         count: Number of matching lines.
+        engine: The engine that the line is of, as far as the log names it.
+        went_on: Whether the work went on after the last of them: then it is no fault.
     """
 
     signal: Signal
     line_number: int
     line: str
     count: int
+    engine: str | None = None
+    went_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +116,35 @@ class LogDiagnosis:
         return tuple(finding for finding in self.findings if finding.signal.severity == "fault")
 
 
-def diagnose_log(log: str) -> LogDiagnosis:
-    """Explain a log's lines; only its first 2 million characters, and 2,000 of a line, are read."""
+def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
+    """Explain a log's lines; only its first 2 million characters, and 2,000 of a line, are read.
+
+    Args:
+        log: The text.
+        engine: Whose log it is; None to judge by the names in its lines.
+    """
     lines, cut = _lines(log)
     whole = "\n".join(lines)
     findings: list[LogFinding] = []
     harmless: list[LogFinding] = []
     explained: set[int] = set()
+    mentions = Mentions(lines)
+    last_work = max((index for index, line in enumerate(lines) if _WENT_ON.search(line)), default=-1)
     for row in signals():
         hits = _hits(row, whole, lines)
         if not hits:
             continue
         explained.update(hits)
-        finding = LogFinding(row, hits[0] + 1, lines[hits[0]], len(hits))
+        went_on = row.severity == "fault" and hits[-1] < last_work
+        whose = engine or mentions.nearest(hits[0])
+        shown = row.of(whose)
+        if went_on:
+            shown = msgspec.structs.replace(shown, severity="caution")
+        finding = LogFinding(shown, hits[0] + 1, lines[hits[0]], len(hits), whose, went_on)
         excused = any(compiled(expression).search(whole) for expression in row.unless)
         (harmless if excused or row.severity == "harmless" else findings).append(finding)
     findings.sort(key=lambda each: (_ORDER[each.signal.severity], each.signal.rank, each.line_number))
-    strange = [] if _has_fault(findings) else list(_trouble(lines, explained))
+    strange = [] if _has_fault(findings) else list(_trouble(lines, explained, last_work + 1))
     stops = None if findings or strange else _stopping_line(lines)
     if stops is not None:
         strange.append((stops + 1, lines[stops]))
@@ -125,7 +155,7 @@ def diagnose_log(log: str) -> LogDiagnosis:
         unknown=bool(strange),
         lines=len(lines),
         cut=cut,
-        conclusion=tuple(_conclusion(findings, harmless, strange, stops=stops is not None)),
+        conclusion=tuple(_conclusion(findings, harmless, strange, mentions, stops=stops is not None)),
     )
 
 
@@ -199,11 +229,17 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
     return any(finding.signal.severity == "fault" for finding in findings)
 
 
-def _trouble(lines: Sequence[str], explained: set[int]) -> Iterator[tuple[int, str]]:
-    """Yield the first few different lines that look like trouble and match no row."""
+def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[tuple[int, str]]:
+    """Yield the first few different lines from `start` on that look like trouble and match no row."""
     seen: set[str] = set()
     for index, line in enumerate(lines):
-        if index in explained or line in seen or not _TROUBLE.search(line) or _NO_TROUBLE.search(line):
+        if (
+            index < start
+            or index in explained
+            or line in seen
+            or not _TROUBLE.search(line)
+            or _NO_TROUBLE.search(line)
+        ):
             continue
         seen.add(line)
         yield index + 1, line
@@ -227,6 +263,7 @@ def _conclusion(
     findings: Sequence[LogFinding],
     harmless: Sequence[LogFinding],
     strange: Sequence[tuple[int, str]],
+    mentions: Mentions,
     *,
     stops: bool,
 ) -> Iterator[Message]:
@@ -237,7 +274,11 @@ def _conclusion(
         yield message("doctor.log_stops_why")
     elif strange:
         yield message("doctor.log_unknown", line=strange[0][0])
-        yield message("doctor.log_ask", address=WHERE_TO_ASK)
+        tracker = tracker_of(mentions.nearest(strange[0][0] - 1))
+        yield message("doctor.log_ask_maker") if tracker is None else message("doctor.log_ask", address=tracker)
+    elif findings and findings[0].went_on:
+        title = inside(findings[0].signal.title)
+        yield message("doctor.log_went_on", title=title, line=findings[0].line_number)
     elif findings:
         yield message("doctor.log_caution", title=inside(findings[0].signal.title))
     else:

@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from app.core.hardware.gpu.nvidia import NvmlSource
+from app.core.hardware.gpu.nvidia import Limits, NvmlSource
+from app.core.hardware.gpu.nvml_trial import asked_first, nvml_library, trial_arguments
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
 NvmlState: TypeAlias = Literal[
-    "ok", "library_not_found", "driver_not_loaded", "version_mismatch", "gpu_lost", "blocked", "no_answer", "error"
+    "ok",
+    "library_not_found",
+    "driver_not_loaded",
+    "version_mismatch",
+    "gpu_lost",
+    "blocked",
+    "no_answer",
+    "crashes",
+    "error",
 ]
 _STATES: tuple[tuple[str, NvmlState], ...] = (
     ("LibraryNotFound", "library_not_found"),
@@ -43,7 +52,15 @@ NO_NVML = Nvml("library_not_found")
 
 
 def ask_nvml() -> Nvml:
-    """Query NVIDIA's library once; errors become a state."""
+    """Query NVIDIA's library once; errors become a state. One that crashes or hangs is not loaded here."""
+    library = nvml_library()
+    with asked_first(None if library is None else trial_arguments(library), Limits().start_s) as outcome:
+        if outcome != "answers":
+            return Nvml("no_answer" if outcome == "hangs" else "crashes")
+        return _ask()
+
+
+def _ask() -> Nvml:
     try:
         import pynvml
     except ImportError:

@@ -172,6 +172,7 @@ def _finding(finding: LogFinding) -> dict[str, Any]:
         "meaning": row.meaning,
         "fix": row.fix,
         "link": row.link,
+        "engine": finding.engine,
         "line_number": finding.line_number,
         "line": finding.line,
         "count": finding.count,

@@ -7,13 +7,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from app.core.doctor.which_engine import Words, words_for
 from app.core.paths import RESOURCES
+from workloads.engines.registry import ENGINES, USUAL
 
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
 System: TypeAlias = Literal["linux", "windows", "wsl", "macos"]
 # Names at the start of titles that, unlike CUDA, have only one capital.
-_NAMES = frozenset({"Docker", "Secure", "Windows"})
+_NAMES = frozenset({"Blackwell", "Docker", "Secure", "Triton", "Windows"})
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
@@ -26,20 +28,42 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wsl: tuple[_Text, ...] = ()
     macos: tuple[_Text, ...] = ()
 
+    def filled(self, engine: str | None) -> "Commands":
+        """Fill an engine's names into the {placeholders}; if it is unknown, leave out commands that have any."""
+        return Commands(
+            **{
+                system: tuple(_filled(command, engine) for command in commands if engine or "{" not in command)
+                for system, commands in msgspec.structs.asdict(self).items()
+            }
+        )
+
     def on(self, system: str) -> tuple[str, ...]:
         """Return the commands for a system; both versions of WSL share theirs."""
         own: tuple[str, ...] = getattr(self, "wsl" if system.startswith("wsl") else system, ())
         return own or self.any
 
 
+class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a row says instead if the line is of one particular engine; None: the same as for others."""
+
+    title: _Text | None = None
+    meaning: _Text | None = None
+    fix: _Text | None = None
+    link: str | None = None
+    commands: Commands | None = None
+
+
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One row: what the lines look like, what they mean and what to do.
+
+    The {placeholders} in its texts are the fields of `which_engine.Words`.
 
     Attributes:
         seen: An example of the text, for readers.
         rank: Of several rows, the one with the lowest rank is the cause.
         together: Expressions that must all match, in any lines, if there are no `patterns`.
         unless: Expressions that make the row harmless wherever they match.
+        by_engine: What is different for an engine.
     """
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_]{1,40}$")]
@@ -55,6 +79,32 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     together: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     commands: Commands = Commands()
+    by_engine: dict[str, Remedy] = {}
+
+    def of(self, engine: str | None) -> "Signal":
+        """Return the row as it reads for a line of this engine; None for an unknown one."""
+        own = self.by_engine.get(engine or "", Remedy())
+        return msgspec.structs.replace(
+            self,
+            title=_sentence(own.title or self.title, engine),
+            meaning=_sentence(own.meaning or self.meaning, engine),
+            fix=_sentence(own.fix or self.fix, engine),
+            link=own.link or self.link,
+            commands=(own.commands or self.commands).filled(engine),
+            by_engine={},
+        )
+
+
+def _filled(text: str, engine: str | None) -> str:
+    words = words_for(engine)
+    for name in (*Words.__annotations__,) if words is not None else ():
+        text = text.replace(f"{{{name}}}", getattr(words, name))
+    return text
+
+
+def _sentence(text: str, engine: str | None) -> str:
+    filled = _filled(text, engine).replace("{engine}", "the framework")
+    return filled[:1].upper() + filled[1:] if text.startswith("{") else filled
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,6 +118,8 @@ def read_table(text: str) -> tuple[Signal, ...]:
     for row in rows:
         if row.id in seen or bool(row.patterns) == bool(row.together):
             raise ValueError(f"{row.id}: it is there twice, or it has not exactly one of patterns and together")
+        if unknown := row.by_engine.keys() - ENGINES.keys():
+            raise ValueError(f"{row.id}: by_engine names {sorted(unknown)}, which Epochmark has not")
         seen.add(row.id)
         for expression in (*row.patterns, *row.together, *row.unless):
             try:
@@ -83,9 +135,10 @@ def signals() -> tuple[Signal, ...]:
     return read_table(TABLE.read_text(encoding="utf-8"))
 
 
-def signal(signal_id: str) -> Signal:
-    """Return one row by its id, which must exist."""
-    return next(row for row in signals() if row.id == signal_id)
+@cache
+def signal(signal_id: str, engine: str = USUAL) -> Signal:
+    """Return one row by its id, which must exist, as it reads for an engine."""
+    return next(row for row in signals() if row.id == signal_id).of(engine)
 
 
 def inside(text: str) -> str:

@@ -49,13 +49,23 @@ _FAULTS = (
         "engines.check_pip_login",
     ),
     (re.compile("No module named pip"), "engines.no_pip", "engines.repair"),
+    (re.compile(r"HTTP error 404|404 Client Error"), "engines.index_lacks_it", "engines.check_index"),
+    (
+        re.compile(r"HTTP error (?:429|5\d\d)|429 Client Error|5\d\d Server Error|too many (?:429|5\d\d) error"),
+        "engines.index_failing",
+        "engines.try_later",
+    ),
 )
 _UNREACHABLE = re.compile(
     "NewConnectionError|NameResolutionError|Temporary failure in name resolution|getaddrinfo failed"
     "|Max retries exceeded|Timeout ?Error|Read timed out|timed out|ProxyError|ProtocolError|Connection broken"
-    "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error [45]"
-    "|Error [45]\\d\\d|[45]\\d\\d (Client|Server) Error"
+    "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error 4"
+    "|Error [45]\\d\\d|4\\d\\d Client Error"
 )
+# Only pip's detailed log says why it has not read a page of an index; otherwise it seems to have found nothing.
+_PAGE_FAILED = re.compile(r"Could not fetch URL (\S+): (.{1,1000}) - skipping")
+_PAGE_READ = re.compile(r"(?:Found|Skipping) link ")
+_DETAILS_LIMIT_BYTES = 64 << 20
 _NOTHING_FITS = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -93,9 +103,25 @@ def run_pip(
     if find_links is not None:
         environment["PIP_FIND_LINKS"] = find_links
     common = ("--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off")
-    code, text = run_child(_Command((sys.executable, "-I", "-m", "pip", *arguments, *common), environment), pulse)
+    details = scratch / "pip.log"
+    details.unlink(missing_ok=True)
+    logged = ("--log", str(details)) if find_links is None else ()
+    command = (sys.executable, "-I", "-m", "pip", *arguments, *common, *logged)
+    code, text = run_child(_Command(command, environment), pulse)
     if code:
-        raise PipError(*_explain(text))
+        raise PipError(*_explain(text + _failed_pages(details)))
+
+
+def _failed_pages(details: Path) -> str:
+    """Return why pip read no page of an index, from its log; "" if it read one."""
+    try:
+        with details.open(encoding="utf-8", errors="replace") as file:
+            lines = file.read(_DETAILS_LIMIT_BYTES)
+    except OSError:
+        return ""
+    if _PAGE_READ.search(lines):
+        return ""
+    return "".join(f"\n{failed[2]}" for failed in _PAGE_FAILED.finditer(lines))
 
 
 def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:

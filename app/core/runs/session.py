@@ -22,6 +22,7 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.awake import stay_awake
 from app.core.runs.event_messages import failure, problem, warn
+from app.core.runs.flood import Flood
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
 from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
@@ -117,6 +118,7 @@ class Session:
         self._silent_s = 0.0
         self._silence_told = False
         self._damaged = 0
+        self._flood = Flood()
         self._step_s: float | None = None
         self._store_told = False
         self._told_enough = False
@@ -257,6 +259,9 @@ class Session:
             case events.End():
                 self._end = event
                 return
+        is_own = isinstance(event, events.TelemetryEvent)
+        if not is_own and not self._flood.lets_in(event, time.monotonic() - self._start_s):
+            return
         self._handle(event)
         self._state.follow(event)
         self._live.follow(event)
@@ -326,6 +331,8 @@ class Session:
             self.status = "cancelled"
         if self._damaged > DAMAGED_TOLD:
             self._handle(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
+        if self._flood.left_out:
+            self._handle(warn("events_left_out", message("run.events_left_out", count=self._flood.left_out)))
         if self._error is not None:
             self._handle(self._error)
         try:

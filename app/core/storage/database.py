@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.errors import AppError
-from app.core.files import patiently
+from app.core.files import has_no_room, patiently
 from app.core.locks import take
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
@@ -301,7 +301,8 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with contextlib.suppress(sqlite3.Error):  # SQLite itself has rolled back if the disk is full
+            connection.execute("ROLLBACK")
         raise
 
 
@@ -314,14 +315,18 @@ def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
+_OF_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+
+
 def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Message]:
     """Return the meaning of SQLite's error, and what to do about it."""
     code, where, reason = _code(error), str(path), str(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return message("database.locked", path=where), message("database.close_other_program")
-    if code == sqlite3.SQLITE_FULL:
+    # Of the files beside the database, a full disk is an error like any other to SQLite.
+    if code == sqlite3.SQLITE_FULL or (code in _OF_FILES and has_no_room(path.parent)):
         return message("database.disk_full", path=where), message("database.free_space")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+    if code in (*_OF_FILES, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return message("database.no_access", path=where, reason=reason), message("database.check_permissions")
     if _is_damage(error):
         return message("database.damaged", path=where, reason=reason), message("database.try_again_to_repair")

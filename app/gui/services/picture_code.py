@@ -1,5 +1,11 @@
 """Reads the code on a picture that was shared, also from a screenshot, a JPEG or a photo."""
 
+import contextlib
+import logging
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
@@ -7,11 +13,15 @@ from PySide6.QtGui import QImage, QImageReader
 
 from app.core.result_file.short_form import MARK
 
+_log = logging.getLogger(__name__)
+_ERRORS = 2  # the file to which a process's errors go
+_one_at_a_time = threading.Lock()
 SIZE_LIMIT_BYTES = 40_000_000
 FORMATS = (b"png", b"jpeg", b"webp")
 # Whatever a file claims: a photo of 48 megapixels fits, made smaller while it is decoded, and a screen in 8K.
 PIXELS_LIMIT, EDGE_LIMIT_PX, DECODED_LIMIT_BYTES = 60_000_000, 20_000, 133_000_000
 _MEGABYTES_LIMIT = 256
+_OF_DECODERS = (b"libpng ", b"qt.gui.imageio")
 # That Qt needs for a pixel to decode it and make it smaller.
 _OPAQUE_BYTES, _OTHER_BYTES, _DEEP_BYTES, _USUAL_BITS = 4, 9, 18, 32
 _JPEG_WHOLE_BYTES = 6  # of a JPEG that comes in several scans, each of the whole picture
@@ -27,6 +37,11 @@ def scan_file(path: Path) -> str:
             return ""
     except OSError:
         return ""
+    with _decoders_heard():
+        return _scan_readable(path)
+
+
+def _scan_readable(path: Path) -> str:
     QImageReader.setAllocationLimit(_MEGABYTES_LIMIT)
     reader = QImageReader(str(path))
     reader.setDecideFormatFromContent(True)
@@ -39,6 +54,34 @@ def scan_file(path: Path) -> str:
     if max(size.width(), size.height()) > _LARGEST_PX:
         reader.setScaledSize(size.scaled(QSize(_LARGEST_PX, _LARGEST_PX), Qt.AspectRatioMode.KeepAspectRatio))
     return scan(reader.read())
+
+
+@contextlib.contextmanager
+def _decoders_heard() -> Iterator[None]:
+    """Log what decoders say of a broken picture: libpng writes it to the terminal, past Qt and Python.
+
+    What others write there in that moment, they still write, a little later.
+    """
+    with _one_at_a_time, contextlib.ExitStack() as stack:
+        try:
+            heard = stack.enter_context(tempfile.TemporaryFile())
+            terminal = os.dup(_ERRORS)
+        except OSError:  # a full disk, or no terminal: then it is said there
+            yield
+            return
+        stack.callback(os.close, terminal)
+        os.dup2(heard.fileno(), _ERRORS)
+        try:
+            yield
+        finally:
+            os.dup2(terminal, _ERRORS)
+            heard.seek(0)
+            for line in heard:
+                if line.startswith(_OF_DECODERS):
+                    _log.info("A picture can't be read: %s", line.decode("utf-8", "replace").strip())
+                else:
+                    with contextlib.suppress(OSError):
+                        os.write(_ERRORS, line)
 
 
 def _is_usual(size: QSize) -> bool:

@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.attacks import crowds, files, inputs, processes, records
+from tests.benchmarks.attacks import crowds, faults, files, inputs, processes, records
 from tests.benchmarks.attacks.report import Attack, carry_out
 
 # Each with the number of tries that the project promises.
@@ -20,6 +20,9 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "stopped-workers": (processes.stop_worker, 50),
     "crowds": (crowds.crowd, 30),
     "disks": (crowds.full_disk, 30),
+    "full-disks": (faults.no_room, 50),
+    "driver-libraries": (faults.driver_library, 20),
+    "floods": (faults.flood, 20),
     "command-lines": (inputs.command_line, 900),
     "logs": (inputs.log, 2_000),
     "files": (files.damaged_file, 100_000),

@@ -70,6 +70,40 @@ def test_a_caution_does_not_explain_an_unknown_failure() -> None:
     assert found.unknown_lines == ((2, "ERROR: the frobnicator failed"),)
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        "12/938 [..............] - ETA: 3s - loss: 2.3",
+        "12/938 ━━━━━━━━━━━━━━━━━━━━ 3s 3ms/step",
+        "step 200 loss=0.61",
+        "{'loss': 1.03, 'grad_norm': 2.0}",
+        "Epoch 2/10",
+        "Training finished",
+        "Process finished with exit code 0",
+    ],
+)
+def test_after_what_looked_like_a_fault_the_work_went_on(work: str) -> None:
+    found = diagnose_log(f"{NO_DEVICE}\nERROR: the frobnicator failed\n{work}")
+    assert found.faults == ()
+    assert not found.unknown
+    assert [(one.signal.id, one.signal.severity, one.went_on) for one in found.findings] == [
+        ("no_cuda_device", "caution", True)
+    ]
+    assert [each.code for each in found.conclusion] == ["doctor.log_went_on"]
+
+
+@pytest.mark.parametrize(
+    "line", ["0/938 [......]", "Epoch 1/10", "loss = 0.5 * mse", "loss: nan", "    loss = loss_fn(x)"]
+)
+def test_what_says_nothing_about_the_work_changes_nothing(line: str) -> None:
+    assert [one.signal.id for one in diagnose_log(f"{NO_DEVICE}\n{line}").faults] == ["no_cuda_device"]
+
+
+def test_a_fault_at_the_end_counts_whatever_came_before() -> None:
+    assert ids(f"{NO_DEVICE}\nstep 1 loss: 0.5\n{NO_DEVICE}") == ["no_cuda_device"]
+    assert diagnose_log(f"{NO_DEVICE}\nstep 1 loss: 0.5\n{NO_DEVICE}").faults
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "epoch 1/10 loss 0.5", "All 12 tests passed"])
 def test_a_clean_log_says_so(text: str) -> None:
     found = diagnose_log(text)
@@ -145,6 +179,9 @@ def test_lines_that_only_look_similar_are_not_findings(line: str) -> None:
         "loss: 1.2 - mean_squared_error: 0.2",
         "WARNING:absl:the file cannot be read",
         "I0000 00:00:1 port.cc:153] an error that was caught",
+        "2024-05-05 10:00:00.123456: W external/xla.cc:1] something failed",
+        "[W socket.cpp:663] The client socket has failed to connect to host",
+        "Could not find a fast tokenizer, falling back to a slow one",
     ],
 )
 def test_numbers_and_warnings_of_training_scripts_are_harmless(line: str) -> None:
@@ -243,6 +280,7 @@ def test_a_table_is_refused_that_is_wrong() -> None:
         (ROW.replace("https", "http"), "link"),
         (ROW.replace("rank = 1", 'rank = "1"'), "rank"),
         (ROW + "colour = 'red'\n", "colour"),
+        (ROW + "[signal.by_engine.theano]\nfix = 'f'\n", "theano"),
         (ROW.replace('title = "t"', 'title = ""'), "title"),
     ):
         with pytest.raises(ValueError, match=says):

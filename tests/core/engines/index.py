@@ -46,8 +46,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = unquote(self.path).strip("/").split("/")
         self.server.asked.append((self.command, parts[-1], self.headers.get("Range")))
-        if parts[0] == "simple" and len(parts) == 2:
+        if parts[0] == "simple" and self.server.page_status != 200:
+            self._give(self.server.page_status, b"", "text/plain")
+        elif parts[0] == "simple" and len(parts) == 2:
             self._give(200, self.server.page(parts[1]).encode(), "text/html")
+        elif parts[0] == "files" and self.server.file_status != 200:
+            self._give(self.server.file_status, b"", "text/plain")
         elif parts[0] == "files" and parts[-1] in self.server.wheels:
             self._give_wheel(self.server.wheels[parts[-1]])
         else:
@@ -106,6 +110,7 @@ class Index(ThreadingHTTPServer):
         self.sends_rest = False  # once it may go on
         self.head_status: int | None = None  # of a server that answers no HEAD
         self.states_sizes = True
+        self.page_status = self.file_status = 200
         self.broke_off, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 

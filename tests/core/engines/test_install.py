@@ -228,7 +228,7 @@ def test_foreign_variables_lead_nowhere(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("head", [403, 405, None])
+@pytest.mark.parametrize("head", [403, 405, 500, None])
 @pytest.mark.parametrize("states_sizes", [True, False])
 def test_an_index_need_not_say_how_large_its_files_are(
     paths: Paths, index: Index, variant: Variant, head: int | None, states_sizes: bool
@@ -236,6 +236,37 @@ def test_an_index_need_not_say_how_large_its_files_are(
     index.head_status, index.states_sizes = head, states_sizes
     install_engine(paths, variant)
     assert version_of(paths) == "2.0"
+
+
+@pytest.mark.parametrize("of_files", [False, pytest.param(True, marks=pytest.mark.long)], ids=["pages", "files"])
+@pytest.mark.parametrize(
+    ("status", "reason", "advice"),
+    [
+        (401, "engines.login_needed", "engines.check_pip_login"),
+        (403, "engines.login_needed", "engines.check_pip_login"),
+        (404, "engines.index_lacks_it", "engines.check_index"),
+        (500, "engines.index_failing", "engines.try_later"),
+        (503, "engines.index_failing", "engines.try_later"),
+    ],
+)
+def test_an_index_that_refuses_lacks_or_fails_is_told_apart(
+    paths: Paths, index: Index, variant: Variant, of_files: bool, status: int, reason: str, advice: str
+) -> None:
+    index.page_status, index.file_status = (200, status) if of_files else (status, 200)
+    with pytest.raises(AppError) as refused:
+        install_engine(paths, variant)
+    assert said(reason).is_all_of(refused.value.message)
+    assert said(advice).is_all_of(refused.value.advice)
+
+
+def test_an_index_without_the_version_says_that_it_is_not_on_offer(
+    paths: Paths, index: Index, variant: Variant
+) -> None:
+    name = next(each for each in index.wheels if each.startswith("torch-"))
+    index.wheels[name.replace("2.0", "1.0")] = index.wheels.pop(name)
+    with pytest.raises(AppError) as refused:
+        install_engine(paths, variant)
+    assert said("engines.not_on_offer").is_all_of(refused.value.message)
 
 
 def test_a_folder_of_wheels_is_enough(

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from app.core.paths import Paths
+from app.core.runs.flood import WARNINGS, WARNINGS_OF_A_CODE
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.runs.worker_command import WorkerCommand
@@ -103,6 +104,28 @@ def test_a_flood_of_events_is_followed_to_its_end(ran: Ran, recorder: Recorder, 
     """
     assert ran(demo(), recorder, command=fake_worker(tmp_path, body)).summary.status == "completed"
     assert len(recorder.of(events.Log)) == 30_000
+
+
+def test_warnings_without_end_are_kept_by_kind_and_all_in_all(
+    ran: Ran, tmp_path: Path, recorder: Recorder
+) -> None:
+    body = """
+    say(HELLO)
+    for code in range(20):
+        line = b'{"type":"warning","code":"kind_%d","message":"' % code + b"x" * 2_000 + b'"}\\n'
+        for _ in range(10):
+            say(line * 20)
+    say(b'{"type":"end","status":"completed"}\\n')
+    """
+    run = ran(demo(), recorder, command=fake_worker(tmp_path, body))
+    *kept, last = run.warnings
+    codes = range(WARNINGS // WARNINGS_OF_A_CODE)
+    assert [warning.code for warning in kept] == [
+        f"kind_{code}" for code in codes for _ in range(WARNINGS_OF_A_CODE)
+    ]
+    assert last.code == "events_left_out"
+    assert sure(last.said).arguments["count"] == 20 * 200 - WARNINGS
+    assert run.summary.status == "completed"
 
 
 def test_children_of_a_worker_do_not_outlive_the_run(ran: Ran, recorder: Recorder, tmp_path: Path) -> None:

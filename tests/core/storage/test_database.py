@@ -112,6 +112,25 @@ def test_a_full_disk_is_reported_in_a_sentence(database: Database) -> None:
         connection.execute("INSERT INTO machines (machine) VALUES (?)", ("x" * 100_000,))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
+@pytest.mark.slow
+@pytest.mark.parametrize("room_bytes", [0, 4_096, 40_000])
+def test_a_disk_that_is_full_at_the_start_is_not_called_a_lack_of_rights(tmp_path: Path, room_bytes: int) -> None:
+    code = f"""
+import resource, sys
+from pathlib import Path
+from app.core.storage.database import Database, DatabaseError
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room_bytes}, {room_bytes}))
+try:
+    Database(Path(sys.argv[1]) / "runs.sqlite3")
+except DatabaseError as error:
+    print(error.said.code)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "database.disk_full\n"
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write to")
 def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
     with pytest.raises(UsageError, match=r"/proc/.* can't be created .*EPOCHMARK_HOME"):

@@ -1,5 +1,7 @@
 """The code on a picture, read by a decoder that isn't ours: from the PNG, from a JPEG, and made smaller."""
 
+import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,3 +145,22 @@ def test_large_pictures_are_read_if_they_need_little_memory(
     assert scan_file(path) == card.short_form
     photo.convert("RGBA").save(path, "PNG", compress_level=1)
     assert scan_file(path) == "", "transparency needs twice the memory"
+
+
+@pytest.mark.parametrize("spoil", ["cut", "flip"])
+def test_a_broken_picture_says_nothing_in_the_terminal(
+    spoil: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    picture = QImage(300, 200, QImage.Format.Format_RGB32)
+    picture.fill(0x336699)
+    whole, path = tmp_path / "whole.png", tmp_path / "broken.png"
+    picture.save(str(whole))
+    content = bytearray(whole.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content if spoil == "flip" else content[: len(content) // 2])
+    with caplog.at_level(logging.INFO):
+        assert scan_file(path) == ""
+    assert capfd.readouterr() == ("", "")
+    assert any("libpng" in record.getMessage() for record in caplog.records)
+    os.write(2, b"heard again")
+    assert capfd.readouterr().err == "heard again"

@@ -4,7 +4,6 @@ A value that the driver doesn't report is None: drivers refuse single values on 
 for "not available", and lose whole GPUs.
 """
 
-import ctypes
 import logging
 import re
 import sys
@@ -20,6 +19,7 @@ import psutil
 
 from app.core.hardware.gpu.linux import Card
 from app.core.hardware.gpu.nvidia_smi import GputilSource, open_gputil
+from app.core.hardware.gpu.nvml_trial import asked_first, nvml_library, trial_arguments
 from app.core.hardware.gpu.pci_ids import DeviceNames
 from app.core.hardware.gpu.values import (
     MAX_MEMORY_BYTES,
@@ -50,11 +50,15 @@ _THROTTLE_REASONS = {
     "power brake": 0x80,
 }
 _MAX_REASONS = 2**32
+# What is left at least of the time to start, however long the trial took.
+_START_SHARE = 0.2
+# NVIDIA's go from 1.0 to 12.1 today; a broken driver says 0.0 or anything.
+_MAX_CAPABILITY = 40
 # Telemetry is read once a second.
 _USE_WINDOW_S = 1.0
 _MAX_ENERGY_MJ = 2**62
 
-# Set for good once NVML has hung: it would hang again, so nothing in this process waits for it a second time.
+# Set for good once NVML has hung or crashed: it would again, so nothing in this process tries it a second time.
 HUNG = threading.Event()
 # What NVML reported in this process, by root folder.
 _told: dict[Path, tuple[Gpu, ...]] = {}
@@ -99,7 +103,7 @@ class NvidiaGpus:
         try:
             gpus = in_background(self._source.gpus, "nvml").result(left_s)
         except TimeoutError:
-            _give_up()
+            _give_up("hardware.nvml_not_responding")
             self._source = None  # not closed: that would hang too
             return ()
         if gpus:
@@ -170,14 +174,13 @@ class NvmlSource:
         nvml, ask = self._nvml, self._ask
         memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
         memory_bytes = whole(memory and memory.total, 1, MAX_MEMORY_BYTES)
-        capability = ask(nvml.nvmlDeviceGetCudaComputeCapability, handle)
         limit_mw = ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
         return Gpu(
             name=clean_text(ask(nvml.nvmlDeviceGetName, handle)) or "NVIDIA GPU",
             vendor="nvidia",
             memory_bytes=memory_bytes,
             driver=driver,
-            compute_capability=f"{capability[0]}.{capability[1]}" if capability else None,
+            compute_capability=capability_text(ask(nvml.nvmlDeviceGetCudaComputeCapability, handle)),
             architecture=self._architecture(handle),
             power_limit_w=within(limit_mw and limit_mw / 1000, 0.001, 10_000),
             # The maximum of card and slot: the current link slows down while the card idles.
@@ -262,6 +265,14 @@ class NvmlSource:
             return None
 
 
+def capability_text(capability: object) -> str | None:
+    """Write a compute capability as "8.9"; None if it isn't one."""
+    if not isinstance(capability, tuple | list) or len(capability) != 2:
+        return None
+    major, minor = whole(capability[0], 1, _MAX_CAPABILITY), whole(capability[1], 0, 9)
+    return None if major is None or minor is None else f"{major}.{minor}"
+
+
 def throttle_words(bits: int | None) -> tuple[str, ...] | None:
     """Translate NVML's clocks event reasons; None if unknown, empty if nothing limits the clock."""
     if bits is None or not 0 <= bits < _MAX_REASONS:
@@ -338,8 +349,22 @@ def _sleeping_gpu(root: Path, card: Card) -> Gpu:
 
 
 def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | GputilSource | None:
-    if not _may_have_nvml():
+    if HUNG.is_set():
+        return None
+    library = nvml_library()
+    # Importing pynvml costs 10 MB, and most computers lack the library.
+    if library is None and sys.platform.startswith("linux") and "pynvml" not in sys.modules:
         return open_gputil()
+    started_s = time.monotonic()
+    with asked_first(None if library is None else trial_arguments(library), limit_s) as outcome:
+        if outcome != "answers":
+            _give_up("hardware.nvml_not_responding" if outcome == "hangs" else "hardware.nvml_crashes")
+            return None
+        left_s = max(_START_SHARE * limit_s, limit_s - (time.monotonic() - started_s))
+        return _open_nvml(meters, left_s)
+
+
+def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | GputilSource | None:
     try:
         import pynvml
     except ImportError:
@@ -358,8 +383,6 @@ def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource |
 
 def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
     """Start NVML in a thread of its own, because a broken driver may hang; None if it takes too long."""
-    if HUNG.is_set():
-        return None
 
     def start() -> NvmlSource:
         nvml.nvmlInit()
@@ -368,21 +391,10 @@ def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> 
     try:
         return in_background(start, "nvml").result(limit_s)
     except TimeoutError:
-        _give_up()
+        _give_up("hardware.nvml_not_responding")
         return None
 
 
-def _give_up() -> None:
+def _give_up(code: str) -> None:
     HUNG.set()
-    _logger.warning("%s", sentence("hardware.nvml_not_responding"))
-
-
-def _may_have_nvml() -> bool:
-    """Return whether to try NVML: importing it costs 10 MB, and most computers lack the library."""
-    if not sys.platform.startswith("linux") or "pynvml" in sys.modules:
-        return True
-    try:
-        ctypes.CDLL("libnvidia-ml.so.1")
-    except OSError:
-        return False
-    return True
+    _logger.warning("%s", sentence(code))

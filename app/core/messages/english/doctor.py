@@ -33,6 +33,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.driver_runs": "The driver runs and lists {gpus}.",
     "doctor.driver_says": "The driver says: {reason}.",
     "doctor.driver_state_blocked": "The system blocks the driver's access to the GPU.",
+    "doctor.driver_state_crashes": (
+        "The driver's library (NVML) crashes. Restart the computer; if that doesn't help, reinstall the driver."
+    ),
     "doctor.driver_state_driver_not_loaded": "The driver is installed but not running.",
     "doctor.driver_state_error": "The driver reports an error.",
     "doctor.driver_state_gpu_lost": "The driver lost contact with the GPU.",
@@ -67,6 +70,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.log_ask": (
         "Search for its text at {address}, or post it there with the output of `{epochmark} doctor --report`."
     ),
+    "doctor.log_ask_maker": (
+        "Search for its text in the issues of the program that printed it, or post it there with the output of"
+        " `{epochmark} doctor --report`."
+    ),
     "doctor.log_caution": "Nothing is broken, but: {title}.",
     "doctor.log_cut": (
         "The log is too long: only its first 2 million characters and 2,000 characters of each line were read."
@@ -86,8 +93,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "If the process isn't running any more, something ended it without a word here: the system's own log may say"
         " what (on Linux: `journalctl -k`)."
     ),
-    "doctor.log_unknown": "Line {line} looks like a failure that the doctor doesn't know.",
+    "doctor.log_unknown": "No known fault in this log. The doctor doesn't know line {line}, which may matter.",
     "doctor.log_unreadable": "{path} can't be read ({reason}).",
+    "doctor.log_went_on": "No fault: the work went on after line {line}. If the GPU wasn't used, this may be why: {title}.",
     "doctor.log_without_faults": "No known fault in this log.",
     "doctor.looking_at_system": "Checking driver, devices and packages",
     "doctor.memory_in_use": "Before the test, {used_bytes:memory} of {size_bytes:gpu_memory} were in use.",

@@ -6,7 +6,14 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.machine_id_not_responding": "The machine ID can't be read: the system isn't responding.",
     "hardware.nvidia_smi_not_responding": "nvidia-smi isn't responding. GPUs are no longer queried.",
     "hardware.nvml_broken": "NVIDIA's library (NVML) doesn't start: {reason}",
-    "hardware.nvml_not_responding": "NVIDIA's library (NVML) isn't responding. NVIDIA GPUs are no longer queried.",
+    "hardware.nvml_crashes": (
+        "NVIDIA's library (NVML) crashes, so NVIDIA GPUs aren't queried. Restart the computer; if that doesn't help,"
+        " reinstall NVIDIA's driver."
+    ),
+    "hardware.nvml_not_responding": (
+        "NVIDIA's library (NVML) isn't responding, so NVIDIA GPUs aren't queried. Restart the computer; if that doesn't"
+        " help, reinstall NVIDIA's driver."
+    ),
     "hardware.storage_not_responding": "A disk isn't responding. Continuing without its description.",
     "hardware.telemetry_not_responding": "Telemetry isn't responding. Continuing without it.",
     "part.base_clock": "base clock",

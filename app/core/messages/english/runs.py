@@ -34,6 +34,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "run.damaged_event": "The worker process sent a line that can't be read ({reason}), which was left out.",
     "run.damaged_events": "{lines:,} lines from the worker process couldn't be read and were left out.",
+    "run.events_left_out": (
+        "The worker process sent too many messages, and {count:,} was left out. Look into the run's log, and report it.",
+        "The worker process sent too many messages, and {count:,} were left out. Look into the run's log, and report it.",
+    ),
     "run.fault": "Something went wrong in Epochmark itself and ended the run. The log says more.",
     "run.gpu_not_used": (
         "{engine} can't use this computer's {gpu}, so the run uses the CPU. To see why and what to do, open the doctor"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.hardware.gpu import apple, nvidia, nvidia_smi
+from app.core.hardware.gpu import apple, nvidia, nvidia_smi, nvml_trial
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
 
 MODULES = (apple, nvidia, nvidia_smi)
@@ -16,9 +16,11 @@ def nothing_hung() -> Iterator[None]:
     """Forget which drivers hung."""
     for module in MODULES:
         module.HUNG.clear()
+    nvml_trial.forget()
     yield
     for module in MODULES:
         module.HUNG.clear()
+    nvml_trial.forget()
 
 
 @pytest.fixture

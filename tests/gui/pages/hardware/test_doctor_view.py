@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
+from app.core.doctor.signals import inside, signal
 from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.gui.pages.hardware import doctor_view
@@ -196,14 +197,14 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qt
 
 def test_an_unknown_log_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "new.log"
-    path.write_text("E0000 gpu.cc:1] the flux capacitor failed with error 88\n<b>html</b>\n")
+    path.write_text("E0000 torch/gpu.cc:1] the flux capacitor failed with error 88\n<b>html</b>\n")
     view.explain_log(path)
     qtbot.waitUntil(lambda: "new.log" in texts(view), timeout=10_000)
     assert "flux capacitor" in texts(view)
     assert said("doctor.unknown_lines").is_in(texts(view))
     assert "In the log" not in texts(view)
     assert said("doctor.log_unknown", line="1").is_all_of(view.head.text())
-    assert "https://" in view.introduction.text()
+    assert "https://github.com/pytorch/" in view.introduction.text()
 
 
 def test_what_to_do_comes_before_the_evidence(
@@ -221,7 +222,7 @@ def test_what_to_do_comes_before_the_evidence(
     monkeypatch.setattr(doctor_view, "examine", examine)
     view.examine()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
-    assert view.head.text().endswith("too new for this TensorFlow.")
+    assert view.head.text().endswith(f"{inside(signal('gpu_too_new').title)}.")
     assert view.introduction.text() == "It can use the CPU."
     order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "CPU (cpu): usable", "NVIDIA driver"]
     order.append("XLA cannot compile: a CUDA file is missing")

@@ -1,0 +1,43 @@
+"""Where Linux's loader would find a library, without loading it."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+_MAX_CACHE_BYTES = 4 << 20
+_USUAL = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
+
+
+def find_library(name: str, root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the folder of a library: LD_LIBRARY_PATH, then the loader's cache, then the default folders.
+
+    Args:
+        name: The file's name: "libcuda.so.1".
+        root: Where Linux's etc and usr folders are found.
+        environment: The environment variables of the program that would load it.
+    """
+    named = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    pattern = rb"(/[^\x00\n]{1,300}/)" + re.escape(name.encode()) + rb"\x00"
+    folders: list[bytes] = re.findall(pattern, _read(root / "etc/ld.so.cache"))
+    cached = [path.decode("utf-8", "replace") for path in folders]
+    for folder in (*named, *cached, *_USUAL):
+        # The cache also lists 32-bit libraries.
+        if not re.search(r"i386|lib32", folder) and _exists(root / folder.lstrip("/") / name):
+            return folder
+    return None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_CACHE_BYTES)
+    except (OSError, ValueError):
+        return b""
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

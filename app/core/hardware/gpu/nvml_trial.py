@@ -1,0 +1,120 @@
+"""NVIDIA's library, asked first in a process that is thrown away.
+
+A broken one crashes the process that loads it or calls it, and one whose loading hangs freezes all of Python's
+threads. So it is used here only once another process has survived it. That takes tens of milliseconds, once, on
+computers that have the library at all.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from app.core.children import Child
+from app.core.hardware.gpu import nvml_child
+from app.core.hardware.gpu.libraries import find_library
+from app.core.hardware.waiting import in_background
+
+Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
+LINUX_NAME = "libnvidia-ml.so.1"
+_CLOSE_LIMIT_S = 1.0
+# Windows ends a crashed process with the number of its exception.
+_FIRST_EXCEPTION = 0xC0000000
+
+_lock = threading.Lock()
+# What became of it in this process's trial, by command line: it is asked once.
+_outcomes: dict[tuple[str, ...], Outcome] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+
+
+def nvml_library() -> str | None:
+    """Return what to load NVIDIA's library by; None if this computer has none. Loads nothing."""
+    if sys.platform.startswith("linux"):
+        return LINUX_NAME if find_library(LINUX_NAME) is not None else None
+    if sys.platform != "win32":
+        return None
+    system, programs = os.environ.get("WINDIR", "C:/Windows"), os.environ.get("PROGRAMFILES", "C:/Program Files")
+    places = (Path(system, "System32/nvml.dll"), Path(programs, "NVIDIA Corporation/NVSMI/nvml.dll"))
+    return next((str(path) for path in places if path.is_file()), None)
+
+
+def trial_arguments(library: str) -> tuple[str, ...]:
+    """Return the command line of the trial's process."""
+    return (sys.executable, "-I", "-S", nvml_child.__file__, library)
+
+
+@contextlib.contextmanager
+def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[Outcome]:
+    """Have another process ask the library, unless one has; it keeps the driver started meanwhile.
+
+    Args:
+        arguments: See `trial_arguments`; None if there is no library, so that nothing is asked.
+        limit_s: When the process counts as hanging.
+    """
+    child: Child | None = None
+    outcome: Outcome = "answers"
+    if arguments is not None:
+        with _lock:
+            if arguments not in _outcomes:
+                child, _outcomes[arguments] = _ask(arguments, limit_s)
+            outcome = _outcomes[arguments]
+    try:
+        yield outcome
+    finally:
+        if child is not None:
+            _end(child)
+
+
+def forget() -> None:
+    """Forget what became of all trials."""
+    with _lock:
+        _outcomes.clear()
+
+
+def _ask(arguments: tuple[str, ...], limit_s: float) -> tuple[Child | None, Outcome]:
+    try:
+        child = Child(_Command(arguments, os.environ), errors_in_output=True)
+    except OSError:  # no more processes: that says nothing about the library
+        return None, "answers"
+    try:
+        survived = in_background(lambda: _is_done(child), "nvml trial").result(limit_s)
+    except TimeoutError:
+        child.end(force=True)
+        return child, "hangs"
+    if survived:
+        return child, "answers"
+    try:
+        code = child.wait(_CLOSE_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return child, "hangs"
+    return child, "crashes" if code < 0 or code >= _FIRST_EXCEPTION else "answers"
+
+
+def _is_done(child: Child) -> bool:
+    assert child.stdout is not None
+    return any(line.strip() == nvml_child.DONE for line in iter(child.stdout.readline, b""))
+
+
+def _end(child: Child) -> None:
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with contextlib.suppress(OSError):
+        child.stdin.close()
+    try:
+        child.wait(_CLOSE_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        child.end(force=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_CLOSE_LIMIT_S)
+    if child.poll() is not None:  # one that a driver keeps from dying still has a reader
+        child.stdout.close()
