@@ -12,6 +12,7 @@ from app.cli.machine import compare
 from app.cli.run import print_result
 from app.core.analysis.compare import Bar, bars, baseline_name, find_baseline, position
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.share import share_card
@@ -80,11 +81,15 @@ def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> N
     you, baseline = chart(stored_run)
     assert baseline.row is not None
     whole = f"66.3 · 4.8× the {YEAR}"
-    assert value_texts(you, baseline) == (whole, "66.3 · 4.8× (2019 software)", "66.3")
+    assert value_texts(you, baseline) == (
+        whole,
+        sentence("chart.times_of_year", value="66.3", ratio="4.8×", year=2019),
+        "66.3",
+    )
     unknown = replace(baseline, row=replace(baseline.row, year=None))
     assert value_texts(you, unknown)[1:] == ("66.3", "66.3")
     assert value_texts(you, None) == ("66.3",)
-    assert value_texts(baseline, baseline, ratios=True) == ("320 · baseline",)
+    assert value_texts(baseline, baseline, ratios=True) == (sentence("chart.is_baseline", value="320"),)
 
 
 def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared: Compared) -> None:
@@ -92,7 +97,7 @@ def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared
     you, baseline = chart(invalid)
     assert value_texts(you, baseline) == value_texts(you, baseline, ratios=True) == ("66.3",)
     drawn = bars(STANDARD, invalid.summary)
-    with pytest.raises(UsageError, match="no baseline"):
+    with pytest.raises(UsageError, match=said("baseline.unknown").pattern):
         find_baseline(drawn, you.name, STANDARD)
     other = next(bar for bar in drawn if bar.name == "GTX 1060")
     assert value_texts(other, you, ratios=True) == ("9.00",), "nor is it what others are compared with"
@@ -111,7 +116,9 @@ def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
     card = added(qtbot, HeadlineCard(services.theme))
     card.show_stored(stored_run)
-    assert f"4.8× the {YEAR}" in card.rank.whole_text
+    assert said("chart.times_the", ratio="4.8×", baseline=f"{YEAR}5-8250U on 2019 software").is_in(
+        card.rank.whole_text
+    )
 
 
 def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
@@ -119,7 +126,9 @@ def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -
     for view in ("bars", "table"):
         page.view.take(view)
         page.draw()
-        assert f"times as fast as the {YEAR}" in page.card.note.whole_text
+        assert said("compare_page.times_as_fast", baseline=f"{YEAR}5-8250U on 2019 software").is_in(
+            page.card.note.whole_text
+        )
 
 
 def test_the_terminal_has_the_year(
@@ -129,8 +138,8 @@ def test_the_terminal_has_the_year(
     shown = compared()
     print_result(stored_run)
     for text in (shown, capsys.readouterr().out):
-        assert f"× relative to {YEAR}" in text
-        assert f"4.8× the {YEAR}" in text
+        assert said("cli.chart_title_with_baseline", baseline=f"{YEAR}esla K80 on 2017 software").is_in(text)
+        assert said("chart.times_the", ratio="4.8×", baseline=f"{YEAR}5-8250U on 2019 software").is_in(text)
 
 
 def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.messages import Message, message
+from app.core.messages import Message, message, sentence
 from app.core.records import Run, RunSummary
 from app.core.report.wording import (
     error_advice,
@@ -21,12 +21,13 @@ from app.core.report.wording import (
 )
 from app.core.storage.reading import read_machine
 from app.core.verdict.rules import RULES, judge
-from tests.saying import said
+from tests.saying import Saying, said
 from tests.sure import sure
 from tests.telemetry import machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
+REAL, SPREAD = said("note.real_data"), said("note.spread_of_epochs")
 ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}
 FIRST: dict[str, Any] = {"basis": "first_epoch", "epochs_done": 1, "spread_pct": None}
 SHORT: dict[str, Any] = {"value": None, "basis": None, "steps": 10, "spread_pct": None}
@@ -44,27 +45,34 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
 @pytest.mark.parametrize(
     ("changes", "value", "note"),
     [
-        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9"),
+        (
+            {},
+            "66.3 s per epoch",
+            f"{sentence('result.median_of_epochs', last=10)} · {sentence('result.no_interval')} · {sentence('result.spread', spread_pct=0.4)} · {sentence('result.first_epoch', duration='68.9')}",
+        ),
         (
             {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
             "66.3 s per epoch",
-            "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.6 %) · mean 66.4 · spread 0.4 %"
-            " · first epoch 68.9",
+            f"{sentence('result.median_of_epochs', last=10)} · {sentence('result.interval', low='66.0', high='66.7', half_pct=0.6)} · {sentence('result.mean', value='66.4')} · {sentence('result.spread', spread_pct=0.4)} · {sentence('result.first_epoch', duration='68.9')}",
         ),
         (
             {"epochs_done": 2, "spread_pct": None},
             "66.3 s per epoch",
-            "epoch 2 · no 95 % interval · first epoch 68.9",
+            f"{sentence('result.second_epoch')} · {sentence('result.no_interval')} · {sentence('result.first_epoch', duration='68.9')}",
         ),
-        (FIRST, "66.3 s per epoch", "first and only epoch, startup included"),
-        (ESTIMATE, "about 66.3 s per epoch", "estimated from timed steps · no 95 % interval · spread 0.4 %"),
+        (FIRST, "66.3 s per epoch", sentence("result.first_epoch_only")),
+        (
+            ESTIMATE,
+            sentence("result.about", value="66.3 s per epoch"),
+            f"{sentence('result.estimated')} · {sentence('result.no_interval')} · {sentence('result.spread', spread_pct=0.4)}",
+        ),
         (
             SHORT,
-            "131.0 ms per step, 763 examples per second",
-            "A short run: 10 of 500 steps per epoch, so it has no epoch time.",
+            sentence("result.step_rate", step_ms=131.0, examples_per_s=763.3587786259542),
+            sentence("note.short_run", steps=10, steps_per_epoch=500),
         ),
-        (NOTHING, "No whole epoch was measured.", ""),
-        (SHORT | {"step_median_s": None}, "No whole epoch was measured.", ""),
+        (NOTHING, sentence("result.no_whole_epoch"), ""),
+        (SHORT | {"step_median_s": None}, sentence("result.no_whole_epoch"), ""),
     ],
 )
 def test_a_headline_has_its_basis(summary: RunSummary, changes: dict[str, Any], value: str, note: str) -> None:
@@ -92,37 +100,41 @@ def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) ->
 @pytest.mark.parametrize(
     ("changes", "cautions", "facts"),
     [
-        ({}, [], ["epochs after the first have a spread of 0.4 %", "real data"]),
-        ({"spread_pct": 5.0}, [], ["spread of 5.0 %", "real data"]),
-        ({"spread_pct": 5.1}, ["spread of 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
+        ({}, [], [said("note.spread_of_epochs", spread_pct="0.4"), REAL]),
+        ({"spread_pct": 5.0}, [], [said("note.spread_of_epochs", spread_pct="5.0"), REAL]),
+        ({"spread_pct": 5.1}, [said("verdict.spread_of_epochs", spread_pct="5.1")], [REAL]),
         (
             ESTIMATE | {"value_low": 66.0, "value_high": 67.0},
             [],
-            ["no whole epoch was run", "parts of the measurement have a spread", "real data"],
+            [said("note.estimate"), said("note.spread_of_parts"), REAL],
         ),
-        (FIRST, ["Only one epoch was measured, and it includes starting up."], ["real data"]),
-        (SHORT, ["A short run: 10 of 500 steps"], ["real data"]),
+        (FIRST, [said("verdict.first_epoch")], [REAL]),
+        (SHORT, [said("note.short_run", steps="10", steps_per_epoch="500")], [REAL]),
         (
             NOTHING | {"status": "failed"},
-            ["The run failed after 0 of 10 epochs.", "No whole epoch was measured."],
-            ["real data"],
+            [said("verdict.failed_after", epochs_done="0", epochs="10"), said("verdict.no_epoch")],
+            [REAL],
         ),
-        ({"status": "cancelled", "epochs_done": 3}, ["was cancelled after 3 of 10"], ["spread", "real data"]),
-        ({"status": "interrupted"}, ["was interrupted after 10 of 10"], ["spread", "real data"]),
-        (NOTHING | {"status": "running"}, ["hasn't finished", "No whole epoch"], ["real data"]),
-        ({"data_source": "synthetic"}, [], ["spread", "synthetic data of the same shapes"]),
-        ({"data_source": None}, [], ["spread"]),
-        ({"workload": "demo"}, ["The demo doesn't train"], ["spread", "real data"]),
-        ({"workload": "of another version"}, [], ["spread", "real data"]),
+        (
+            {"status": "cancelled", "epochs_done": 3},
+            [said("verdict.cancelled_after", epochs_done="3")],
+            [SPREAD, REAL],
+        ),
+        ({"status": "interrupted"}, [said("verdict.interrupted_after", epochs_done="10")], [SPREAD, REAL]),
+        (NOTHING | {"status": "running"}, [said("verdict.running"), said("verdict.no_epoch")], [REAL]),
+        ({"data_source": "synthetic"}, [], [SPREAD, said("note.synthetic_data")]),
+        ({"data_source": None}, [], [SPREAD]),
+        ({"workload": "demo"}, [said("verdict.demo")], [SPREAD, REAL]),
+        ({"workload": "of another version"}, [], [SPREAD, REAL]),
     ],
 )
 def test_notes_on_a_number_list_cautions_first(
-    stored_run: Run, changes: dict[str, Any], cautions: list[str], facts: list[str]
+    stored_run: Run, changes: dict[str, Any], cautions: list[Saying], facts: list[Saying]
 ) -> None:
     notes = result_notes(changed(stored_run, changes))
     assert [note.kind for note in notes] == ["caution"] * len(cautions) + ["fact"] * len(facts)
-    for note, words in zip(notes, [*cautions, *facts], strict=True):
-        assert words in note.text
+    for note, wanted in zip(notes, [*cautions, *facts], strict=True):
+        assert wanted.is_all_of(note.text)
 
 
 def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None:
@@ -134,7 +146,7 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
     notes = result_notes(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual))
     assert [note.text for note in notes if note.kind == "caution"] == [
-        "The host took 7 % of the CPU time for other work.",
+        sentence("verdict.host_steal", share_pct=7.0),
         "TensorFlow cannot use the GPU.",
     ]
     assert said("note.shared_host_by", kind="kvm").begins(notes[-1].text)
@@ -154,12 +166,10 @@ def test_what_a_host_changes_is_said_of_runs_on_its_cpus(
     stored_run: Run, changes: dict[str, Any], virtualization: str | None, is_said: bool
 ) -> None:
     virtual = machine_of(stored_run, virtual_machine=True, virtualization=virtualization)
-    (said,) = (
-        note.text
-        for note in result_notes(replace(changed(stored_run, changes), machine=virtual))
-        if "Measured in a virtual machine" in note.text
-    )
-    assert ("what else its host does" in said) is is_said
+    code = "note.shared_host" if is_said else "note.virtual_machine"
+    wanted = said(f"{code}_by", kind=virtualization) if virtualization else said(code)
+    notes = result_notes(replace(changed(stored_run, changes), machine=virtual))
+    assert wanted.is_in([note.text for note in notes])
 
 
 @pytest.mark.parametrize("steal_pct", [[], [None], [5.0, 5.0], [0.0, 9.0]])
@@ -191,23 +201,35 @@ def test_a_verdict_in_one_line() -> None:
     cautions = reasons("caution", "on_battery", "other_load", share_pct=12.0)
     assert verdict_line(events.Judged(level="valid", reasons=facts)) == "Valid"
     caution = events.Judged(level="caution", reasons=(*cautions, *facts))
-    assert verdict_line(caution) == "Caution: on battery; other programs used 12 % of the CPU"
+    assert verdict_line(caution) == f"Caution: on battery; {sentence('short.verdict.other_load', share_pct=12)}"
     invalid = reasons("invalid", "suspended", slept_s=60.0)
     assert verdict_line(events.Judged(level="invalid", reasons=(*invalid, *cautions))) == (
-        "Invalid: slept during the run"
+        f"Invalid: {sentence('short.suspended')}"
     )
 
 
 @pytest.mark.parametrize(
     ("code", "said", "words"),
     [
-        ("interval_wide", message("verdict.interval_wide", half_pct=3.1), "uncertain by ± 3.1 %"),
-        ("spread", message("verdict.spread_of_epochs", spread_pct=5.1), "5.1 % spread"),
-        ("host_steal", message("verdict.host_steal", share_pct=7.0), "7 % CPU steal"),
-        ("drift", message("verdict.faster", gained_pct=4.0), "speed rose 4.0 %"),
-        ("other_load", None, "other load"),
-        ("other_load", message("verdict.other_load"), "other load"),
-        ("gpu_not_used", None, "GPU not used"),
+        (
+            "interval_wide",
+            message("verdict.interval_wide", half_pct=3.1),
+            sentence("short.verdict.interval_wide", half_pct=3.1),
+        ),
+        (
+            "spread",
+            message("verdict.spread_of_epochs", spread_pct=5.1),
+            sentence("short.verdict.spread_of_epochs", spread_pct=5.1),
+        ),
+        (
+            "host_steal",
+            message("verdict.host_steal", share_pct=7.0),
+            sentence("short.verdict.host_steal", share_pct=7.0),
+        ),
+        ("drift", message("verdict.faster", gained_pct=4.0), sentence("short.verdict.faster", gained_pct=4.0)),
+        ("other_load", None, sentence("short.other_load")),
+        ("other_load", message("verdict.other_load"), sentence("short.other_load")),
+        ("gpu_not_used", None, sentence("short.gpu_not_used")),
         ("data_incomplete", None, "data incomplete"),
         ("{of_another} version", None, "{of another} version"),
     ],
@@ -225,24 +247,33 @@ def test_every_rule_has_few_words(stored_run: Run) -> None:
 
 
 def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
+    cores, batch = sentence("result.cores", physical=4, logical=8), sentence("share.batch", batch_size=100)
+    engine = {"engine": "TensorFlow 2.21.0", "device": "cpu", "precision": "float32", "compiler": "XLA"}
     assert result_text(stored_run).splitlines() == [
-        "66.3 s per epoch (lower is better) · CIFAR-10 CNN, batch 100, float32, CPU",
-        "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U",
-        "Verdict: valid",
-        "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 15 GB · Test OS 1",
-        "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
-        "Measured: median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9",
-        "Data: real, seed 0",
-        "The run was too short to tell what limited it.",
-        "Epochmark 0.1.0, run on 2026-11-20",
+        f"66.3 s per epoch ({sentence('compare.lower_is_better')}) · CIFAR-10 CNN, {batch}, float32, CPU",
+        sentence(
+            "position.between",
+            ratio="4.8×",
+            baseline=sentence("position.baseline", name="i5-8250U", year=2019),
+            faster="MX150",
+            slower="i5-8250U",
+        ),
+        sentence("result.text_verdict", verdict="valid", reasons=""),
+        sentence("result.text_machine", machine=f"Intel Core i7-1165G7 · {cores} · 15 GB · Test OS 1"),
+        sentence("result.text_engine", engine=sentence("result.engine_without_xla", **engine)),
+        sentence("result.text_measured", note=headline_note(stored_run.summary)),
+        sentence("result.text_data", data="real", seed=0),
+        sentence("bottleneck.too_short"),
+        sentence("result.text_footer", version="0.1.0", date="2026-11-20"),
     ]
 
 
 def test_its_first_line_says_how_certain_it_is_and_on_what(stored_run: Run) -> None:
     certain = {"value_low": 62.7, "value_high": 69.9, "confidence_pct": 95.0, "device": "gpu:0"}
     text = result_text(changed(stored_run, ESTIMATE | certain | {"device_name": "NVIDIA GeForce RTX 4090"}))
-    line = "about 66.3 s per epoch ± 5.4 % (lower is better) · CIFAR-10 CNN, batch 100, float32, RTX 4090"
-    assert text.splitlines()[0] == line
+    value = sentence("result.within", value=sentence("result.about", value="66.3 s per epoch"), half_pct=5.4)
+    assert text.startswith(f"{value} ({sentence('compare.lower_is_better')}) · CIFAR-10 CNN, ")
+    assert text.splitlines()[0].endswith(", float32, RTX 4090")
 
 
 @pytest.mark.parametrize("changes", [SHORT, NOTHING | {"status": "failed"}, {"workload": "demo"}])
@@ -257,8 +288,9 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
     text = result_text(run)
-    assert text.count("first and only epoch") == 1
-    assert "\nVerdict: caution (cancelled early; first epoch only; data incomplete)\n" in text
+    assert text.count(sentence("result.first_epoch_only")) == 1
+    reasons = "; ".join(sentence(f"short.{code}") for code in ("cancelled", "first_epoch", "data_incomplete"))
+    assert said("result.text_verdict_because", verdict="caution", reasons=reasons).is_in(text.splitlines())
     assert "anna" not in text.casefold()
 
 
@@ -267,9 +299,12 @@ def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
         return read_machine(text, [])
 
     old = stored('{"cpu_name": "Old CPU"}')
-    assert machine_line(old) == "Old CPU · ? cores / ? threads · n/a · n/a"
+    assert machine_line(old) == f"Old CPU · {sentence('result.cores', physical='?', logical='?')} · n/a · n/a"
     new = stored('{"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8000000000}]}')
-    assert machine_line(new) == "unknown CPU · ? cores / ? threads · n/a · New GPU · n/a"
+    assert (
+        machine_line(new)
+        == f"{sentence('result.unknown_cpu')} · {sentence('result.cores', physical='?', logical='?')} · n/a · New GPU · n/a"
+    )
     assert stored('{"cpu_name": {}}').cpu_name is None
 
 
@@ -280,5 +315,7 @@ def test_an_estimate_names_the_seconds_that_it_speaks_of(stored_run: Run) -> Non
     estimate = replace(stored_run, summary=replace(stored_run.summary, **ESTIMATE), steps=blocks)
     assert estimated_from_s(estimate) == pytest.approx(32.4)
     assert estimated_from_s(replace(estimate, steps=())) is None
-    assert headline_note(estimate.summary, measured_s=32.4).startswith("estimated from 32 s of steps · ")
-    assert "estimated from 32 s of steps · " in result_text(estimate)
+    assert headline_note(estimate.summary, measured_s=32.4).startswith(
+        f"{sentence('result.estimated_from', measured_s=32)} · "
+    )
+    assert f"{sentence('result.estimated_from', measured_s=32)} · " in result_text(estimate)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.messages import text
+from app.core.messages import Message, message, text
 from app.core.records import RunSummary
 from app.core.result_file.canonical import (
     UnfitError,
@@ -25,6 +25,7 @@ from app.core.result_file.canonical import (
 from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from tests.core.result_file.results import golden, results
+from tests.saying import has_at_its_core
 
 
 @pytest.mark.slow
@@ -75,66 +76,74 @@ def put(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "code", "place"),
     [
-        (put("statistics", "value", value=-3.0), "results[2].statistics.value: Expected `float` > 0"),
-        (put("statistics", "value", value="3.0"), "statistics.value: Expected `float`, got `str`"),
-        (put("spec", "epochs", value=10**9), "spec.epochs: Expected `int` <= 10000000"),
-        (put("epochs", 0, "duration_s", value=-3), "duration_s: Expected `float` >= 0"),
-        (put("machine", "cpu_name", value="x" * 10_000_000), "machine.cpu_name: Expected `str` of length <= 300"),
-        (put("machine", "cpu_name", value="a\u202eb"), "result 3: machine.cpu_name has characters that"),
-        (put("machine", "cpu_name", value="a\x1b[31m"), "machine.cpu_name has characters that are hidden"),
-        (put("machine", "cpu_name", value="a\u200bb"), "machine.cpu_name has characters that are hidden"),
-        (put("machine", "cpu_name", value="a\nb"), "machine.cpu_name has characters that are hidden"),
-        (put("comment", value="\u2066"), "comment has characters that are hidden"),
-        (put("spec", "parameters", value={"a\n": 1}), "spec.parameters has characters that are hidden"),
-        (put("machine", "serial", value="1"), "unknown field `serial`"),
-        (put("started_at", value="2026-13-45T00:00:00Z"), "“2026-13-45T00:00:00Z”, which is no date"),
-        (put("started_at", value="1970-01-01T00:00:00Z"), "which is no date since 2020"),
-        (put("statistics", "low", value=9e9), "9e+09 to "),
-        (put("statistics", "epochs_done", value=7), "epochs doesn't have the 7 entries"),
-        (put("steps", "durations_s", 3, value=0.5), "its steps don't match their checksum"),
-        (put("steps", "count", value=3), "doesn't have the 3 entries"),
-        (put("epochs", 1, "duration_s", value=9.0), "but its epochs make 9 s"),
-        (put("verdict", "level", value="perfect"), "verdict.level: Invalid enum value 'perfect'"),
-        (put("digest", value=None), "it has no digest"),
+        (put("statistics", "value", value=-3.0), "exchange.wrong_field", "results[2].statistics.value"),
+        (put("statistics", "value", value="3.0"), "exchange.wrong_field", "results[2].statistics.value"),
+        (put("spec", "epochs", value=10**9), "exchange.wrong_field", "results[2].spec.epochs"),
+        (put("epochs", 0, "duration_s", value=-3), "exchange.wrong_field", "results[2].epochs[0].duration_s"),
+        (put("machine", "cpu_name", value="x" * 10_000_000), "exchange.wrong_field", "results[2].machine.cpu_name"),
+        (put("machine", "cpu_name", value="a\u202eb"), "exchange.hidden_characters", "machine.cpu_name"),
+        (put("machine", "cpu_name", value="a\x1b[31m"), "exchange.hidden_characters", "machine.cpu_name"),
+        (put("machine", "cpu_name", value="a\u200bb"), "exchange.hidden_characters", "machine.cpu_name"),
+        (put("machine", "cpu_name", value="a\nb"), "exchange.hidden_characters", "machine.cpu_name"),
+        (put("comment", value="\u2066"), "exchange.hidden_characters", "comment"),
+        (put("spec", "parameters", value={"a\n": 1}), "exchange.hidden_characters", "spec.parameters"),
+        (put("machine", "serial", value="1"), "exchange.wrong_field", "results[2].machine"),
+        (put("started_at", value="2026-13-45T00:00:00Z"), "exchange.no_date", "started_at"),
+        (put("started_at", value="1970-01-01T00:00:00Z"), "exchange.no_date", "started_at"),
+        (put("statistics", "low", value=9e9), "exchange.outside_range", None),
+        (put("statistics", "epochs_done", value=7), "exchange.other_count", "epochs"),
+        (put("steps", "durations_s", 3, value=0.5), "exchange.other_steps", None),
+        (put("steps", "count", value=3), "exchange.other_count", "steps.blocks"),
+        (put("epochs", 1, "duration_s", value=9.0), "exchange.not_of_epochs", None),
+        (put("verdict", "level", value="perfect"), "exchange.wrong_field", "results[2].verdict.level"),
+        (put("digest", value=None), "exchange.no_digest", None),
     ],
 )  # fmt: skip
-def test_what_is_absurd_is_refused_with_its_place(change: Callable[[dict[str, Any]], None], words: str) -> None:
+def test_what_is_absurd_is_refused_with_its_place(
+    change: Callable[[dict[str, Any]], None], code: str, place: str | None
+) -> None:
     with pytest.raises(UnfitError) as refusal:
-        decode(changed(change, seal="digest" not in words))
-    said = text(refusal.value.problem)
-    assert words in said
-    assert len(said) < 300
+        decode(changed(change, seal=code != "exchange.no_digest"))
+    assert has_at_its_core(refusal.value.problem, message(code, **({"place": place} if place else {})))
+    assert len(text(refusal.value.problem)) < 300
 
 
 def test_a_change_shows_in_the_digest() -> None:
     honest = golden()[2]
     with pytest.raises(UnfitError) as refusal:
         decode(changed(put("spec", "batch_size", value=64), seal=False))
-    assert text(refusal.value.problem) == (
-        f"result 3: its content doesn't match its code {short_code(honest.digest or '')}:"
-        " it was damaged or changed"
-    )
+    wrong = message("exchange.other_digest", digits=short_code(honest.digest or ""))
+    assert refusal.value.problem == message("exchange.in_result", number=3, problem=wrong)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "wanted"),
     [
-        (b"", "Input data was truncated"),
-        (b"{}", "missing required field `format`"),
-        (b'{"format": "epochmark-result", "format_version": 2, "results": []}', "format version 2"),
-        (b'{"format": "epochmark-result", "format_version": 1, "results": []}', "length >= 1"),
-        (b'{"format": "epochmark-result", "format_version": 1, "results": NaN}', "isn't valid JSON"),
-        (b'{"format": "x", "format_version": 1, "results": []}', "format"),
-        (b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"[" * 10_000, "nested too deeply"),
-        (b'\xff{"format"', "isn't valid JSON"),
+        (b"", message("exchange.not_json")),
+        (b"{}", message("exchange.wrong_field", place="")),
+        (
+            b'{"format": "epochmark-result", "format_version": 2, "results": []}',
+            message("exchange.unknown_version", version=2),
+        ),
+        (
+            b'{"format": "epochmark-result", "format_version": 1, "results": []}',
+            message("exchange.wrong_field", place="results"),
+        ),
+        (b'{"format": "epochmark-result", "format_version": 1, "results": NaN}', message("exchange.not_json")),
+        (b'{"format": "x", "format_version": 1, "results": []}', message("exchange.wrong_field", place="format")),
+        (
+            b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"[" * 10_000,
+            message("exchange.nested_too_deeply"),
+        ),
+        (b'\xff{"format"', message("exchange.not_json")),
     ],
 )
-def test_what_is_no_result_file_is_refused(content: bytes, words: str) -> None:
+def test_what_is_no_result_file_is_refused(content: bytes, wanted: Message) -> None:
     with pytest.raises(UnfitError) as refusal:
         decode(content)
-    assert words in text(refusal.value.problem)
+    assert has_at_its_core(refusal.value.problem, wanted)
 
 
 def test_the_code_has_eight_digits_in_two_groups() -> None:

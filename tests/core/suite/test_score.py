@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -99,9 +100,9 @@ def test_a_part_out_of_memory_is_zero_and_so_is_the_score_which_says_why(plan: P
     assert [each.spec.workload for each in result.left] == ["gpt_mini"], (
         "it may fit when other programs have ended"
     )
-    said = " ".join(suite_lines(result))
-    assert "GPT mini" in said
-    assert f"The geometric mean of the other 7 parts is {points_text(1_000 * 2 ** (1 / 7))}" in said
+    lines = " ".join(suite_lines(result))
+    assert "GPT mini" in lines
+    assert said("suite.rest", count="7", points=points_text(1000 * 2 ** (1 / 7))).is_in(lines)
 
 
 @pytest.mark.parametrize("outcome", ["crashed", None])
@@ -111,7 +112,7 @@ def test_a_part_that_failed_gives_no_score_and_is_run_again(plan: Plan, store: S
     assert [each.spec.workload for each in result.left] == ["resnet_56"]
     assert result.mean("training") is None
     assert result.mean("prediction") is not None
-    assert suite_lines(result)[0].startswith("No score")
+    assert said("suite.not_finished", planned=8).begins(suite_lines(result)[0])
 
 
 def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, plan: Plan, store: Store) -> None:
@@ -123,7 +124,8 @@ def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, pl
     assert result.total is None
     assert [each.spec.workload for each in result.left] == ["mnist_mlp"]
     row = next(row for row in suite_table(result).rows if row[0] == "MNIST MLP")
-    assert row[1:] == ("", "", row[3], "Invalid: slept during the run")
+    assert row[1:3] == ("", "")
+    assert row[4:] == (sentence("suite.with_reason", word="Invalid", reason=sentence("short.suspended")),)
     assert "MNIST MLP" in suite_lines(result)[0]
 
 
@@ -134,14 +136,17 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
     )
     result = load_suite(database, group_id)
     assert result.verdict == "caution"
-    assert said("cli.found_caution", reason="other load").is_all_of(suite_table(result).rows[-1][-1])
-    assert verdict_texts(result)[0] == "Caution · 1 of 8 parts: other load"
+    assert said("cli.found_caution", reason=sentence("short.other_load")).is_all_of(
+        suite_table(result).rows[-1][-1]
+    )
+    badge = sentence("suite.badge", verdict="Caution", count=1, planned=8)
+    assert said("suite.badge_because", badge=badge).is_all_of(verdict_texts(result)[0])
 
 
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
     line = suite_lines(store(plan))[0]
-    for part in ("Suite 1: 1,000 points (", "TensorFlow", "float32", "Verdict: Valid"):
-        assert part in line
+    assert said("suite.scored", name=sentence("suite.name", number=1), points="1,000", verdict="Valid").is_in(line)
+    assert all(part in line for part in ("TensorFlow", "float32"))
 
 
 @pytest.mark.parametrize(

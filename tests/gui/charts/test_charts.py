@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.series import Curve, RunSeries
+from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.gui.charts.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
 from app.gui.charts.speed_charts import EstimateChart, SustainedChart, in_percent
@@ -67,7 +68,9 @@ def test_epochs_are_bars_with_a_line_at_the_median_of_the_later_ones(
     assert set(median.getData()[1]) == {62.0}
     assert span(chart, "x") == (0.4, 10.6)
     assert span(chart, "y")[1] >= 90.0
-    assert chart.accessibleDescription() == "4 of 10 epochs: 90.0, 60.0, 70.0, 62.0"
+    assert said("chart.epochs_done", done="4", planned="10", durations="90.0, 60.0, 70.0, 62.0").is_all_of(
+        chart.accessibleDescription()
+    )
     chart.show_epochs([], planned=10)
     assert not chart.bars.isVisible()
     assert len(median.getData()[0]) == 0
@@ -83,13 +86,13 @@ def test_loss_stands_left_and_accuracy_in_percent_right(qtbot: QtBot, applicatio
             )
         )
     chart.show_series(series, planned=5, live=True)
-    assert points(chart.lines["loss"]) == [(1.0, 2.0), (2.0, 1.5), (3.0, 1.0)]
+    assert points(chart.lines[sentence("chart.loss")]) == [(1.0, 2.0), (2.0, 1.5), (3.0, 1.0)]
     assert points(chart.lines["val_loss"]) == [(1.0, 2.5), (2.0, 2.5), (3.0, 2.5)]
-    assert points(chart.lines["accuracy"]) == [(1.0, 50.0), (2.0, 50.0), (3.0, 50.0)]
+    assert points(chart.lines[sentence("chart.accuracy")]) == [(1.0, 50.0), (2.0, 50.0), (3.0, 50.0)]
     assert all(math.isnan(y) for _, y in points(chart.lines["val_accuracy"]))
-    assert chart.lines["accuracy"].item in chart.right.addedItems
+    assert chart.lines[sentence("chart.accuracy")].item in chart.right.addedItems
     assert span(chart, "y")[1] >= 2.5
-    assert "validation loss 2.500" in chart.accessibleDescription()
+    assert f"{sentence('chart.validation_loss')} 2.500" in chart.accessibleDescription()
 
 
 def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, application_theme: Theme) -> None:
@@ -111,7 +114,12 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert chart.right.viewRange()[1][1] >= 288.0
     # The host took nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
-    assert [text for _, text, _ in chart.entries] == ["CPU 98 %", "memory 7.5 GB", "clock 4.7 GHz", "GPU 288 W"]
+    assert [text for _, text, _ in chart.entries] == [
+        "CPU 98 %",
+        f"{sentence('chart.memory')} 7.5 GB",
+        f"{sentence('chart.clock')} 4.7 GHz",
+        "GPU 288 W",
+    ]
     chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
     assert chart.entries[0][1] == "CPU 74 %"  # of a run that is over, what was typical
     chart.show_curves({"cpu_pct": Curve([3.0], [None])})
@@ -265,8 +273,8 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     qtbot.addWidget(chart)
     chart.show_series(series, 60.0, live=True)
     assert (chart.entries, chart.accessibleDescription()) == (
-        [(chart.entries[0][0], "speed", False)],
-        "No speed yet",
+        [(chart.entries[0][0], sentence("chart.speed"), False)],
+        sentence("chart.no_speed"),
     )
     for number in range(60):
         series.steps_per_s.add(float(number), 20.0 if number < 30 else 18.0)
@@ -282,7 +290,7 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     assert span(chart, "x") == (0.0, 60.0)
     low, high = span(chart, "y")
     assert (low < 90, high > 100) == (True, True)
-    assert [text for _, text, _ in chart.entries] == ["speed", "clock", "°C"]
+    assert [text for _, text, _ in chart.entries] == [sentence("chart.speed"), sentence("chart.clock"), "°C"]
     assert said("chart.speed_now", share_pct="90").is_all_of(chart.accessibleDescription())
 
 
@@ -315,13 +323,16 @@ def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> N
     charts = charts_of(driver)
     assert charts.estimate.isVisible()
     assert not charts.epochs.isVisible()
-    assert note_of(charts).startswith("Seconds per epoch, estimated: ± ")
+    assert note_of(charts).startswith(f"{sentence('chart.estimated', label='Seconds per epoch')}: ± ")
     assert len(points(charts.estimate.line)) > 10
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 2), "sustained"))
     assert charts.sustained.isVisible()
-    assert note_of(charts) == "Sustained speed: pass: 97 %"
+    assert (
+        note_of(charts)
+        == f"{sentence('chart.sustained_heading')}: {sentence('chart.sustained_pass', pass_pct=97)}"
+    )
     assert charts.speed_legend.isVisible()
-    assert charts.speed_legend.accessibleName().startswith("speed, clock")
+    assert charts.speed_legend.accessibleName().startswith(f"{sentence('chart.speed')}, {sentence('chart.clock')}")
     replay(driver.window, driver.services, until_epoch(recorded, 2))
     assert charts.epochs.isVisible()
     assert not charts.speed_legend.isVisible()
@@ -340,8 +351,8 @@ def test_stored_runs_show_the_same_charts(driver: Driver) -> None:
     assert points(charts.estimate.line)[-1][1] == pytest.approx(driver.page.run.summary.value, rel=0.02)
     driver.page.show_result(sustained)
     driver.until(lambda: driver.page.run is not None)
-    assert note_of(charts).startswith("Sustained speed: last third 106.7")
-    assert note_of(charts).endswith(" % (pass: 97 %)")
+    assert note_of(charts).startswith(f"{sentence('chart.sustained_heading')}: last third 106.7")
+    assert note_of(charts).endswith(f" % ({sentence('chart.sustained_pass', pass_pct=97)})")
     assert len(points(charts.sustained.speed)) > 400
     assert len(charts.throughput.marks.getData()[0]) > 10
 
@@ -408,7 +419,7 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
         if series is not None:
             show(chart, series, live)
         assert chart.instead.isVisible()
-        assert ("appear" in chart.instead.text()) == live
+        assert (said("chart.epochs_later").is_in(chart.instead.text())) == live
         assert not has_axes(chart)
     show(chart, a_run(), True)
     assert has_axes(chart)
@@ -420,7 +431,7 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
 def test_a_trend_without_results_has_no_axes_either(qtbot: QtBot, application_theme: Theme) -> None:
     chart = added(qtbot, TrendChart(application_theme))
     assert not has_axes(chart)
-    assert "appear" in chart.instead.text()
+    assert said("chart.epochs_later").is_in(chart.instead.text())
 
 
 def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:

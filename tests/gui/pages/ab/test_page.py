@@ -294,7 +294,7 @@ def test_an_ab_that_cannot_start_is_reported_and_not_stored(driver: Driver) -> N
     page = open_page(driver)
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
     begin(driver, page, Plan(kind="ab", specs=(demo(), wrong), times=1))
-    driver.until(lambda: "A batch of 5,000" in driver.message)
+    driver.until(lambda: said("workload.batch_too_large", batch_size="5,000").is_in(driver.message))
     assert page.setup.run_button.isEnabled()
     assert not stored(driver)
 
@@ -387,7 +387,10 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
     a, b = driver.window.ab.setup.sides
     set_edited(b.editors["device"], "GPU 0")
     b.engine.take("torch")
-    assert [devices_of(side) for side in (a, b)] == [["Automatic", "CPU", "GPU 0"], ["Automatic", "CPU"]]
+    assert [devices_of(side) for side in (a, b)] == [
+        [sentence("label.automatic"), "CPU", "GPU 0"],
+        [sentence("label.automatic"), "CPU"],
+    ]
     assert b.values()["device"] == "auto"
     b.engine.take("tensorflow")
     assert b.values()["device"] == "gpu:0"
@@ -420,7 +423,9 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     setup = driver.window.ab.setup
     a, b = setup.sides
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, False, False]
-    assert "PyTorch isn" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+    assert said("setup.engine_not_installed", engine="PyTorch").is_in(
+        b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+    )
     install(driver, paths, "torch")
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, True, False]
     b.engine.take("torch")
@@ -431,7 +436,7 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     assert setup.run_button.isEnabled()
     setup.workload.setCurrentIndex(setup.workload.findData("imdb_bidirectional_lstm"))
     assert b.values()["engine"] == "tensorflow"
-    assert "run this workload" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+    assert said("setup.engine_not_able").is_in(b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole))
 
 
 def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> None:

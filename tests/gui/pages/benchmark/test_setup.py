@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
 
 from app.core.datasets.install import InstalledDataset, list_datasets
+from app.core.messages import sentence
 from app.core.metrics import format_file_size
 from app.core.paths import Paths
 from app.core.storage.database import Database
@@ -77,7 +78,9 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
 def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver) -> None:
     setup = driver.page.setup
     sustained = setup.presets["sustained"]
-    assert sustained.accessibleName() == "Sustained: 10 minutes; checks for throttling"
+    assert sustained.accessibleName() == sentence(
+        "preset.with_note", preset="Sustained", note="10 minutes; checks for throttling"
+    )
     setup.form.set_value("epochs", 3)
     setup.form.set_value("steps", 7)
     driver.press(sustained)
@@ -85,7 +88,7 @@ def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver
     for kind in ("limits", "storage"):
         choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
         assert not sustained.isEnabled()
-        assert "be sustained" in sustained.toolTip()
+        assert said("preset.not_sustained").is_in(sustained.toolTip())
         assert setup.presets["standard"].isChecked()
     choose(driver, "cifar10_keras_cnn")
     assert sustained.isEnabled()

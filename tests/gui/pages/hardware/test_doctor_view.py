@@ -182,13 +182,17 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qt
     path = tmp_path / "posted.log"
     path.write_text(BROKEN)
     view.explain_log(path)
-    qtbot.waitUntil(lambda: "posted.log, 4 lines" in texts(view), timeout=10_000)
+    qtbot.waitUntil(
+        lambda: said("doctor.log_read", name="posted.log", count="4").is_in(texts(view)), timeout=10_000
+    )
     assert "Cannot dlopen" in texts(view)
-    assert "harmless" in texts(view)
-    copies = [button for button in view.findChildren(QPushButton) if button.accessibleName().startswith("Copy ")]
+    assert said("doctor.harmless_listed").is_in(texts(view))
+    copies = [
+        button for button in view.findChildren(QPushButton) if said("fault.copy").begins(button.accessibleName())
+    ]
     commands = [button for button in copies if button is not view.report_button]
     if os.name == "nt":
-        assert not commands, "there, TensorFlow uses no GPU, whatever one types"
+        assert not commands, f"there, {sentence('doctor.check_tensorflow')} uses no GPU, whatever one types"
         return
     QTest.mouseClick(commands[0], Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == commands[0].accessibleName().removeprefix("Copy ")
@@ -221,9 +225,13 @@ def test_what_to_do_comes_before_the_evidence(
     monkeypatch.setattr(doctor_view, "examine", examine)
     view.examine()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
-    assert view.head.text().endswith("too new for this TensorFlow.")
-    assert view.introduction.text() == "It can use the CPU."
-    order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "CPU (cpu): usable", "NVIDIA driver"]
+    assert view.head.text().endswith(f"too new for this {sentence('doctor.check_tensorflow')}.")
+    assert said("doctor.cpu_usable").is_all_of(view.introduction.text())
+    order = [
+        f"NVIDIA GeForce RTX 5080 (gpu:0): {sentence('doctor.device_not_usable')}",
+        f"CPU (cpu): {sentence('doctor.device_usable')}",
+        sentence("doctor.check_driver"),
+    ]
     order.append("XLA cannot compile: a CUDA file is missing")
     # Labels get their places after they are shown.
     qtbot.waitUntil(lambda: sorted(order, key=tops(view).__getitem__) == order, timeout=10_000)
@@ -236,7 +244,9 @@ def test_a_log_without_anything_known_has_no_empty_card(view: DoctorView, tmp_pa
     path = tmp_path / "plain.log"
     path.write_text("epoch 1\n")
     view.explain_log(path)
-    qtbot.waitUntil(lambda: "plain.log, 1 line" in texts(view), timeout=10_000)
+    qtbot.waitUntil(
+        lambda: said("doctor.log_read", name="plain.log", count="1").is_in(texts(view)), timeout=10_000
+    )
     assert [card.heading.text() for card in view.findChildren(Card) if card.isVisible()] == [""]
     assert not view.introduction.isVisible()
 

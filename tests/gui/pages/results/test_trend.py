@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from app.core.messages import sentence
 from app.core.storage.database import Database
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
@@ -21,7 +22,11 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     driver.open_results()
     detail = driver.open_run(4)
     driver.until(lambda: detail.trend.trend is not None)
-    best = "11.1 % slower than your last, which is also your best (run 3, 2026-11-03)"
+    best = sentence(
+        "trend.against_both",
+        how=sentence("trend.slower", by_pct=11.111111111111116),
+        which=sentence("trend.run", run_id=3, date="2026-11-03"),
+    )
     assert detail.trend.line.whole_text == best
     assert detail.trend.line.isVisible()
     driver.press(detail.trend_button)
@@ -31,15 +36,33 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     assert list(y) == list(VALUES)
     assert list(x) == [0, 1, 2, 3]
     assert [mark.value() for mark in chart.marks] == [1.5]
-    change = "1 · 2026-11-03, run 3: TensorFlow 2.20.0 → 2.21.0"
+    change = sentence(
+        "trend.changes",
+        number=1,
+        run_id=3,
+        date="2026-11-03",
+        changes=(sentence("trend.other_engine", before="2.20.0", now="2.21.0", engine="TensorFlow"),),
+    )
     assert detail.trend.changes.text() == change
-    said = "4 runs from 2026-11-01 to 2026-11-04: 40.0 to 60.0 s per epoch."
+    said = sentence(
+        "trend.described",
+        count=4,
+        first="2026-11-01",
+        last="2026-11-04",
+        low="40.0",
+        high="60.0",
+        unit="s per epoch",
+    )
     assert chart.accessibleDescription() == f"{said} {change}"
     driver.services.theme.choose("dark")
     assert len(chart.marks) == 1
     detail = driver.open_run(1)
     driver.until(lambda: detail.trend.trend is not None)
-    assert detail.trend.line.whole_text == "33.3 % slower than your best (run 3, 2026-11-03)"
+    assert said(
+        "trend.against_best",
+        how=sentence("trend.slower", by_pct=33.333333333333336),
+        which=sentence("trend.run", run_id=3, date="2026-11-03"),
+    ).is_all_of(detail.trend.line.whole_text)
     detail = driver.open_run(5)
     driver.until(lambda: detail.trend.trend is not None)
     assert detail.trend.line.whole_text == ""
