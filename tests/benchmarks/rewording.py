@@ -8,7 +8,9 @@ from pathlib import Path
 CATALOGUE = Path("app", "core", "messages", "english")
 # What has to stay: commands, options, links, and what code compares.
 _STAYS = re.compile(
-    r"`[^`]*`|https?://\S+|--?[a-z][\w-]*|\b[A-Z_]{2,}\b|\b\w+[_/.]\w+\b|%\(\w+\)s|\b(?:sudo )?apt-get install\b"
+    r"^  %\(prog\)s.*$|`[^`]*`|https?://\S+|--?[a-z][\w-]*|\b[A-Z_]{2,}\b|\b\w+[_/.]\w+\b|%\(\w+\)s"
+    r"|\b(?:sudo )?apt-get install\b",
+    re.MULTILINE,
 )
 _OTHERS = str.maketrans("aeiouAEIOU", "eioaaEIOAA")
 

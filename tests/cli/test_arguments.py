@@ -8,7 +8,7 @@ import pytest
 from app.cli.arguments import make_parser
 from app.cli.layout import cells
 from app.core.errors import UsageError
-from app.core.messages import Message
+from app.core.messages import Message, sentence
 from app.core.runs.runner import known_workload
 from tests.saying import said
 from workloads import STANDARD
@@ -26,6 +26,10 @@ COMMANDS = (
     *(f"results {action}" for action in ("list", "show", "group", "share", "delete", "export")),
     *(f"logs {action}" for action in ("import", "list", "remove")),
 )
+
+
+# How the help of every option ends, before the value.
+DEFAULT = "(" + sentence("help.setting", description="", default="").strip(" ()") + " "
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -66,8 +70,8 @@ def test_what_is_like_nothing_gets_no_suggestion(typed: str) -> None:
 
 def test_help_of_run_has_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(help_of("run", capsys).split())
-    assert "threads inside one operation (default: auto)" in shown
-    assert f"(default: {STANDARD})" in shown
+    assert f"threads inside one operation {DEFAULT}auto)" in shown
+    assert f"{DEFAULT}{STANDARD})" in shown
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -90,7 +94,7 @@ def test_every_option_with_a_value_says_its_default(command: str, capsys: pytest
     for option in re.split(r"\n(?=  -)", options):
         takes_value = re.match(r" *--[\w-]+ [A-Z{a]", option)
         if takes_value and option.split()[0] not in text.partition("\n\n")[0]:  # unless it's required
-            assert "(default:" in " ".join(option.split()), option
+            assert DEFAULT in " ".join(option.split()), option
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

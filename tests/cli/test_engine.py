@@ -8,13 +8,14 @@ import pytest
 
 from app.cli import main
 from app.core.engines.places import engine_folder
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.outcomes import running_on
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
 from tests.core.engines.conftest import put_engine
-from tests.saying import said
+from tests.saying import Saying, said
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -31,10 +32,11 @@ def test_the_list_names_all_engines_and_what_they_would_cost(
     put_engine(paths.engines / "torch")
     assert main(["engine", "list"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split() == ["name", "version", "variant", "state", "size", "on", "this", "computer"]
+    columns = ("name", "version", "variant", "state", "size", "here")
+    assert head.split() == " ".join(sentence(f"column.{name}") for name in columns).split()
     assert {line.split()[0] for line in lines} == {"tensorflow", "torch", "jax"}
     (torch,) = [line for line in lines if line.startswith("torch")]
-    assert torch.split()[:4] == ["torch", "1.0", "cpu", "installed"]
+    assert torch.split()[:4] == ["torch", "1.0", "cpu", sentence("cli.engine_state.ready")]
     assert main(["engine", "list", "--json"]) == 0
     rows = {row["engine"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["tensorflow"]["included"]
@@ -51,28 +53,34 @@ def test_a_damaged_one_is_listed_with_its_sentence(paths: Paths, capsys: pytest.
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "refusal"),
     [
-        (("install", "tensorflow"), "TensorFlow comes with Epochmark"),
-        (("remove", "tensorflow"), "TensorFlow comes with Epochmark"),
-        (("check", "tensorflow"), "TensorFlow comes with Epochmark"),
-        (("install", "theano"), "There's no engine theano"),
-        (("install", "torch", "--variant", "best"), "There's no PyTorch “best” for this computer"),
-        (("install", "torch", "--from", "/no/such/folder"), f"There's no folder {Path('/no/such/folder')}"),
-        (("check", "jax"), "JAX isn't installed. Install it in Settings, or with `epochmark engine install jax`."),
+        (("install", "tensorflow"), said("engines.comes_with_epochmark", title="TensorFlow")),
+        (("remove", "tensorflow"), said("engines.comes_with_epochmark", title="TensorFlow")),
+        (("check", "tensorflow"), said("engines.comes_with_epochmark", title="TensorFlow")),
+        (("install", "theano"), said("engine.unknown", engine="theano")),
+        (
+            ("install", "torch", "--variant", "best"),
+            said("engines.unknown_variant", title="PyTorch", variant="best"),
+        ),
+        (
+            ("install", "torch", "--from", "/no/such/folder"),
+            said("engines.no_such_folder", folder=Path("/no/such/folder")),
+        ),
+        (("check", "jax"), said("engines.not_installed", title="JAX")),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(
-    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], refusal: Saying, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["engine", *arguments]) == 2
-    assert sentence in capsys.readouterr().err
+    assert refusal.is_in(capsys.readouterr().err)
 
 
 def test_a_removal_says_whether_there_was_one(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
     put_engine(paths.engines / "torch")
     assert main(["engine", "remove", "torch"]) == 0
-    assert capsys.readouterr().out == "Removed PyTorch.\n"
+    assert capsys.readouterr().out == f"{sentence('cli.engine_removed', title='PyTorch')}\n"
     assert main(["engine", "remove", "torch", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer == {"engine": "torch", "was_installed": False, "freed_bytes": 0}
@@ -104,7 +112,7 @@ def test_an_engine_is_kept_while_a_run_uses_it(
         run_id = begin_run(database, workload.default_spec(engine="torch"), workload, machine, owner=owner.token)
         for action in ("install", "remove"):
             assert main(["engine", action, "torch"]) == 2
-            assert f"Run {run_id} is using PyTorch" in capsys.readouterr().err
+            assert said("engines.in_use", run_id=run_id, title="PyTorch").is_in(capsys.readouterr().err)
         assert running_on(database, "jax") == []
         owner.release()  # as if its process had ended
     assert main(["engine", "remove", "torch"]) == 0

@@ -9,6 +9,7 @@ import pytest
 
 from app.cli.layout import bar_chart
 from app.core.analysis.compare import Bar
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.report.wording import engine_line, machine_line
 from app.core.storage.database import Database
@@ -135,11 +136,15 @@ def test_a_machine_that_another_version_stored_is_shown(
 @pytest.mark.parametrize(
     ("virtual", "stored", "words"),
     [
-        (True, "docker", "virtual machine, in docker"),
-        (False, "docker", "in docker"),
-        (None, "kubernetes", "in kubernetes"),
-        (True, "docker in Xen", "virtual machine (Xen), in docker"),
-        (True, "kvm", "virtual machine (kvm)"),
+        (True, "docker", f"{sentence('result.virtual')}, {sentence('result.in_container', container='docker')}"),
+        (False, "docker", sentence("result.in_container", container="docker")),
+        (None, "kubernetes", sentence("result.in_container", container="kubernetes")),
+        (
+            True,
+            "docker in Xen",
+            f"{sentence('result.virtual_by', kind='Xen')}, {sentence('result.in_container', container='docker')}",
+        ),
+        (True, "kvm", sentence("result.virtual_by", kind="kvm")),
         (False, "wsl", "wsl"),
         (False, None, "Test OS 1"),
     ],

@@ -17,6 +17,7 @@ from app.cli.layout import Column, bar_chart, cells, elided, live_text, table, w
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.compare import bars
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -178,7 +179,12 @@ def test_a_column_that_wraps_keeps_every_word() -> None:
     lines = [
         "".join(text for text, _ in line) for line in table(columns, [("jax", "your GPU, 1.2 GB to load")], 20)
     ]
-    assert lines == ["name  on this", "      computer", "jax   your GPU,", "      1.2 GB to load"]
+    assert lines == [
+        f"{sentence('column.name')}  on this",
+        "      computer",
+        "jax   your GPU,",
+        "      1.2 GB to load",
+    ]
 
 
 @pytest.mark.parametrize(

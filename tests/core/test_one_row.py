@@ -19,6 +19,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import store
+from tests.saying import said
 from workloads import CATALOGUE, settings
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
@@ -98,7 +99,9 @@ def test_the_record_keeps_it_and_comparison_knows_it(stored: Stored, database: D
     usual, off = stored(), stored("--autotune", "off")
     spec = json.loads(database.connection.execute("SELECT spec FROM runs WHERE id = ?", (off.id,)).fetchone()[0])
     assert (usual.settings, off.settings, spec["settings"]) == ("", "autotune=off", {"autotune": False})
-    assert run_refusal(usual, off) == "without Autotune, not Autotune automatic"
+    assert said("compare.other_setting", theirs="without Autotune", mine="Autotune automatic").is_all_of(
+        run_refusal(usual, off)
+    )
     assert bars("demo", usual, [off]) == bars("demo", usual)
     assert ("Autotune", "off") in comparison_key(load_run(database, off.id))
 
@@ -113,7 +116,9 @@ def test_it_may_also_be_shown_beside_a_result(stored: Stored, monkeypatch: pytes
 def test_a_record_without_it_has_a_default(paths: Paths, stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, default=True)))
     assert asked(paths, "--autotune", "on").settings == {}
-    assert run_refusal(stored(), stored("--autotune", "off")) == "without Autotune, not Autotune"
+    assert said("compare.other_setting", theirs="without Autotune", mine="Autotune").is_all_of(
+        run_refusal(stored(), stored("--autotune", "off"))
+    )
 
 
 def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +130,9 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
     for value in ("0", "17", "-5"):
         with pytest.raises(UsageError) as found:
             asked(paths, "--ahead", value)
-        assert str(found.value) == f"Ahead must be from 1 to 16, not {value}."
+        assert said("setting.not_in_range", name="Ahead", minimum="1", maximum="16", value=value).is_all_of(
+            str(found.value)
+        )
     with pytest.raises(WorkloadError) as refused:
         CATALOGUE["demo"].check(RunSpec(workload="demo", settings={"ahead": "many"}))
     assert refused.value.said.code == "setting.not_in_range"

@@ -116,8 +116,8 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
-    # One where nothing is ever selected: to paint itself, a header asks for each cell of its columns whether it is,
-    # which takes seconds with all of a hundred thousand rows selected.
+    # One where nothing is ever selected: to paint itself, a header asks for each cell whether it is, which takes
+    # seconds with all of a hundred thousand rows selected.
     header.setSelectionModel(QItemSelectionModel(model, table))
     header.setStretchLastSection(True)
     for number, column in enumerate(model.columns):

@@ -112,7 +112,7 @@ def test_a_range_that_the_server_does_not_have_starts_over_the_next_time(server:
 def test_a_refusal_has_its_number_and_keeps_what_arrived(server: Server, target: Path, status: int) -> None:
     part_of(target).write_bytes(CONTENT[:10])
     server.answer = lambda handler, start: handler.give(status, b"no")
-    with pytest.raises(DownloadError, match=rf"refused http.*\({status} "):
+    with pytest.raises(DownloadError, match=said("dataset.server_refused", status=status).pattern):
         fetch(server, target)
     assert part_of(target).read_bytes() == CONTENT[:10]
 
@@ -168,7 +168,7 @@ def test_a_connection_that_is_reset_keeps_what_arrived(server: Server, target: P
             end.close()
 
     server.answer = cut
-    with pytest.raises(DownloadError, match="interrupted"):
+    with pytest.raises(DownloadError, match=said("dataset.download_interrupted").pattern):
         fetch(server, target)
     assert not target.exists()
     server.answer = resumable
@@ -180,7 +180,7 @@ def test_a_refused_connection_is_one_sentence(target: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
-    with pytest.raises(DownloadError, match="interrupted") as failed:
+    with pytest.raises(DownloadError, match=said("dataset.download_interrupted").pattern) as failed:
         download(url, target, 10, SHA256)
     assert said("dataset.try_again_to_resume").is_in(str(failed.value))
 
@@ -196,7 +196,7 @@ def test_a_server_that_talks_nonsense_is_one_sentence(target: Path) -> None:
 
         thread = threading.Thread(target=talk)
         thread.start()
-        with pytest.raises(DownloadError, match="interrupted"):
+        with pytest.raises(DownloadError, match=said("dataset.download_interrupted").pattern):
             download(f"http://127.0.0.1:{listener.getsockname()[1]}/file", target, 10, SHA256)
         thread.join()
 
@@ -223,7 +223,9 @@ def test_a_full_disk_is_told_as_one(server: Server, target: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, before[1]))
     try:
-        with pytest.raises(AppError, match=f"can't be saved.*{os.strerror(errno.EFBIG)}") as failed:
+        with pytest.raises(
+            AppError, match=said("dataset.download_not_saved", reason=os.strerror(errno.EFBIG)).pattern
+        ) as failed:
             fetch(server, target)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -255,7 +257,7 @@ def test_a_part_that_leads_to_a_file_of_the_users_is_not_written_through(server:
     own.write_bytes(b"mine")
     for lead in (part_of(target).symlink_to, part_of(target).hardlink_to, target.symlink_to):
         lead(own)
-        with pytest.raises(AppError, match=r"file\.tar\.gz(\.part)? is in the way of a download.*Move it away"):
+        with pytest.raises(AppError, match=said("dataset.in_the_way_of_download").pattern):
             fetch(server, target)
         part_of(target).unlink(missing_ok=True)
     assert own.read_bytes() == b"mine"
@@ -273,7 +275,7 @@ def test_only_web_servers_are_followed_to(server: Server, target: Path, to: str)
         handler.end_headers()
 
     server.answer = lead
-    with pytest.raises(DownloadError, match=rf"^The (server refused|download of) {server.url} ") as failed:
+    with pytest.raises(DownloadError, match=f"{server.url} ") as failed:
         fetch(server, target)
     assert "hush" not in str(failed.value)
     assert "\n" not in str(failed.value)

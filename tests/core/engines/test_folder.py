@@ -16,7 +16,7 @@ from app.core.engines.install import install_engine, remove_engine
 from app.core.engines.stamp import FORMAT, parse_stamp
 from app.core.engines.variants import VARIANTS
 from app.core.errors import UsageError
-from app.core.messages import text
+from app.core.messages import sentence, text
 from app.core.paths import Paths
 from tests.core.engines.conftest import put_engine
 from tests.saying import said
@@ -79,29 +79,25 @@ def test_a_whole_one_is_ready_and_none_is_absent(home: Path) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_one_says_so_and_is_removed(paths: Paths, home: Path, damage: Callable[[Path], object]) -> None:
     damage(home)
-    assert look(home) == (
-        "damaged",
-        f"The installation of PyTorch in {home} is incomplete or damaged. Install it again.",
-    )
+    assert look(home) == ("damaged", sentence("engines.damaged", title="PyTorch", folder=str(home)))
     assert remove_engine(paths, "torch").was_there
     assert not home.exists()
 
 
 def test_one_of_another_python_says_so(paths: Paths) -> None:
     put_engine(paths.engines / "torch", python="3.4")
-    state, said = look(paths.engines / "torch")
+    state, problem = look(paths.engines / "torch")
     assert state == "other_python"
-    assert said.startswith("PyTorch was installed for Python 3.4 on ")
+    assert said("engines.other_python", title="PyTorch", python="3.4").is_all_of(problem)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 @pytest.mark.parametrize("block", [link_home, file_in_place])
 def test_a_link_or_a_file_in_the_place_is_kept(paths: Paths, home: Path, block: Callable[[Path], object]) -> None:
     block(home)
-    state, said = look(home)
-    assert (state, said) == ("damaged", f"{home} is in the way of PyTorch: it is a link or a file.")
+    assert look(home) == ("damaged", sentence("engines.in_the_way", title="PyTorch", folder=str(home)))
     for act in (lambda: remove_engine(paths, "torch"), lambda: install_engine(paths, VARIANTS[0])):
-        with pytest.raises(UsageError, match="is in the way of PyTorch"):
+        with pytest.raises(UsageError, match=said("engines.in_the_way", title="PyTorch").pattern):
             act()
     assert os.path.lexists(home)
     assert (home.parent / "elsewhere" / "engine.json").is_file()

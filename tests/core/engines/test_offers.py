@@ -12,6 +12,7 @@ from app.core.errors import UsageError
 from app.core.messages import text
 from app.core.paths import Paths
 from tests.conftest import MACHINE
+from tests.saying import Saying, said
 from tests.sure import sure
 from workloads.protocol.machine import Gpu, Machine
 
@@ -63,35 +64,35 @@ def test_the_best_comes_first(machine: Machine, torch: str, jax: str) -> None:
 
 
 def test_a_card_that_cannot_be_used_says_why() -> None:
-    def said(gpu: Gpu) -> str:
+    def obstacle(gpu: Gpu) -> str:
         (offer,) = [each for each in offers("torch", computer(LINUX, gpu)) if each.variant.name == "cuda"]
         return text(sure(offer.obstacle))
 
-    assert said(RTX_5070_OLD_DRIVER) == (
-        "GeForce RTX 5070 needs driver 580 or newer for it, and this is 570.86.10"
+    assert said("engines.driver_too_old", gpu="GeForce RTX 5070", oldest="580", driver="570.86.10").is_all_of(
+        obstacle(RTX_5070_OLD_DRIVER)
     )
-    assert said(NO_DRIVER) == "GeForce RTX 4090 has no driver"
-    assert said(GTX_1080) == "GeForce GTX 1080 can't use cuda"
+    assert said("engines.no_driver", gpu="GeForce RTX 4090").is_all_of(obstacle(NO_DRIVER))
+    assert said("engines.not_for_this_card", gpu="GeForce GTX 1080", variant="cuda").is_all_of(obstacle(GTX_1080))
 
 
 @pytest.mark.parametrize(
     ("machine", "variant", "sentence"),
     [
-        (computer(LINUX), "mps", "There's no PyTorch “mps” for this computer"),
-        (computer(LINUX), "", "There's no PyTorch “”"),
-        (computer(MAC), None, r"There's no PyTorch for this computer \(macOS 15\.1, x86_64\)"),
-        (computer("Haiku"), None, "There's no PyTorch for this computer"),
+        (computer(LINUX), "mps", said("engines.unknown_variant", title="PyTorch", variant="mps")),
+        (computer(LINUX), "", said("engines.unknown_variant", title="PyTorch")),
+        (computer(MAC), None, said("engines.not_for_this_system", title="PyTorch", system="macOS 15.1, x86_64")),
+        (computer("Haiku"), None, said("engines.not_for_this_system", title="PyTorch")),
     ],
 )
-def test_what_there_is_not_is_refused(machine: Machine, variant: str | None, sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
+def test_what_there_is_not_is_refused(machine: Machine, variant: str | None, sentence: Saying) -> None:
+    with pytest.raises(UsageError, match=sentence.pattern):
         choose_variant("torch", machine, variant)
 
 
 def test_tensorflow_and_unknown_engines_are_refused() -> None:
-    with pytest.raises(UsageError, match="TensorFlow comes with Epochmark"):
+    with pytest.raises(UsageError, match=said("engines.comes_with_epochmark", title="TensorFlow").pattern):
         choose_variant("tensorflow", MACHINE)
-    with pytest.raises(UsageError, match="There's no engine theano"):
+    with pytest.raises(UsageError, match=said("engine.unknown", engine="theano").pattern):
         choose_variant("theano", MACHINE)
 
 

@@ -88,7 +88,7 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
         ({"workload": "mine"}, said("table.no_workload", workload="mine")),
         ({"workload_version": 99}, said("table.other_version", version="99")),
         ({"cpu_name": None}, said("table.no_device")),
-        ({"cpu_name": "\u3000"}, said("table.no_row", problem="a text has characters that are hidden")),
+        ({"cpu_name": "\u3000"}, said("table.hidden_characters")),
         ({"settings": "x" * 300, "threads": 1}, said("table.no_row", problem="settings: ")),
         (
             {"epochs": (Epoch(duration_s=2.0, train_s=2.0, validation_s=1.0),)},

@@ -192,5 +192,5 @@ def test_several_engines_have_one_run_of_each_in_their_code_the_fastest_first(da
     fastest = min(group.runs, key=lambda run: run.value or 0)
     assert codes[0].environment.engine == fastest.engine
     assert {code.environment.engine for code in codes} == {"tensorflow", "torch", "jax"}
-    digits = card.footer.rpartition("result ")[2].replace("-", "")
+    digits = card.footer.rpartition(" ")[2].replace("-", "")
     assert digits in card.short_form.split(" EPOCHMARK1:")[0], "of the run whose number is on the picture"

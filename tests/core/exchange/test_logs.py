@@ -57,7 +57,7 @@ def test_a_folder_of_logs_comes_in_with_its_computers(paths: Paths, logs: Path) 
     refused = {name: str(each.refusal) for name, each in outcomes.items() if each.refusal is not None}
     assert set(refused) == {"gpu/unknown.csv", "gpu/mnist_cnn.csv"}
     assert said("exchange.log_of_what").is_in(refused["gpu/unknown.csv"])
-    assert "line 2" in refused["gpu/mnist_cnn.csv"]
+    assert said("logs.not_a_number", line="2").is_in(refused["gpu/mnist_cnn.csv"])
     assert sure(outcomes["gpu/mnist_mlp_tensorflow.csv"].log).of_totals
     assert outcomes["logs/result.json"].added.taken == (1,)
 

@@ -4,18 +4,26 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.exchange.preview import preview, without
+from app.core.messages import sentence
 from app.core.result_file.canonical import check, file_bytes
 from tests.core.result_file.results import golden
+from tests.saying import said
 
 
 def test_a_preview_names_every_field_in_words() -> None:
     shown = {field.name: (field.label, field.text) for field in preview(golden()[2])}
-    assert shown["workload"] == ("Workload", "MNIST MLP, version 1")
-    assert shown["settings"] == ("Settings", "standard · batch 128 · float32 · seed 0")
+    assert shown["workload"] == (
+        sentence("field.workload"),
+        sentence("exchange.workload_version", workload="MNIST MLP", version=1),
+    )
+    assert shown["settings"] == (
+        sentence("field.settings"),
+        f"standard · {sentence('compare.batch', batch_size=128)} · float32 · {sentence('compare.seed', seed=0)}",
+    )
     assert shown["value"][1].endswith("s per epoch")
     assert shown["cpu"] == ("CPU", "AMD EPYC")
-    assert shown["date"] == ("Date (UTC)", "2026-11-23 04:16:36")
-    assert shown["steps"] == ("Steps", "durations of 938 steps")
+    assert shown["date"] == (sentence("field.date"), "2026-11-23 04:16:36")
+    assert shown["steps"] == (sentence("field.steps"), sentence("exchange.steps", count=938))
     assert "gpu" not in shown, "what has no content isn't shown"
 
 
@@ -51,5 +59,5 @@ def test_all_that_can_be_removed_can_be_at_once() -> None:
 
 @pytest.mark.parametrize("name", ["verdict", "value", "no such"])
 def test_what_the_number_means_nothing_without_stays(name: str) -> None:
-    with pytest.raises(UsageError, match=f"can't leave without “{name}”"):
+    with pytest.raises(UsageError, match=said("exchange.not_removable", name=name).pattern):
         without(golden()[0], [name])

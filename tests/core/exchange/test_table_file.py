@@ -20,7 +20,7 @@ from app.core.exchange.community import Row, look_at, table_rows, table_text
 from app.core.exchange.table_file import get_table, load_table, read_table, rows_hash, use_previous
 from app.core.files import write_whole
 from app.core.locks import take
-from app.core.messages import Message, message
+from app.core.messages import Message, message, sentence
 from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.core.records import RunSummary
@@ -213,7 +213,7 @@ def test_a_server_without_end_is_given_up(paths: Paths, server: Server, beginnin
             ended.set()
 
     server.answer = drip
-    with pytest.raises(AppError, match=r"didn't arrive within 0\.2 s\. The table in use stays") as refusal:
+    with pytest.raises(AppError, match=said("table.too_slow", limit_s="0.2").pattern) as refusal:
         get_table(paths, server.url, time_limit_s=0.2)
     over.set()
     assert server.url in str(refusal.value)
@@ -300,18 +300,18 @@ def drawn(run: RunSummary | None, *rows: Row) -> list[Bar]:
 
 def test_a_bar_says_whose_it_is_and_under_which_conditions(mine: RunSummary) -> None:
     (bar,) = drawn(mine)
-    assert (bar.name, bar.value) == ("RTX 3060 (community)", 1.5)
+    assert (bar.name, bar.value) == (sentence("compare.community_name", name="RTX 3060"), 1.5)
     assert bar.remarks == (
-        "community, 3 machines",
-        "1.20 to 1.80",
+        sentence("compare.community", count=3),
+        sentence("compare.community_range", low="1.20", high="1.80"),
         "PyTorch",
-        "batch 128",
+        sentence("compare.batch", batch_size=128),
         "float32",
-        "1 with a caution",
+        sentence("compare.community_cautions", count=1),
     )
-    said = dict(provenance(bar))
-    assert said["Hardware"] == "RTX 3060"
-    assert "4 results of 3 machines" in said["Conditions"]
+    shown = dict(provenance(bar))
+    assert shown[sentence("provenance.hardware")] == "RTX 3060"
+    assert said("provenance.community_machines", count="3").is_in(shown[sentence("provenance.conditions")])
     assert drawn(None)[0].remarks == bar.remarks
 
 

@@ -14,7 +14,7 @@ from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.hardware.unknown import gpu_reason, reason
-from app.core.messages import text
+from app.core.messages import sentence, text
 from app.core.records import PowerState
 from tests.core.hardware.made_up import write
 from tests.saying import said
@@ -59,30 +59,34 @@ def test_everything_known_is_shown(whole: Machine) -> None:
     assert not [part for part in parts if part.value == NOT_KNOWN or part.reason]
     assert {part.name: part.value for part in parts} == {
         "CPU": "Test CPU",
-        "cores": "4 physical (2 performance, 2 efficiency), 8 logical",
-        "base clock": "1.30 GHz",
-        "boost clock": "4.40 GHz",
-        "caches": "L1 data 96 KB, L2 2.5 MB, L3 12 MB",
-        "instruction sets": "AVX2, VNNI",
-        "memory": "15 GB",
-        "memory speed": "3,200 MT/s",
-        "GPU": "NVIDIA GeForce RTX 4070, 12 GB",
-        "GPU architecture": "Ada, compute capability 8.9",
-        "GPU driver": "580.65.06",
-        "GPU power limit": "200 W",
-        "GPU link": "PCIe 4.0 × 16",
-        "GPU display": "attached",
-        "disk": "NVMe SSD, Fast Disk, 1.0 TB, ext4",
-        "system": "Test OS 1, x86_64",
-        "kernel": "6.1.0",
+        sentence("part.cores"): sentence(
+            "part.cores_of_two_kinds", performance=2, efficiency=2, physical=4, logical=8
+        ),
+        sentence("part.base_clock"): "1.30 GHz",
+        sentence("part.boost_clock"): "4.40 GHz",
+        sentence("part.caches"): f"{sentence('part.l1_data')} 96 KB, L2 2.5 MB, L3 12 MB",
+        sentence("part.instruction_sets"): "AVX2, VNNI",
+        sentence("part.memory"): "15 GB",
+        sentence("part.memory_speed"): "3,200 MT/s",
+        "GPU": sentence("part.gpu_with_memory", name="NVIDIA GeForce RTX 4070", memory_bytes=12878610432),
+        sentence(
+            "part.gpu_architecture", gpu=sentence("part_group.gpu")
+        ): f"Ada, {sentence('part.compute_capability', version='8.9')}",
+        sentence("part.gpu_driver", gpu=sentence("part_group.gpu")): "580.65.06",
+        sentence("part.gpu_power_limit", gpu=sentence("part_group.gpu")): "200 W",
+        sentence("part.gpu_link", gpu=sentence("part_group.gpu")): "PCIe 4.0 × 16",
+        sentence("part.gpu_display", gpu=sentence("part_group.gpu")): sentence("part.display_attached"),
+        sentence("part.disk"): "NVMe SSD, Fast Disk, 1.0 TB, ext4",
+        sentence("part.system"): "Test OS 1, x86_64",
+        sentence("part.kernel"): "6.1.0",
         "BIOS": "F12",
-        "virtual machine": "no",
-        "Python": "3.11.7",
-        "machine ID": "9f3b6a0c1d2e4f57",
-        "power source": "battery, 56 % charged",
-        "power plan": "powersave",
-        "CPU power": "readable",
-        "CPU temperature": "readable",
+        sentence("part.virtual_machine"): sentence("part.virtual_no"),
+        sentence("part.python"): "3.11.7",
+        sentence("part.machine_id"): "9f3b6a0c1d2e4f57",
+        sentence("part.power_source"): sentence("part.on_battery_charged", charge_pct=56.0),
+        sentence("part.power_plan"): "powersave",
+        sentence("part.cpu_power"): sentence("part.readable"),
+        sentence("part.cpu_temperature"): sentence("part.readable"),
     }
 
 
@@ -110,9 +114,9 @@ def test_sensors_that_cannot_be_read_have_their_reason(machine: Machine, forbidd
     machine = replace(machine, os_name=SYSTEMS[0], virtual_machine=False)
     power = Power(sensors=Sensors(power_forbidden=forbidden))
     parts = {part.name: part for part in machine_parts(machine, power)}
-    assert parts["CPU power"].value == NOT_KNOWN
-    assert (said("unknown.cpu_power_forbidden").is_in(parts["CPU power"].reason)) is forbidden
-    assert said("unknown.cpu_temperature_linux").is_in(parts["CPU temperature"].reason)
+    assert parts[sentence("part.cpu_power")].value == NOT_KNOWN
+    assert (said("unknown.cpu_power_forbidden").is_in(parts[sentence("part.cpu_power")].reason)) is forbidden
+    assert said("unknown.cpu_temperature_linux").is_in(parts[sentence("part.cpu_temperature")].reason)
 
 
 HWMON = "sys/class/hwmon/hwmon"
@@ -141,8 +145,8 @@ def test_windows_does_not_tell_of_all_instruction_sets(whole: Machine) -> None:
         parts = machine_parts(replace(whole, instruction_sets=("AVX2",), **changes))  # type: ignore[arg-type]
         return [part.reason for part in parts if said("part.instruction_sets").is_all_of(part.name)]
 
-    assert reasons(os_name="Windows 11") == ["Windows reports AVX2 and AVX-512 only."]
-    assert reasons(os_name="Windows 11", architecture="arm64") == ["Windows reports NEON only."]
+    assert reasons(os_name="Windows 11") == [sentence("unknown.other_instruction_sets")]
+    assert reasons(os_name="Windows 11", architecture="arm64") == [sentence("unknown.other_instruction_sets_arm")]
     assert reasons(os_name="macOS 15.1") == [""]
 
 
@@ -150,8 +154,7 @@ def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
     virtual = replace(machine, os_name=SYSTEMS[0], virtual_machine=True)
     lines = reason_lines(machine_parts(virtual, Power()))
     assert [line for line in lines if said("unknown.virtual").is_in(line)] == [
-        "  base clock, boost clock, memory speed, power plan, CPU power, CPU temperature:"
-        " A virtual machine sees only what its host shows it, and the host doesn't show this."
+        f"  {sentence('part.base_clock')}, {sentence('part.boost_clock')}, {sentence('part.memory_speed')}, {sentence('part.power_plan')}, {sentence('part.cpu_power')}, {sentence('part.cpu_temperature')}: {sentence('unknown.virtual')}"
     ]
     assert len({line.partition(": ")[2] for line in lines}) == len(lines)
 
@@ -161,8 +164,12 @@ def test_what_is_not_known_of_a_card(machine: Machine) -> None:
     assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.gpu"
     inside = Gpu("AMD Radeon 780M", "amd", source="sysfs", shares_memory=True)
     reasons = {part.name: part.reason for part in machine_parts(replace(machine, gpus=(inside,)))}
-    assert said("unknown.gpu_in_cpu").is_in(reasons["GPU power limit"])
-    assert not said("unknown.gpu_in_cpu").is_in(reasons["GPU driver"])
+    assert said("unknown.gpu_in_cpu").is_in(
+        reasons[sentence("part.gpu_power_limit", gpu=sentence("part_group.gpu"))]
+    )
+    assert not said("unknown.gpu_in_cpu").is_in(
+        reasons[sentence("part.gpu_driver", gpu=sentence("part_group.gpu"))]
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,8 +194,8 @@ def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) ->
 def test_several_gpus_are_numbered_and_many_get_a_line_each(machine: Machine) -> None:
     two = told(replace(machine, gpus=(CARD, replace(CARD, shares_memory=True, name="Intel UHD"))))
     assert (two["GPU 0"], two["GPU 1"]) == (
-        "NVIDIA GeForce RTX 4070, 12 GB",
-        "Intel UHD, 12 GB shared with the CPU",
+        sentence("part.gpu_with_memory", name="NVIDIA GeForce RTX 4070", memory_bytes=12878610432),
+        sentence("part.gpu_with_shared_memory", name="Intel UHD", memory_bytes=12878610432),
     )
     many = told(replace(machine, gpus=(CARD,) * 10))
     assert said("part.gpu_driver", gpu="GPU 7").is_in(many)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.analysis.groups import group_headline, group_kind, group_note, group_verdict, group_workloads
+from app.core.messages import sentence
 from app.core.records import Group, Plan, RunSummary
 from app.core.report.group_text import group_text
 from app.core.storage.database import Database
@@ -46,7 +47,11 @@ def test_headlines_of_repetitions(run: RunSummary) -> None:
         group_headline(group_of(run, "repeat", *({**each, "basis": "estimate"} for each in values)))
         == "≈ 50.0 s/epoch"
     )
-    assert group_note(group_of(run, "repeat", *values)) == "40.0 to 60.0 (75 %), spread 20.0 %"
+    interval, spread = sentence("group.interval", low="40.0", high="60.0", confidence_pct=75), 20.0
+    assert (
+        group_note(group_of(run, "repeat", *values))
+        == f"{interval}, {sentence('group.spread', between_pct=spread)}"
+    )
     assert group_headline(group_of(run, "repeat", {"value": None})) == "n/a"
     assert said("repeat.no_result").is_all_of(group_note(group_of(run, "repeat", {"value": None})))
     assert group_headline(group_of(run, "repeat")) == "n/a"
@@ -66,8 +71,8 @@ def test_headlines_of_engines(run: RunSummary) -> None:
     others = tuple(CATALOGUE["mnist_mlp"].default_spec(engine=engine) for engine in ("tensorflow", "torch"))
     four = Plan(kind="engines", specs=(*both, *others))
     group = dataclasses.replace(group_of(run, "engines", *fast, {"value": 9.0}, {"value": 3.0}), plan=four)
-    assert group_headline(group) == "PyTorch (2 of 2)"
-    assert group_workloads(group) == "2 workloads"
+    assert said("group.fastest_on", engine="PyTorch", times="2", workloads="2").is_all_of(group_headline(group))
+    assert said("group.workloads", count="2").is_all_of(group_workloads(group))
     assert group_headline(dataclasses.replace(group, runs=())) == "n/a"
 
 
@@ -80,6 +85,11 @@ def test_a_kind_of_another_version_is_shown_plainly(run: RunSummary) -> None:
 
 def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
     lines = group_text(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"})).splitlines()
-    assert lines[0] == f"Repeat · {WORKLOAD.title}"
-    assert lines[-2:] == ["Run 1 · 40.0 s per epoch · valid · Test CPU", "Run 2 · failed · valid · Test CPU"]
-    assert said("group.not_counted", runs="run 2 (failed)").is_in(lines)
+    assert lines[0] == f"{sentence('group.kind_repeat')} · {WORKLOAD.title}"
+    assert lines[-2:] == [
+        f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · valid · Test CPU",
+        f"{sentence('group.run', run_id=2)} · failed · valid · Test CPU",
+    ]
+    assert said("group.not_counted", runs=sentence("group.run_not_completed", run_id=2, status="failed")).is_in(
+        lines
+    )

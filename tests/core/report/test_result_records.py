@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.export import format_of
 from app.core.report.formats.result_document import enclosed_file, result_file, results_of
@@ -21,7 +22,7 @@ from app.core.result_file.canonical import decode, short_code
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
 from tests.broken import make_results
-from tests.saying import said
+from tests.saying import Saying, said
 from tests.sure import sure
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
@@ -67,7 +68,7 @@ def test_the_picture_has_the_digits_of_the_digest_whatever_the_run_is_called(sto
     code = result_code(stored_run)
     assert re.fullmatch("[0-9A-F]{4}-[0-9A-F]{4}", code)
     assert (result_of(stored_run).digest or "").startswith(code.replace("-", "").lower())
-    assert share_card(stored_run).footer.endswith(f"result {code}")
+    assert share_card(stored_run).footer.endswith(sentence("share.result_code", checksum=code))
     assert result_code(changed(stored_run, id=99, comment="other")) == code
     for other in (
         changed(stored_run, value=66.4),
@@ -116,23 +117,23 @@ def test_nothing_private_is_inside(stored_run: Run, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "refusal"),
     [
-        ({"value": None}, "Run 7 has no result"),
-        ({"workload": "n/a"}, "can't be put in a result file"),
-        ({"status": "running"}, "status"),
-        ({"value_low": 99.0, "value_high": 100.0}, "99 to 66.3 is no range"),
+        ({"value": None}, said("result_file.no_result", run_id="7")),
+        ({"workload": "n/a"}, said("result_file.unfit", run_id="7")),
+        ({"status": "running"}, said("result_file.unfit", run_id="7")),
+        ({"value_low": 99.0, "value_high": 100.0}, said("exchange.outside_range", low="99", high="66.3")),
     ],
 )
 def test_a_run_that_no_file_can_hold_is_refused_and_its_picture_has_no_code(
-    stored_run: Run, changes: dict[str, Any], words: str
+    stored_run: Run, changes: dict[str, Any], refusal: Saying
 ) -> None:
     run = changed(stored_run, **changes)
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError, match=refusal.pattern):
         result_of(run, {})
     if run.summary.value is not None:
         card = share_card(run)
-        assert (card.short_form, "result " in card.footer) == ("", False)
+        assert (card.short_form, said("share.result_code").is_in(card.footer)) == ("", False)
 
 
 def test_hidden_characters_in_names_become_visible(stored_run: Run) -> None:

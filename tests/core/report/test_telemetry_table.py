@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.telemetry_table import telemetry_rows
 from tests.telemetry import telemetry_of
@@ -29,10 +30,10 @@ def test_each_value_has_its_lowest_median_and_highest(stored_run: Run) -> None:
         {"cpu_pct": 50.0, "disk_read_bytes_per_s": 2e6, "core_pct": [9.0, 80.0], "cpu_power_w": None},
     )
     assert telemetry_rows(run) == [
-        ("CPU use", "10 %", "50 %", "96 %"),
-        ("Disk reads", "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
-        ("Busiest logical CPU", "80 %", "90 %", "100 %"),
-        ("Least busy logical CPU", "5 %", "7 %", "9 %"),
+        (sentence("telemetry.cpu_pct"), "10 %", "50 %", "96 %"),
+        (sentence("telemetry.disk_read_bytes_per_s"), "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
+        (sentence("telemetry.busiest_core"), "80 %", "90 %", "100 %"),
+        (sentence("telemetry.idlest_core"), "5 %", "7 %", "9 %"),
     ]
 
 
@@ -41,9 +42,14 @@ def test_telemetry_of_several_gpus_is_kept_apart(stored_run: Run) -> None:
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
     run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
     assert telemetry_rows(run) == [
-        ("GPU 1 memory used", "4.0 GB", "4.0 GB", "4.0 GB"),
-        ("GPU 1 fan", "40 %", "60 %", "80 %"),
-        ("GPU 1 clock limited by thermal", "", "50 % of the time", ""),
+        (sentence("telemetry.gpu_memory_used_bytes", gpu="1"), "4.0 GB", "4.0 GB", "4.0 GB"),
+        (sentence("telemetry.gpu_fan_pct", gpu="1"), "40 %", "60 %", "80 %"),
+        (
+            sentence("telemetry.gpu_held_down", gpu=1, reason="thermal"),
+            "",
+            sentence("telemetry.share_of_time", share_pct=50.0),
+            "",
+        ),
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace as replaced
 
 from app.core.errors import UsageError
-from app.core.messages import message, text
+from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import Runner
@@ -37,8 +37,13 @@ def test_only_what_is_far_beyond_the_memory_is_refused(machine: Machine, batch_s
     problem = memory_problem(spec, machine)
     assert (problem is None) == fits
     if problem:
-        advice = "Choose a batch of at most 150."
-        assert text(problem) == f"A batch of 183 needs about 18.0 GB, but this computer has 15 GB. {advice}"
+        assert said(
+            "memory.computer_too_small",
+            batch_size=183,
+            need_bytes="18.0 GB",
+            there_bytes="15 GB",
+            advice=sentence("memory.smaller_batch", fitting=150),
+        ).is_all_of(text(problem))
 
 
 def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
@@ -47,8 +52,15 @@ def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
     ask = WORKLOAD.default_spec
     assert memory_problem(ask(batch_size=60, device="cpu"), machine) is None
     problem = sure(memory_problem(ask(batch_size=60, device="gpu:0"), machine))
-    advice = "Choose a batch of at most 40."
-    assert text(problem) == f"A batch of 60 needs about 5.6 GB, but the Test GPU has 3.7 GB. {advice}"
+    advice = sentence("memory.smaller_batch", fitting=40)
+    shown = {
+        "batch_size": 60,
+        "need_bytes": "5.6 GB",
+        "there_bytes": "3.7 GB",
+        "gpu": "Test GPU",
+        "advice": advice,
+    }
+    assert said("memory.gpu_too_small", **shown).is_all_of(text(problem))
     # "auto" may mean the processor, where TensorFlow cannot use the card.
     assert memory_problem(ask(batch_size=60), machine) is None
     assert memory_problem(ask(batch_size=60, device="gpu:1"), machine) is None
@@ -62,7 +74,7 @@ def test_a_build_for_the_processor_has_the_computers_memory(machine: Machine) ->
     assert said("memory.computer_too_small", there_bytes="15 GB").is_in(text(problem))
     assert memory_problem(spec, machine, "cuda") is None  # as the card may be used
     on_card = sure(memory_problem(replaced(spec, device="gpu:0", batch_size=400), machine, "cuda"))
-    assert "but the NVIDIA GeForce RTX 4070 has 60 GB" in text(on_card)
+    assert said("memory.gpu_too_small", gpu="NVIDIA GeForce RTX 4070", there_bytes="60 GB").is_in(text(on_card))
 
 
 @pytest.mark.parametrize(("engine", "fitting"), [("tensorflow", 182), ("torch", 93), ("jax", 10_000)])

@@ -198,7 +198,7 @@ def test_the_user_is_not_asked_for_what_epochmark_can_set(ran_plan: RanPlan) -> 
 
 def test_a_plan_with_an_impossible_run_is_refused_before_it_is_stored(paths: Paths, machine: Machine) -> None:
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
-    with pytest.raises(UsageError, match="batch of 5,000"):
+    with pytest.raises(UsageError, match=said("workload.batch_too_large", batch_size="5,000").pattern):
         run_plan(ab(demo(), wrong, 2), Runner(paths, machine))
     assert not paths.database.exists()
 

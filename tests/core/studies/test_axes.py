@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.studies.axes import AXES_LIMIT, POINTS_LIMIT, axis_text, points, read_axis, with_values
+from tests.saying import said
 from workloads import CATALOGUE
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
@@ -42,26 +43,26 @@ def test_a_value_that_is_there_twice_runs_once_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "problem"),
+    ("typed", "code"),
     [
-        ("", "isn't an axis"),
-        ("batch", "isn't an axis"),
-        ("batch=", "isn't an axis"),
-        ("batch=,,", "isn't an axis"),
-        ("colour=red", "no axis 'colour'"),
-        ("batch=16,x", "whole number"),
-        ("batch=-4", "whole number"),
-        ("batch=1e3", "whole number"),
-        ("batch=٣", "whole number"),
-        ("batch=0", "Batch size"),
-        ("batch=99999999999999999999", "Batch size"),
-        ("xla=maybe", "maybe"),
-        ("workload=cifar", "cifar"),
-        ("step_s=1", "no axis 'step_s'"),
+        ("", "studies.bad_axis"),
+        ("batch", "studies.bad_axis"),
+        ("batch=", "studies.bad_axis"),
+        ("batch=,,", "studies.bad_axis"),
+        ("colour=red", "studies.unknown_axis"),
+        ("batch=16,x", "studies.not_whole"),
+        ("batch=-4", "studies.not_whole"),
+        ("batch=1e3", "studies.not_whole"),
+        ("batch=٣", "studies.not_whole"),
+        ("batch=0", "setting.not_in_range"),
+        ("batch=99999999999999999999", "setting.not_in_range"),
+        ("xla=maybe", "setting.not_choice"),
+        ("workload=cifar", "workload.unknown"),
+        ("step_s=1", "studies.unknown_axis"),
     ],
 )
-def test_what_makes_no_sense_gets_one_sentence(typed: str, problem: str) -> None:
-    with pytest.raises(UsageError, match=problem) as refused:
+def test_what_makes_no_sense_gets_one_sentence(typed: str, code: str) -> None:
+    with pytest.raises(UsageError, match=said(code).pattern) as refused:
         read_axis(typed, WORKLOAD)
     assert "\n" not in str(refused.value)
 
@@ -78,9 +79,9 @@ def test_all_combinations_become_points_up_to_the_limit() -> None:
     grid = points(SPEC, {"batch_size": (16, 32), "threads": (1, 2, 4)})
     assert [(spec.batch_size, spec.threads) for spec in grid] == [(b, t) for b in (16, 32) for t in (1, 2, 4)]
     assert len(points(SPEC, {"batch_size": range(1, POINTS_LIMIT + 1)})) == POINTS_LIMIT
-    with pytest.raises(UsageError, match=f"{POINTS_LIMIT + 1} points"):
+    with pytest.raises(UsageError, match=said("studies.too_many_points", points=POINTS_LIMIT + 1).pattern):
         points(SPEC, {"batch_size": range(1, POINTS_LIMIT + 2)})
-    with pytest.raises(UsageError, match=f"{AXES_LIMIT} axes"):
+    with pytest.raises(UsageError, match=said("studies.too_many_points", axes_limit=AXES_LIMIT).pattern):
         points(SPEC, {"batch_size": (1,), "threads": (1,), "seed": (1,)})
 
 

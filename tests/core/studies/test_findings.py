@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -44,7 +45,9 @@ Make = Callable[..., StudyResult]
 def test_the_smallest_batch_within_five_percent_is_named(study: Make) -> None:
     rates = {8: 400.0, 16: 700.0, 32: 900.0, 64: 970.0, 128: 1_000.0, 256: 990.0, 512: 980.0, 1_024: 960.0}
     lines = findings(study("batch", lambda spec: 50_000 / rates[spec.batch_size]))
-    assert said("studies.batch_best", rate="1,000 images per second", batch="128").is_all_of(lines[0])
+    assert said("studies.batch_best", rate=f"1,000 {sentence('studies.unit_images')}", batch="128").is_all_of(
+        lines[0]
+    )
     assert said("studies.batch_sweet", share_pct="97", batch="64").is_in(lines)
     assert said("studies.batch_gain", batch="8", times="2.50").is_in(lines)
 
@@ -72,10 +75,7 @@ def test_what_cannot_be_told_apart_is_not_ranked(study: Make) -> None:
         return next(rounds[False if spec.onednn is False else kinds[spec.jit]])
 
     lines = findings(study("software", outcome))
-    assert said("studies.fastest_is", points="TensorFlow, TensorFlow compiled", first="Fastest").is_all_of(
-        lines[0]
-    )
-    assert lines[1].endswith(" as fast as TensorFlow without oneDNN.")
+    assert said("studies.fastest_is", points="TensorFlow, TensorFlow compiled").is_all_of(lines[0])
     assert lines[1].startswith("1.25× (1.")
 
 
@@ -135,7 +135,9 @@ def test_the_gain_on_an_axis_of_ones_own_has_its_interval(runner: Runner, stored
     plan = plan_axes(CIFAR.default_spec("quick"), {"onednn": (True, False)}, runner, rounds=3)
     rounds = {True: iter((40.0, 41.0, 40.5)), False: iter((80.0, 81.0, 82.0))}
     result = stored(plan, lambda spec: next(rounds[bool(spec.onednn)]))
-    assert "That's 2.00 times (1.94 to 2.06) as fast as without oneDNN." in findings(result)
+    assert said("studies.times_slowest", times="2.00 times (1.94 to 2.06)", point="without oneDNN").is_in(
+        findings(result)
+    )
 
 
 def test_sizing_says_how_many_cpus_are_enough_and_what_limited_them(study: Make) -> None:
@@ -161,9 +163,15 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
         )
     lines = findings(result, Details(epochs=epochs))
     assert said("studies.first_to", time_s="80.0", accuracy="40.0", point="100").is_all_of(lines[0])
-    assert lines[1] == "400 after 90.0 s; 50 after 120 s."
+    assert lines[1] == sentence(
+        "studies.others",
+        others=[
+            sentence("studies.then", point=400, time_s=90.0),
+            sentence("studies.then", point=50, time_s=120.0),
+        ],
+    )
     figure = study_card(result, Details(epochs=epochs)).figure
-    assert figure.name == "Loss"
+    assert said("studies.chart_loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 
 
@@ -204,9 +212,9 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Ru
     whole = plan_axes(CIFAR.default_spec("standard", epochs=2), axes, runner)
     result = stored(whole, lambda _: 40.0)
     assert [figure.name for figure in figures(result, curves_of(result))][1:] == [
-        "Loss",
-        "Accuracy",
-        "Loss by epoch",
+        sentence("studies.chart_loss"),
+        sentence("studies.chart_accuracy"),
+        sentence("studies.chart_epochs"),
     ]
     lines = findings(result, curves_of(result))
     assert any(said("studies.first_to", accuracy="30.0").is_in(line) for line in lines)
@@ -217,18 +225,19 @@ def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(runner: Ru
 
 
 @pytest.mark.parametrize(
-    ("settled_bytes", "says"),
+    ("settled_bytes", "wanted"),
     [
-        (1_300 * 2**20, "It grew by 100 MB after the first 50 steps."),
-        (1_390 * 2**20, "It hardly grew after the first 50 steps."),
-        (None, None),
+        (1_300 * 2**20, [sentence("studies.memory_growth", memory_bytes=100 * 2**20)]),
+        (1_390 * 2**20, [sentence("studies.memory_level")]),
+        (None, []),
     ],
 )
-def test_sizing_says_whether_memory_grows(study: Make, settled_bytes: int | None, says: str | None) -> None:
+def test_sizing_says_whether_memory_grows(study: Make, settled_bytes: int | None, wanted: list[str]) -> None:
     result = study("sizing", lambda _: 40.0)
     metrics = {"peak_memory_bytes": 1_400.0 * 2**20}
     if settled_bytes is not None:
         metrics["settled_memory_bytes"] = float(settled_bytes)
     points = tuple(replace(point, metrics=metrics) for point in result.points)
     lines = findings(replace(result, points=points))
-    assert [line for line in lines if "after the first 50 steps" in line] == ([says] if says else [])
+    growth = said("studies.memory_growth"), said("studies.memory_level")
+    assert [line for line in lines if any(each.is_all_of(line) for each in growth)] == wanted

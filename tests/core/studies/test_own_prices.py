@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer, OwnDevice, Settings, load_settings, save_settings
 from app.core.storage.database import Database
@@ -16,6 +17,7 @@ from app.core.studies.own_prices import device_named, device_rows, prices_on, wi
 from app.core.studies.planning import plan_preset
 from app.core.studies.points import load_study
 from tests.core.studies.storing_studies import Store
+from tests.saying import said
 from workloads.protocol.machine import Gpu, Machine
 
 CARD = "NVIDIA GeForce RTX 5070"
@@ -93,11 +95,11 @@ def test_each_device_has_its_own_cost_and_break_even(
     assert own_usd_per_hour(card, PRICED) == pytest.approx(1.12)
     lines = cost_findings(both, costs)
     cpu = str(eight_cores.cpu_name)
-    assert f"{cpu}: An hour of training costs 0.530 USD here." in lines
-    assert f"{CARD}: An hour of training costs 1.120 USD here." in lines
-    rents = [line for line in lines if "renting" in line]
+    for device, price in ((cpu, 0.53), (CARD, 1.12)):
+        assert f"{device}: {sentence('studies.cost_per_hour', price=price)}" in lines
+    rents = [line for line in lines if said("studies.rent_below").is_in(line)]
     assert [line.partition(":")[0] for line in rents] == [cpu, CARD]
     # 20 and 40 USD a month against 1.46 USD/h at 14.27 / 5.05 times the speed, less the electricity.
     for line, month, hour in zip(rents, (20, 40), (0.03, 0.12), strict=True):
-        assert f"less than {month / (1.46 / (14.2736 / 5.05247) - hour):,.0f} h a month" in line
+        assert said("studies.rent_below", hours=f"{month / (1.46 / (14.2736 / 5.05247) - hour):,.0f}").is_in(line)
     assert not any(cpu in line for line in cost_findings(result, costs)), "one device needs no name"

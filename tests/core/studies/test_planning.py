@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -89,13 +90,13 @@ def test_each_round_has_all_points_in_an_order_of_its_own(runner: Runner) -> Non
 
 @pytest.mark.parametrize("rounds", [0, -1, 21])
 def test_too_many_rounds_are_refused(runner: Runner, rounds: int) -> None:
-    with pytest.raises(UsageError, match="1 to 20 rounds"):
+    with pytest.raises(UsageError, match=said("studies.too_many_runs", rounds="20").pattern):
         plan_preset("batch", runner, rounds=rounds)
 
 
 def test_too_many_runs_are_refused(runner: Runner) -> None:
     spec = CATALOGUE["demo"].default_spec("quick")
-    with pytest.raises(UsageError, match=f"at most {RUNS_LIMIT} runs"):
+    with pytest.raises(UsageError, match=said("studies.too_many_runs", runs=RUNS_LIMIT).pattern):
         plan_axes(spec, {"seed": tuple(range(60))}, runner, rounds=20)
 
 
@@ -110,7 +111,19 @@ def test_unknown_studies_and_workloads_are_named(runner: Runner) -> None:
 
 def test_without_any_point_the_first_reason_is_told(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**12, 0))
-    with pytest.raises(UsageError, match=r"Not one point.*needs about"):
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "studies.nothing_to_run",
+            reason=sentence(
+                "memory.computer_too_small",
+                batch_size=8,
+                need_bytes=1000000000000,
+                there_bytes=64000000000,
+                advice=sentence("memory.other_workload"),
+            ),
+        ).pattern,
+    ):
         plan_preset("batch", runner, workloads=["demo"])
 
 

@@ -15,6 +15,7 @@ from app.core.storage.queries import trash_runs
 from app.core.studies.planning import plan_axes, plan_preset
 from app.core.studies.points import followed, list_studies, load_study
 from tests.core.studies.storing_studies import Outcome, Store, store_point
+from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -81,7 +82,7 @@ def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_me
 def test_an_invalid_run_is_finished_but_gives_no_result(stored: Store, plan: Plan) -> None:
     result = stored(plan, seconds, verdict="invalid")
     assert {point.state for point in result.points} == {"failed"}
-    assert all("invalid" in point.reason for point in result.points)
+    assert all(said("studies.invalid_run").is_in(point.reason) for point in result.points)
     assert result.is_finished
 
 
@@ -101,7 +102,7 @@ def test_other_groups_and_damaged_plans_are_no_studies(stored: Store, database: 
     with database.transaction() as connection:
         connection.execute("UPDATE groups SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
     assert [each.group.id for each in list_studies(database)] == [good.group.id]
-    with pytest.raises(UsageError, match=f"no study {bad.group.id}"):
+    with pytest.raises(UsageError, match=said("studies.no_study", group_id=bad.group.id).pattern):
         load_study(database, bad.group.id)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.studies.details import Details, load_details
@@ -69,21 +70,40 @@ def test_what_helps_a_phase_is_its_limit(result: StudyResult) -> None:
 
     lines = findings(result, measured(result, rates))
     assert lines[:7] == [
-        "Enough for every phase, within 5 % of the fastest: 4 CPUs with Folder 1.",
-        "Preprocessing: CPU-bound, 4.00 times as fast with 4 CPUs as with 1.",
-        "Preprocessing: 4 CPUs with Folder 1 / Folder 2 is the smallest setup within 5 % of the fastest, "
-        "400 images per second.",
-        "Training: GPU-bound, 98 % of its speed from memory.",
-        "Training: 1 CPU with Folder 1 / Folder 2 is the smallest setup within 5 % of the fastest, "
-        "250 images per second.",
-        "Prediction: I/O-bound, 2.67 times as fast from Folder 1 as from Folder 2.",
-        "Prediction: 1 CPU with Folder 1 is the smallest setup within 5 % of the fastest, 800 images per second.",
+        sentence("studies.reading_enough", setup="4 CPUs with Folder 1"),
+        sentence("studies.phase_cpu", phase=sentence("studies.phase_preprocess"), times=4.0, cpus=4, fewer=1),
+        sentence(
+            "studies.phase_smallest",
+            phase=sentence("studies.phase_preprocess"),
+            setup="4 CPUs with Folder 1 / Folder 2",
+            rate="400",
+        ),
+        sentence("studies.phase_gpu", phase=sentence("studies.phase_train_jpeg"), share_pct=98),
+        sentence(
+            "studies.phase_smallest",
+            phase=sentence("studies.phase_train_jpeg"),
+            setup="1 CPU with Folder 1 / Folder 2",
+            rate="250",
+        ),
+        sentence(
+            "studies.phase_io",
+            phase=sentence("studies.phase_infer_jpeg"),
+            times=8 / 3,
+            fast="Folder 1",
+            slow="Folder 2",
+        ),
+        sentence(
+            "studies.phase_smallest",
+            phase=sentence("studies.phase_infer_jpeg"),
+            setup="1 CPU with Folder 1",
+            rate="800",
+        ),
     ]
 
 
 def test_what_nothing_helps_is_left_open(result: StudyResult) -> None:
     lines = findings(result, measured(result, lambda cpus, folder: {"preprocess": 100.0 + cpus / 8 + folder}))
-    assert said("studies.phase_open", phase="Preprocessing").is_in(lines)
+    assert said("studies.phase_open", phase=sentence("studies.phase_preprocess")).is_in(lines)
 
 
 def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResult) -> None:
@@ -108,8 +128,14 @@ def test_no_setup_may_be_the_best_in_every_phase(result: StudyResult) -> None:
 def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult) -> None:
     details = measured(result, lambda cpus, folder: {"preprocess": cpus * 10.0, "train_jpeg": folder * 7.0})
     charts = figures(result, details)
-    assert [chart.name for chart in charts] == ["Preprocessing", "Training"]
-    assert [series.name for series in charts[0].series] == ["Folder 1", "Folder 2"]
+    assert [chart.name for chart in charts] == [
+        sentence("studies.phase_preprocess"),
+        sentence("studies.phase_train_jpeg"),
+    ]
+    assert [series.name for series in charts[0].series] == [
+        sentence("studies.folder", number=1),
+        sentence("studies.folder", number=2),
+    ]
     assert [spot.value for spot in charts[0].series[1].spots if spot] == pytest.approx(
         [10.0, 20.0, 40.0, 80.0, 160.0]
     )
@@ -118,7 +144,8 @@ def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult)
 def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:
     details = measured(result, lambda cpus, _: {"preprocess": cpus * 10.0})
     lines = study_lines_to_read(result, details)
-    assert f"Folder 2 is {folders[1]}" in lines
+    second = sentence("studies.folder", number=2)
+    assert said("studies.folder_is", name=second, folder=folders[1]).is_in(lines)
     card = study_card(result, details)
     leaving = [str(card), study_text(result, details), json.dumps([figure.rows for figure in figures(result)])]
     leaving += ["".join(study_lines(result, form, details)) for form in FORMATS]
@@ -134,7 +161,7 @@ def test_cases_are_read_from_the_runs(result: StudyResult, database: Database) -
             database.connection.execute(sql, (run.id, rate))
     phases = load_details(database, result).phases
     assert set(phases) == {point.name for point in result.points}
-    assert list(phases["4 · Folder 2"].items()) == [("preprocess", (123.0, 125.0))]
+    assert list(phases[f"4 · {sentence('studies.folder', number=2)}"].items()) == [("preprocess", (123.0, 125.0))]
 
 
 def test_a_folder_that_is_missing_leaves_the_others(runner: Runner, folders: list[str]) -> None:

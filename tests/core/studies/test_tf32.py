@@ -7,6 +7,7 @@ import pytest
 
 from app.core.analysis.comparability import differences, run_refusal
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.runs.runner import Runner, checked_workload
@@ -57,7 +58,7 @@ def test_the_study_of_precisions_has_it_where_it_exists(
     runner = Runner(paths, replace(machine, os_name="Linux 6.1", gpus=(gpu,), memory_bytes=64 * 10**9))
     specs = plan_preset("precision", runner).specs
     names = [axis_text("precision", spec, specs) for spec in specs]
-    both = ["float32", "float32 with TF32"] if has_tf32 else ["float32"]
+    both = ["float32", sentence("studies.with_tf32", precision="float32")] if has_tf32 else ["float32"]
     assert names == [*both, "mixed_float16", "mixed_bfloat16"]
     on_cpu = plan_preset("precision", runner, choice={"device": "cpu"}).specs
     assert all("tf32" not in spec.settings for spec in on_cpu)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.core.exchange.importing import import_files
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.records import Plan
 from app.core.report.formats.result_document import enclosed_file
@@ -58,7 +59,9 @@ def test_a_file_with_all_parts_is_a_score_elsewhere(
     assert score.score.points == pytest.approx(sure(result.total).points)
     assert score.score.low == pytest.approx(sure(result.total).low)
     assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid")
-    assert sure(scores_figure([], [score])).rows == ("Test CPU, TensorFlow 2.21.0 (imported, not verified)",)
+    assert sure(scores_figure([], [score])).rows == (
+        sentence("suite.imported", name="Test CPU", engine="TensorFlow 2.21.0"),
+    )
     assert imported_scores(database, SUITE_1) == [], "one's own are no others"
 
 

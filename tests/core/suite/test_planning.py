@@ -14,6 +14,7 @@ from app.core.suite.definition import SUITE_1, definition_of
 from app.core.suite.planning import plan_suite
 from app.core.suite.score import Score, suite_result
 from tests.conftest import ROOT
+from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -73,23 +74,27 @@ def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
     result = suite_result(load_group(database, group_id), {})  # as it is read again
     zeros = {each.part.workload for each in result.parts if each.score == Score(0.0)}
     assert zeros == refused
-    assert all("memory" in each.reason for each in result.parts if each.score is not None)
+    assert all(said("suite.needs_memory").is_in(each.reason) for each in result.parts if each.score is not None)
     assert len(result.left) == len(SUITE_1.parts) - len(refused)
 
 
 @pytest.mark.parametrize(
-    ("engine", "device", "problem"),
-    [("caffe", "auto", "no engine 'caffe'"), ("tensorflow", "gpu:7", "no device 'gpu:7'"), ("torch", "cpu", "")],
+    ("engine", "device", "refusal"),
+    [
+        ("caffe", "auto", said("suite.no_engine", engine="'caffe'")),
+        ("tensorflow", "gpu:7", said("suite.no_device", device="'gpu:7'")),
+        ("torch", "cpu", said("engines.install_it", engine="torch")),
+    ],
 )
-def test_what_is_not_there_is_refused_in_a_line(runner: Runner, engine: str, device: str, problem: str) -> None:
+def test_what_is_not_there_is_refused_in_a_line(runner: Runner, engine: str, device: str, refusal: Saying) -> None:
     with pytest.raises(UsageError) as refused:
         plan_suite(runner, engine, device)
-    assert problem in str(refused.value)
+    assert refusal.is_in(str(refused.value))
     assert "\n" not in str(refused.value)
 
 
 def test_an_unknown_suite_is_refused() -> None:
-    with pytest.raises(UsageError, match="no suite 99"):
+    with pytest.raises(UsageError, match=said("suite.unknown", number="99").pattern):
         definition_of(99)
 
 

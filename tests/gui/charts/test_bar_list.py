@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
 from app.core.analysis.provenance import provenance
+from app.core.messages import sentence
 from app.gui.charts import bars as bar_painting
 from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList, fitting_remarks
 from app.gui.charts.bars import tick_text, value_texts
@@ -19,6 +20,7 @@ from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
 from tests.gui.driving import added
 from tests.gui.pixels import number, pixels
+from tests.saying import said
 
 SLOT = ("You", "press Run benchmark")
 
@@ -84,12 +86,12 @@ def test_names_are_never_read_as_html(qtbot: QtBot, application_theme: Theme) ->
 
 def test_remarks_that_all_bars_share_are_shown_once() -> None:
     published = bars("cifar10_keras_cnn", None)
-    axis = "Seconds per epoch (lower is better), log scale"
+    axis = sentence("compare.scale", quantity="Seconds per epoch", better=sentence("compare.lower_is_better"))
     assert chart_note("seconds_per_epoch_s", published) == f"{axis}; published 2019"
     assert chart_note("seconds_per_epoch_s", []) == axis
     told = {bar.name: doubts(bar) for bar in published}
     assert told["GTX 1060"] == ()
-    assert told["Colab TPU"] == ("an anomaly, see notes",)
+    assert told["Colab TPU"] == (sentence("compare.anomaly"),)
     own = Bar("You", "you", 1.0, ("TensorFlow 2.21.0", "synthetic data"))
     assert doubts(own) == ("synthetic data",)
 
@@ -98,10 +100,12 @@ def test_provenance_names_the_source_of_every_published_bar() -> None:
     for bar in bars("cifar10_keras_cnn", None):
         told = dict(provenance(bar))
         assert bar.row is not None
-        assert told["Source"].startswith(bar.row.source)
-        assert told["Year"] == "2019"
-        assert told["Published"].endswith("s per epoch")
-        assert ("37 GFLOP/s" in told.get("Same table", "")) == (bar.row.hardware_kind == "cpu")
+        assert told[sentence("provenance.source")].startswith(bar.row.source)
+        assert told[sentence("provenance.year")] == "2019"
+        assert told[sentence("provenance.published")].endswith("s per epoch")
+        assert ("37 GFLOP/s" in told.get(sentence("provenance.same_table"), "")) == (
+            bar.row.hardware_kind == "cpu"
+        )
 
 
 def test_where_there_is_little_room_the_neighbours_remain_and_nothing_is_cut(
@@ -194,11 +198,14 @@ def test_bars_keep_their_length_beside_a_long_baseline(qtbot: QtBot, application
 def test_shorter_texts_of_the_list_keep_the_factor_and_what_the_baseline_is() -> None:
     own, other = Bar("You", "you", 300.0), Bar("EPYC (run 12)", "own", 250.0)
     whole, *shorter = value_texts(own, other, ratios=True)
-    assert whole == "300 · 0.83× the EPYC (run 12)"
+    assert said("chart.times_the", value="300", ratio="0.83×", baseline="EPYC (run 12)").is_all_of(whole)
     assert set(shorter) == {"300 · 0.83×"}
-    assert value_texts(own, own, ratios=True) == ("300 · baseline",)
+    assert value_texts(own, own, ratios=True) == (sentence("chart.is_baseline", value="300"),)
     published = next(bar for bar in bars("cifar10_keras_cnn", None) if bar.name == "i5-8250U")
-    assert value_texts(own, published, ratios=True)[1:] == ("300 · 1.1× (2019 software)", "300 · 1.1×")
+    assert value_texts(own, published, ratios=True)[1:] == (
+        sentence("chart.times_of_year", value="300", ratio="1.1×", year=2019),
+        "300 · 1.1×",
+    )
     assert value_texts(own, published)[-1] == "300"
 
 

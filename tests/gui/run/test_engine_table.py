@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.core.messages import sentence
 from app.core.records import Group, Plan, Run, RunSummary
 from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme
@@ -53,9 +54,9 @@ def texts(table: EngineTable) -> list[list[str]]:
 def test_engines_of_one_workload_stand_in_order_with_their_distance(table: EngineTable, stored_run: Run) -> None:
     table.show_group(compared(stored_run.summary, ("mnist_mlp",), VALUES))
     first, second, third = texts(table)
-    assert first == ["TensorFlow", "10.0", "fastest"]
+    assert first == ["TensorFlow", "10.0", sentence("engine_page.fastest")]
     assert second[:2] == ["JAX", "10.1"]
-    assert second[2].startswith("level (")
+    assert said("engine_page.level").begins(second[2])
     assert third[:2] == ["PyTorch", "20.1"]
     assert third[2].startswith("2.00× (")
     heading = table.horizontalHeaderItem(2)
@@ -63,7 +64,7 @@ def test_engines_of_one_workload_stand_in_order_with_their_distance(table: Engin
     assert heading.text() == "s / epoch"
     tip = table.item(2, 2)
     assert tip is not None
-    assert "Each round: 20.1, 20.0, 20.2" in tip.toolTip()
+    assert said("engine_page.rounds", values="20.1, 20.0, 20.2").is_in(tip.toolTip())
     assert said("engines_table.level", engines="TensorFlow, JAX", workload="mnist_mlp").is_all_of(
         table.accessibleDescription()
     )
@@ -71,8 +72,11 @@ def test_engines_of_one_workload_stand_in_order_with_their_distance(table: Engin
 
 def test_an_engine_without_a_result_comes_last(table: EngineTable, stored_run: Run) -> None:
     table.show_group(compared(stored_run.summary, ("mnist_mlp",), {"jax": (5.0, 5.1, 5.0)}))
-    assert texts(table)[0] == ["JAX", "5.00", "fastest"]
-    assert sorted(texts(table)[1:]) == [["PyTorch", "no result", ""], ["TensorFlow", "no result", ""]]
+    assert texts(table)[0] == ["JAX", "5.00", sentence("engine_page.fastest")]
+    assert sorted(texts(table)[1:]) == [
+        ["PyTorch", sentence("engine_page.no_result"), ""],
+        ["TensorFlow", sentence("engine_page.no_result"), ""],
+    ]
 
 
 def test_several_workloads_have_a_column_and_their_name_once(table: EngineTable, stored_run: Run) -> None:

@@ -85,7 +85,9 @@ def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtB
         line.show_telemetry(BUSY)
     assert [reason.code for reason in line.cautions] == ["on_battery", "other_load"]
     told = line.text.whole_text
-    assert told.startswith("The computer is running on battery. Other programs are using 34 % of the CPU. Plug in")
+    assert told.startswith(
+        f"{sentence('preflight.on_battery', part=None)} {sentence('preflight.other_load', share_pct=34)} Plug in"
+    )
     assert said("advice.other_load").is_in(told)
     assert line.text.property("tone") == "caution"
     line.show()
@@ -142,7 +144,11 @@ def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driv
     dialog = driver.window.findChild(CautionsDialog)
     assert isinstance(dialog, CautionsDialog)
     assert len(dialog.reasons) == 5
-    assert dialog.reasons[0].accessibleName().startswith("Caution: The computer is running on battery. Plug in")
+    assert (
+        dialog.reasons[0]
+        .accessibleName()
+        .startswith(f"Caution: {sentence('preflight.on_battery', part=None)} Plug in")
+    )
     assert clipped(dialog) == []
     dialog.close_button.click()
     line.show_telemetry(CALM)

@@ -62,11 +62,9 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     dialog.show()
     assert dialog.head.text() == sentence("verdict_dialog.caution")
     told = texts(dialog)
-    at = told.index("Other programs used 40 % of the CPU.")
-    assert told[at + 1].startswith("Close other programs")
-    assert told.index("The computer ran on battery.") < told.index(
-        "Trained on synthetic data of the same shapes and counts."
-    )
+    at = told.index(sentence("verdict.other_load", share_pct=40.0))
+    assert said("advice.other_load").begins(told[at + 1])
+    assert told.index(sentence("verdict.on_battery", part=None)) < told.index(sentence("note.synthetic_data"))
     names = [reason.accessibleName() for reason in dialog.reasons]
     assert names[0].startswith("Caution: ")
     assert names[-1].startswith("Fact: ")
@@ -104,7 +102,7 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
     dialog = added(qtbot, VerdictDialog(services.theme, run))
     texts = [child.text() for child in dialog.findChildren(QLabel)]
     note = headline_note(run.summary)
-    assert "spread" in note
+    assert said("result.spread").is_in(note)
     assert said("result.first_epoch").is_in(note)
     assert texts.count(note) == 1
 
@@ -117,7 +115,11 @@ def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> N
     for _ in range(3):
         dialog.focusNextChild()
         reached.append(dialog.focusWidget().accessibleName())
-    assert sorted(reached) == ["Close", "How this is measured", "Reasons for the verdict"]
+    assert sorted(reached) == [
+        sentence("button.close"),
+        sentence("verdict_dialog.method"),
+        sentence("verdict_dialog.reasons"),
+    ]
     dialog.close_button.click()
     assert not dialog.isVisible()
 
@@ -128,7 +130,7 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     card.show_stored(run)
     assert (card.pill.whole_text, card.pill.tone) == ("Valid for 64 s", "valid")
     card.show_stored(disturbed(run))
-    assert card.pill.whole_text == "Caution: on battery; other programs used 40 % of the CPU"
+    assert card.pill.whole_text == f"Caution: on battery; {sentence('short.verdict.other_load', share_pct=40)}"
     assert card.pill.tone == "caution"
     assert said("verdict.other_load", share_pct="40").is_in(card.message.whole_text)
     card.why_button.click()
@@ -152,7 +154,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     assert said("run.no_problems").is_all_of(card.pill.whole_text)
     assert said("run.at_step", step="0", epoch="1").is_all_of(card.progress_text.whole_text)
     narrowing: dict[str, Any] = {
-        "basis": "estimate",
+        "basis": sentence("compare.estimate"),
         "value": 66.2,
         "value_low": 65.4,
         "value_high": 67.1,
@@ -160,7 +162,9 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     }
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
-    assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.4 %) · ")
+    assert card.note.whole_text.startswith(
+        f"{sentence('result.interval', low='65.4', high='67.1', half_pct=1.4)} · "
+    )
     assert said("run.validation_not_counted").is_in(card.note.whole_text)
     assert said("cli.found_caution", reason="on battery").is_all_of(card.pill.whole_text)
     assert card.message.whole_text == "It runs on battery. Plug it in."
@@ -169,13 +173,13 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
 
 
 def test_a_finished_estimate_names_its_seconds(run: Run, card: HeadlineCard) -> None:
-    estimate: dict[str, Any] = {"preset": "quick", "basis": "estimate"}
+    estimate: dict[str, Any] = {"preset": "quick", "basis": sentence("compare.estimate")}
     card.show_stored(replace(run, summary=replace(run.summary, **estimate)))
     measured_s = sum(sum(block.durations_s) for block in run.steps if block.phase == "measure")
     assert measured_s > 1
     assert card.note.whole_text.startswith(f"estimated from {measured_s:.0f} s of steps · ")
     card.show_stored(run)
-    assert "estimated" not in card.note.whole_text
+    assert not said("result.estimated").is_in(card.note.whole_text)
 
 
 def test_a_rate_has_no_validation_to_wait_for(run: Run, card: HeadlineCard) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog
 
+from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import enclosed_file
@@ -116,7 +117,7 @@ def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Pa
     clipboard.setImage(QImage(str(theirs / "forum.jpg")))
     paste.trigger()
     driver.until(lambda: count(paths) == 1)
-    assert sources(paths) == ["pasted text"]
+    assert sources(paths) == [sentence("exchange.pasted")]
     path = theirs / "result.epochmark.json"
     drop(driver, path)
     driver.until(lambda: sources(paths) == [path.name])  # the file takes the place of its code

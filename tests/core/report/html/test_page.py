@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.export import FORMATS, format_of
 from app.core.report.formats.result_document import enclosed_file
@@ -56,7 +57,7 @@ def test_it_has_all_that_a_reader_asks_for(run: Run) -> None:
     page = page_of(run)
     expected = (
         "51.2 ",
-        "Caution",
+        sentence("studies.verdict_caution"),
         "GTX 1080 Ti",
         "AMD EPYC",
         "TensorFlow 2.21.0",
@@ -130,7 +131,7 @@ def test_a_failed_run_says_why(database: Database) -> None:
     run_id = store_recording(database, recorded[:40], "failed", error)
     page = page_of(load_run(database, run_id))
     assert "The worker was ended by signal 9." in page.text
-    assert "Invalid" in page.text
+    assert said("studies.verdict_invalid").is_in(page.text)
 
 
 @pytest.mark.slow
@@ -147,7 +148,7 @@ def test_several_runs_have_an_overview_and_places_of_their_own(database: Databas
 def test_too_many_runs_and_none_are_refused(database: Database) -> None:
     with pytest.raises(UsageError, match=said("html.nothing").pattern):
         list(FORMATS["html"].lines(database, []))
-    with pytest.raises(UsageError, match=f"at most {RUNS_LIMIT} runs, not {RUNS_LIMIT + 1}"):
+    with pytest.raises(UsageError, match=said("html.too_many", limit=RUNS_LIMIT, count=RUNS_LIMIT + 1).pattern):
         list(FORMATS["html"].lines(database, range(1, RUNS_LIMIT + 2)))
 
 

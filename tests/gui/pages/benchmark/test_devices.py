@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QCheckBox
 
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -62,23 +63,27 @@ def test_with_a_single_engine_devices_are_those_of_the_machine(
 ) -> None:
     setup = driver.page.setup
     on_computer("Linux 6.1", RTX)
-    assert offered(driver) == ["Automatic: NVIDIA GeForce RTX 5070", "CPU", "GPU 0: NVIDIA GeForce RTX 5070"]
+    assert offered(driver) == [
+        sentence("setup.automatic_device", device="NVIDIA GeForce RTX 5070"),
+        "CPU",
+        sentence("setup.gpu", number="0", name="NVIDIA GeForce RTX 5070"),
+    ]
     setup.device.setCurrentIndex(2)
     assert asked(driver) == ("tensorflow", "gpu:0", False)
     on_computer(WINDOWS, RTX)
-    assert offered(driver) == ["Automatic: CPU", "CPU"]
+    assert offered(driver) == [sentence("setup.automatic_device", device="CPU"), "CPU"]
     assert asked(driver) == ("tensorflow", "auto", False)
-    assert "engine" not in setup.form.values()
+    assert not said("setup.all_engines").is_in(setup.form.values())
 
 
 def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Callable[..., None]) -> None:
     setup = driver.page.setup
     on_computer(WINDOWS, RTX, torch="cuda")
     assert offered(driver) == [
-        "Automatic: RTX 5070 · PyTorch",
-        "CPU · TensorFlow",
-        "CPU · PyTorch",
-        "RTX 5070 · PyTorch",
+        sentence("setup.automatic_device", device="RTX 5070 · PyTorch"),
+        sentence("setup.device_with_engine", device="CPU", engine="TensorFlow"),
+        sentence("setup.device_with_engine", device="CPU", engine="PyTorch"),
+        sentence("setup.device_with_engine", device="RTX 5070", engine="PyTorch"),
     ]
     assert asked(driver) == ("torch", "auto", False)
     expected = [("tensorflow", "cpu", False), ("torch", "cpu", False), ("torch", "gpu:0", False)]
@@ -89,7 +94,11 @@ def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Callable[
 
 def test_a_build_for_the_processor_is_offered_no_card(driver: Driver, on_computer: Callable[..., None]) -> None:
     on_computer(WINDOWS, RTX, torch="cpu")
-    assert offered(driver) == ["Automatic: CPU · TensorFlow", "CPU · TensorFlow", "CPU · PyTorch"]
+    assert offered(driver) == [
+        sentence("setup.automatic_device", device="CPU · TensorFlow"),
+        sentence("setup.device_with_engine", device="CPU", engine="TensorFlow"),
+        sentence("setup.device_with_engine", device="CPU", engine="PyTorch"),
+    ]
 
 
 def test_several_cards_are_numbered(driver: Driver, on_computer: Callable[..., None]) -> None:
@@ -107,7 +116,7 @@ def test_the_choice_is_kept_where_it_is_offered(
     choose(driver, "mnist_mlp")
     assert asked(driver) == ("torch", "cpu", False)
     choose(driver, "imdb_bidirectional_lstm")
-    assert offered(driver) == ["Automatic: CPU", "CPU"]
+    assert offered(driver) == [sentence("setup.automatic_device", device="CPU"), "CPU"]
     assert asked(driver) == ("tensorflow", "auto", False)
     choose(driver, "mnist_mlp")
     assert asked(driver) == ("torch", "cpu", False)
@@ -181,11 +190,32 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
 @pytest.mark.parametrize(
     ("os_name", "gpu", "variants", "said"),
     [
-        ("Linux 6.1", RADEON, {}, "TensorFlow can't use your Radeon RX 9070 XT. PyTorch can."),
+        (
+            "Linux 6.1",
+            RADEON,
+            {},
+            sentence("setup.gpu_needs_engine", instead_of="TensorFlow", gpu="Radeon RX 9070 XT", engine="PyTorch"),
+        ),
         (WINDOWS, RADEON, {}, ""),
         ("Linux 6.1", replace(RTX, compute_capability="8.9"), {}, ""),
-        ("Linux 6.1", RTX, {}, "TensorFlow can't use your RTX 5070. PyTorch can."),
-        (WINDOWS, RTX, {"torch": "cpu"}, "TensorFlow can't use your RTX 5070 on Windows. PyTorch can."),
+        (
+            "Linux 6.1",
+            RTX,
+            {},
+            sentence("setup.gpu_needs_engine", instead_of="TensorFlow", gpu="RTX 5070", engine="PyTorch"),
+        ),
+        (
+            WINDOWS,
+            RTX,
+            {"torch": "cpu"},
+            sentence(
+                "setup.gpu_not_on_system",
+                instead_of="TensorFlow",
+                gpu="RTX 5070",
+                system="Windows",
+                engine="PyTorch",
+            ),
+        ),
     ],
 )
 def test_only_what_helps_is_said(
@@ -200,7 +230,7 @@ def test_another_build_of_the_chosen_engine_may_help(driver: Driver, on_computer
     setup = driver.page.setup
     on_computer(WINDOWS, RTX, torch="cpu")
     setup.device.take("torch", "cpu")
-    said = "This build of PyTorch can't use your RTX 5070. Another one can."
+    said = sentence("setup.gpu_needs_other_build", gpu="RTX 5070", engine="PyTorch")
     assert setup.device_row.help_text.whole_text == said
 
 

@@ -37,7 +37,7 @@ def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_pa
     spec = setup.spec()
     assert spec.parameters == {"folders": str(tmp_path), "images": 1_000, "network": "small"}
     editor.line.setText(str(tmp_path / "nowhere"))
-    assert setup.problem.text() == f"There's no folder '{tmp_path / 'nowhere'}'. Create it, or choose another one."
+    assert said("folder.missing", folder=f"'{tmp_path / 'nowhere'}'").is_all_of(setup.problem.text())
     assert not setup.run_button.isEnabled()
 
 

@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.core.messages import sentence
 from app.core.settings import Settings, load_settings, save_settings
 from app.core.storage.database import Database
 from app.gui.pages.benchmark.workload_box import RECENT_LIMIT, WorkloadBox, with_recent, workload_groups
@@ -52,10 +53,12 @@ def test_all_workloads_are_there_and_the_chosen_one_is_marked(chooser: WorkloadC
     assert chooser.table.chosen is not None
     assert chooser.table.chosen.workload.id == "mnist_cnn"
     assert chooser.title.text() == "MNIST CNN (mnist_cnn)"
-    assert "1,199,882 parameters" in chooser.facts.toolTip() + chooser.facts.text()
+    assert said("workloads.parameters", parameters="1,199,882").is_in(
+        chooser.facts.toolTip() + chooser.facts.text()
+    )
     assert cells(chooser, "cifar10_keras_cnn")[1:3] == ["Song 2019", "about 10 min 0 s"]
     assert cells(chooser, "fcn_r")[2] == "about 40 s"
-    assert cells(chooser, "mnist_cnn")[2] == "unknown"
+    assert said("workloads.duration_unknown").is_all_of(cells(chooser, "mnist_cnn")[2])
     assert cells(chooser, "resnet_50")[4] == "generated"
 
 
@@ -210,7 +213,12 @@ def test_the_star_makes_a_favourite_that_stays(driver: Driver, by_keyboard: bool
     assert load_settings(file).favourite_workloads == ("mnist_cnn",)
     assert setup.star.isChecked()
     assert said("setup.remove_favourite").is_all_of(setup.star.accessibleDescription())
-    assert listed(setup.workload) == ["Favourites", "mnist_cnn", "Others", STANDARD]
+    assert listed(setup.workload) == [
+        sentence("setup.favourites"),
+        "mnist_cnn",
+        sentence("setup.other_workloads"),
+        STANDARD,
+    ]
     assert setup.chosen_workload.id == "mnist_cnn"
     setup.workload.choose(STANDARD)
     assert not setup.star.isChecked()
@@ -224,7 +232,14 @@ def test_arrow_keys_pass_over_headings(services: Services, qtbot: QtBot) -> None
     save_settings(services.home.settings, Settings(favourite_workloads=("demo",), recent_workloads=("mnist_mlp",)))
     services.preferences.change(zoom_pct=110)
     box = added(qtbot, WorkloadBox(services))
-    assert listed(box) == ["Favourites", "demo", "Recently used", "mnist_mlp", "Others", STANDARD]
+    assert listed(box) == [
+        sentence("setup.favourites"),
+        "demo",
+        sentence("setup.recently_used"),
+        "mnist_mlp",
+        sentence("setup.other_workloads"),
+        STANDARD,
+    ]
     for expected in ("mnist_mlp", "demo", "demo"):
         QTest.keyClick(box, Qt.Key.Key_Up)
         assert box.chosen_id == expected

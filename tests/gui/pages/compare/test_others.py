@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar
+from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results
 from app.gui.charts.bars import bar_key
@@ -55,7 +56,7 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     keys = [bar_key(bar) for bar in imported(page)]
     assert keys == ["imported-3", "imported-1"]
     bar = imported(page)[0]
-    assert bar.remarks[:3] == ("imported, not verified", "TensorFlow 2.21.0", "valid")
+    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", "valid")
     rows = [
         row
         for row in page.table.rows.rows
@@ -68,7 +69,7 @@ def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
     assert said("compare_page.remove_result").is_all_of(action.text())
     action.trigger()
     qtbot.waitUntil(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"], timeout=PATIENCE_MS)
-    assert ("Removed EPYC", "") in told.messages
+    assert (sentence("compare_page.removed", name="EPYC"), "") in told.messages
 
 
 HEAD = "epoch,elapsed,loss,acc,val_loss,val_acc\n"
@@ -103,7 +104,7 @@ def test_a_log_is_shown_before_it_is_imported(page: ComparePage, told: Told, qtb
     assert values(page) == {}
     preview.import_button.click()
     qtbot.waitUntil(lambda: values(page) == {"my K80": 3.375}, timeout=PATIENCE_MS)
-    assert ("Imported my K80", "") in told.messages
+    assert (sentence("compare_page.imported", name="my K80"), "") in told.messages
 
 
 def test_totals_are_noticed_and_their_differences_used_unless_unwanted(
@@ -140,4 +141,4 @@ def test_a_log_is_removed_from_its_bars_menu(page: ComparePage, told: Told, qtbo
     assert said("compare_page.remove_log").is_all_of(action.text())
     action.trigger()
     qtbot.waitUntil(lambda: values(page) == {}, timeout=PATIENCE_MS)
-    assert ("Removed k80", "") in told.messages
+    assert (sentence("compare_page.removed", name="k80"), "") in told.messages

@@ -72,7 +72,7 @@ def cells(page: ComparePage, column: int) -> list[str]:
 def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
-    assert page.bar_list.slot == ("This computer", "Run the benchmark to see where you rank")
+    assert page.bar_list.slot == (sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
     assert page.workload.findData("demo") == -1
@@ -82,10 +82,16 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     page: ComparePage, four_runs: None, qtbot: QtBot
 ) -> None:
     opened(page, qtbot)
-    assert names(page).index("This computer") == names(page).index("Test CPU · 2018-11-20") - 1
+    assert (
+        names(page).index(sentence("compare_page.you"))
+        == names(page).index(sentence("compare.own_named", name="Test CPU", date="2018-11-20")) - 1
+    )
     assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
     assert page.bar_list.slot is None
-    assert page.reasons.text().splitlines()[1:] == ["batch 32, not batch 100: Test CPU · 2026-11-19"]
+    assert page.reasons.text().splitlines()[1:] == [
+        f"{sentence('compare.other_setting', theirs='batch 32', mine='batch 100')}: "
+        f"{sentence('compare.own_named', name='Test CPU', date='2026-11-19')}"
+    ]
     assert page.reasons.isVisible()
 
 
@@ -95,13 +101,13 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     with Database(services.paths.database) as database:
         store(database, machine, 70.0, 66.3, batch_size=32)
     opened(page, qtbot)
-    assert names(page) == ["This computer"]
+    assert names(page) == [sentence("compare_page.you")]
     assert all(name in page.reasons.text() for name in PUBLISHED)
-    assert page.reasons.text().count("batch 100, not batch 32") == 1
+    assert page.reasons.text().count(sentence("compare.other_setting", theirs="batch 100", mine="batch 32")) == 1
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
-    assert page.bar_list.sentence() == "This computer 66.3 s per epoch"
+    assert page.bar_list.sentence() == f"{sentence('compare_page.you')} 66.3 s per epoch"
 
 
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
@@ -113,17 +119,23 @@ def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: 
         "GTX 1060",
         "Colab GPU",
         "MX150",
-        "This computer",
+        sentence("compare_page.you"),
     ]
     choose(page.device, "tpu")
-    assert names(page) == ["This computer", "Colab TPU"]
+    assert names(page) == [sentence("compare_page.you"), "Colab TPU"]
     choose(page.device, "")
     assert [page.year.itemText(number) for number in range(page.year.count())][-2:] == ["2019", "2018"]
     choose(page.year, 2018)
-    assert names(page) == ["This computer", "Test CPU · 2018-11-20"]
+    assert names(page) == [
+        sentence("compare_page.you"),
+        sentence("compare.own_named", name="Test CPU", date="2018-11-20"),
+    ]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.match, "exact")
-    assert names(page) == ["This computer", "Test CPU · 2018-11-20"]
+    assert names(page) == [
+        sentence("compare_page.you"),
+        sentence("compare.own_named", name="Test CPU", date="2018-11-20"),
+    ]
 
 
 def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
@@ -155,7 +167,10 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
     assert cells(page, 2)[0] == "80×"
     page.baseline.setCurrentText("GTX 1060")
     page.baseline.activated.emit(page.baseline.currentIndex())
-    assert page.card.note.whole_text == "log scale · ×: times as fast as the GTX 1060 on 2019 software"
+    assert (
+        page.card.note.whole_text
+        == f"{sentence('compare_page.log_scale')} · {sentence('compare_page.times_as_fast', baseline='GTX 1060 on 2019 software')}"
+    )
     assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
     page.hide()
     opened(page, qtbot)
@@ -165,10 +180,12 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
-    you = Bar("This computer", "you", 80.0)
-    assert value_text(you, slow, ratios=True) == "80.0 · 4.0× the i5-8250U on 2019 software"
+    you = Bar(sentence("compare_page.you"), "you", 80.0)
+    assert said("chart.times_the", value="80.0", ratio="4.0×", baseline="i5-8250U on 2019 software").is_all_of(
+        value_text(you, slow, ratios=True)
+    )
     assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
-    assert value_text(slow, slow, ratios=True) == "320 · baseline"
+    assert said("chart.is_baseline", value="320").is_all_of(value_text(slow, slow, ratios=True))
     assert value_text(slow, fast, ratios=True) == "320 · 0.028×"
     assert value_text(fast, slow) == "9.00"
     assert value_text(slow, None, ratios=True) == "320"
@@ -222,9 +239,9 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert page.table.isVisible()
     assert cells(page, 0) == names(page)
     assert cells(page, 3)[:2] == ["GPU", "GPU"]
-    at = names(page).index("This computer")
+    at = names(page).index(sentence("compare_page.you"))
     assert cells(page, 5)[at] == "TensorFlow 2.21.0"
-    assert cells(page, 8)[at - 1 : at + 1] == ["exact", "your run"]
+    assert cells(page, 8)[at - 1 : at + 1] == ["exact", sentence("compare_page.match_own")]
     page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
     assert cells(page, 0)[:3] == names(page)[:-4:-1]
     page.table.selectRow(1)
@@ -249,7 +266,7 @@ def test_a_run_that_ends_takes_its_place_at_once(
         run_id = store(database, machine, 7.0, 6.6)
     services.bridge.ended.emit(run_id)
     qtbot.waitUntil(lambda: "Test CPU · " in " ".join(names(page)), timeout=10_000)
-    assert names(page)[1] == "This computer"
+    assert said("compare.you").is_all_of(names(page)[1])
 
 
 def test_the_number_of_own_runs_is_a_choice(
@@ -296,7 +313,10 @@ def test_at_first_the_best_and_the_latest_stand_beside_it(
     own = [(bar.kind, bar.value) for bar in page.bar_list.bars if bar.kind in ("you", "own")]
     assert own == [("you", 50.0), ("own", 60.0), ("own", 66.0)]
     choose(page.limit, 5)
-    qtbot.waitUntil(lambda: "Test CPU · 2026-11-19 (run 1)" in names(page), timeout=10_000)
+    qtbot.waitUntil(
+        lambda: said("compare.own_numbered", name="Test CPU · 2026-11-19", run_id="1").is_in(names(page)),
+        timeout=10_000,
+    )
 
 
 def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
@@ -315,7 +335,7 @@ def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbo
     bar_list.setFocus()
     for _ in range(len(names(page))):
         QTest.keyClick(bar_list, Qt.Key.Key_Up)
-    for _ in range(names(page).index("This computer")):
+    for _ in range(names(page).index(sentence("compare_page.you"))):
         QTest.keyClick(bar_list, Qt.Key.Key_Down)
     QTest.keyClick(bar_list, Qt.Key.Key_Return)
     assert chosen == [3, 4]

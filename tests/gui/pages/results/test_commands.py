@@ -60,12 +60,18 @@ def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, 
     entries = open_menu(page, 4, by_keyboard=by_keyboard)
     assert page.selected_ids() == [4]
     first, more = (
-        ["Open", "Run again", "Compare", "Copy", "Share …"],
-        ["Save picture …", "Copy picture", "Export …"],
+        [
+            sentence("button.open"),
+            sentence("button.run_again"),
+            sentence("page.compare"),
+            sentence("button.copy"),
+            sentence("menu.share"),
+        ],
+        [sentence("menu.save_picture"), sentence("menu.copy_picture"), sentence("menu.export")],
     )
-    assert list(entries) == [*first, *more, "Rename", "Delete"]
+    assert list(entries) == [*first, *more, sentence("results_page.rename"), sentence("button.delete")]
     assert all(action.isEnabled() for action in entries.values())
-    entries["Open"].trigger()
+    entries[sentence("button.open")].trigger()
     driver.until(lambda: page.run is not None and page.run.summary.id == 4)
 
 
@@ -74,9 +80,14 @@ def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: Res
     entries = open_menu(page, 2)
     assert page.selected_ids() == [4, 2, 1]
     able = [text for text, action in entries.items() if action.isEnabled()]
-    assert able == ["Compare", "Copy", "Export …", "Delete"]
+    assert able == [
+        sentence("page.compare"),
+        sentence("button.copy"),
+        sentence("menu.export"),
+        sentence("button.delete"),
+    ]
     assert [page.compare_button.isEnabled(), page.open_button.isEnabled()] == [True, False]
-    entries["Delete"].trigger()
+    entries[sentence("button.delete")].trigger()
     driver.until(lambda: page.model.rows == [3])
 
 
@@ -84,11 +95,11 @@ def test_each_entry_does_what_its_button_does(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     save_to(monkeypatch, tmp_path / "menu.png")
-    open_menu(page, 1)["Save picture …"].trigger()
+    open_menu(page, 1)[sentence("menu.save_picture")].trigger()
     driver.until(lambda: said("picture.saved", name="menu.png").is_all_of(driver.message))
-    open_menu(page, 1)["Copy"].trigger()
+    open_menu(page, 1)[sentence("button.copy")].trigger()
     driver.until(lambda: said("results_page.copied", count="1").is_all_of(driver.message))
-    open_menu(page, 1)["Rename"].trigger()
+    open_menu(page, 1)[sentence("results_page.rename")].trigger()
     editor = page.table.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)
     press_key(driver, editor, Qt.Key.Key_Escape)
@@ -97,7 +108,7 @@ def test_each_entry_does_what_its_button_does(
     QApplication.sendEvent(detail.view, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
     assert detail.commands.menu.isVisible()
     detail.commands.menu.hide()
-    assert "Open" not in [action.text() for action in detail.commands.menu.actions()]
+    assert not said("button.open").is_in([action.text() for action in detail.commands.menu.actions()])
     QGuiApplication.clipboard().clear()
     detail.commands.actions["copy"].trigger()
     assert "60.0" in QGuiApplication.clipboard().text()
@@ -143,7 +154,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     def own() -> list[str]:
         return [bar.name.partition(" · ")[0] for bar in bars.bars if bar.kind in ("you", "own")]
 
-    driver.until(lambda: own() == ["This computer", "Test CPU"])
+    driver.until(lambda: own() == [sentence("compare_page.you"), "Test CPU"])
     assert any(bar.kind == "reference" for bar in bars.bars)
     limit = compare_page(driver).limit
     assert said("compare_page.selected", count="2").is_all_of(limit.currentText())
@@ -156,7 +167,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     assert [limit.itemData(number) for number in range(limit.count())] == [0, 5, 20, 100]
     detail_of = driver.open_run(3)
     driver.press(detail_of.compare_button)
-    driver.until(lambda: own() == ["This computer"])
+    driver.until(lambda: own() == [sentence("compare_page.you")])
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
 
 
@@ -174,7 +185,10 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
     compared = compare_page(driver)
     driver.until(lambda: "Test CPU · " in compared.reasons.text())
     assert compared.workload.currentData() == "mnist_mlp"
-    for run_id, text in ((none, "None of these runs has a result"), (demo, "Runs of demo can't be compared here")):
+    for run_id, text in (
+        (none, f"{sentence('compare_page.no_baseline')} of these runs has a result"),
+        (demo, "Runs of demo can't be compared here"),
+    ):
         driver.window.show_page("results")
         select(page, run_id)
         page.commands.actions["compare"].trigger()

@@ -78,14 +78,25 @@ def show_group(driver: Driver, page: ResultsPage, group_id: int) -> GroupDetail:
 
 def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
     assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 1]
-    assert page.count.text() == "15 runs"
+    assert said("results_page.runs", count="15").is_all_of(page.count.text())
     repeat, ab, engines = (cells(page, group_id) for group_id in (REPEAT, AB, ENGINES))
-    assert (repeat["id"], repeat["value"], repeat["spread_pct"]) == ("5 runs", "51.0 s/epoch", "3.1 %")
-    assert (repeat["status"], repeat["verdict"]) == ("Repeat", "caution")
-    assert repeat["comment"] == "49.0 to 53.0 (94 %), spread 3.1 %"
-    assert (ab["id"], ab["value"], ab["status"]) == ("4 runs", "1.25×", "A/B test")
-    assert ab["comment"].startswith("A is 1.2")
-    assert (engines["value"], engines["status"]) == ("PyTorch", "All engines")
+    assert (repeat["id"], repeat["value"], repeat["spread_pct"]) == (
+        sentence("results_page.runs", count=5),
+        "51.0 s/epoch",
+        "3.1 %",
+    )
+    assert (repeat["status"], repeat["verdict"]) == (sentence("group.kind_repeat"), "caution")
+    assert (
+        repeat["comment"] == f"{sentence('group.interval', low='49.0', high='53.0', confidence_pct=94)}, "
+        f"{sentence('group.spread', between_pct=3.1)}"
+    )
+    assert (ab["id"], ab["value"], ab["status"]) == (
+        sentence("results_page.runs", count=4),
+        "1.25×",
+        sentence("page.ab"),
+    )
+    assert said("ab.difference", first="A").begins(ab["comment"])
+    assert (engines["value"], engines["status"]) == ("PyTorch", sentence("group.kind_engines"))
     assert {row["workload"] for row in (repeat, ab, engines)} == {WORKLOAD.title}
 
 
@@ -93,7 +104,7 @@ def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:
     page.table.setCurrentIndex(page.model.index(3, 0))
     press(page, Qt.Key.Key_Right)
     assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 6, 5, 4, 3, 2, 1]
-    assert column(page, "id")[3:6] == ["5 runs", "6", "5"]
+    assert column(page, "id")[3:6] == [sentence("results_page.runs", count=5), "6", "5"]
     assert page.table.selected_rows() == [-REPEAT]
     press(page, Qt.Key.Key_Right)  # it's opened already
     assert len(page.model.rows) == 10
@@ -119,11 +130,11 @@ def test_the_triangle_opens_a_group_and_says_so(driver: Driver, page: ResultsPag
         return str(index.data(Qt.ItemDataRole.AccessibleTextRole))
 
     before = index.data(Qt.ItemDataRole.DecorationRole).cacheKey()
-    assert spoken() == "A/B test, 4 runs, closed"
+    assert said("results_page.group_closed", kind="A/B test", runs="4 runs").is_all_of(spoken())
     at = page.table.visualRect(index).topLeft() + QPoint(12, 12)
     QTest.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
     assert page.model.rows[2:7] == [-AB, 10, 9, 8, 7]
-    assert spoken() == "A/B test, 4 runs, opened"
+    assert said("results_page.group_opened", kind="A/B test", runs="4 runs").is_all_of(spoken())
     assert index.data(Qt.ItemDataRole.DecorationRole).cacheKey() != before
     below, alone = page.model.index(3, 0), page.model.index(0, 0)
     assert below.data(Qt.ItemDataRole.BackgroundRole) != alone.data(Qt.ItemDataRole.BackgroundRole)
@@ -147,8 +158,8 @@ def test_opened_groups_stay_open_when_runs_come_or_the_order_changes(
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("caution")
     assert page.model.rows == [-REPEAT, 4]
-    assert page.count.text() == "1 of 16 runs"
-    assert cells(page, REPEAT)["id"] == "1 run"
+    assert said("results_page.runs_of_all", shown="1", count="16").is_all_of(page.count.text())
+    assert said("results_page.runs", count="1").is_all_of(cells(page, REPEAT)["id"])
 
 
 def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: ResultsPage) -> None:
@@ -158,7 +169,7 @@ def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: Results
     detail = page.group_detail
     assert detail is not None
     assert detail.value.text() == "51.0 s/epoch"
-    assert detail.place.whole_text == "Repeat"
+    assert said("group.kind_repeat").is_all_of(detail.place.whole_text)
     driver.window.resize(1024, 700)
     driver.until(lambda: driver.window.width() == 1024)
     assert page.table.horizontalScrollBar().maximum() == 0
@@ -184,11 +195,13 @@ def test_an_ab_shows_its_pairs_and_can_be_copied_and_exported(
 ) -> None:
     detail = show_group(driver, page, AB)
     assert detail.plot.isVisible()
-    assert "pair 1: A 40.0, 1 thread 50.0 s per epoch" in detail.plot.accessibleDescription()
+    assert said(
+        "ab_page.pair", number="1", a="A", value_a="40.0", b="1 thread", value_b="50.0", unit="s per epoch"
+    ).is_in(detail.plot.accessibleDescription())
     driver.press(detail.copy_button)
     driver.until(lambda: driver.message == sentence("result.copied"))
     text = QGuiApplication.clipboard().text()
-    assert text.startswith("A is 2")
+    assert said("ab.faster_within", first="A").begins(text)
     assert "\nB · 1 thread: 50.5 · " in text
     save_to(monkeypatch, tmp_path / "ab.csv")
     driver.press(detail.export_button)
@@ -207,7 +220,7 @@ def test_an_ab_shows_its_pairs_and_can_be_copied_and_exported(
 def test_commands_on_a_groups_row_are_about_its_runs(driver: Driver, page: ResultsPage) -> None:
     page.table.selectRow(3)
     assert page.selected_ids() == [6, 5, 4, 3, 2]
-    assert page.export_button.text().strip() == "Export 5 …"
+    assert said("results_page.export_some", count="5").is_all_of(page.export_button.text().strip())
     enabled = [code for code, action in page.commands.actions.items() if action.isEnabled()]
     assert enabled == ["open", "again", "compare", "copy", "export", "delete"]
     press(page, Qt.Key.Key_F2)
@@ -252,9 +265,9 @@ def test_every_kind_of_group_has_a_picture(
         driver.window.action("menu.copy_picture").trigger()
         driver.until(lambda before=before: len(drawn) > before)  # type: ignore[misc]
     # The median of 49 to 53 s, of which one run is doubtful; and the faster engine's of 20.0 and 20.5 s.
-    assert drawn[0] == ("51.0", ("Caution · 1 of 5 runs", "Caution"))
+    assert drawn[0] == ("51.0", (f"Caution · {sentence('share.of_runs', count=1, planned=5)}", "Caution"))
     assert drawn[1][0] == "20.2"
-    assert drawn[2][0].startswith("A is 2")
+    assert said("ab.faster_within", first="A").begins(drawn[2][0])
     assert codes == [1, 2, 2], "of the typical run, of each engine, of each side"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QHeaderView
 
+from app.core.messages import sentence
 from app.core.storage.database import Database
 from app.core.storage.imported_results import add_results, list_results
 from app.gui.pages.results.page import ResultsPage
@@ -101,8 +102,8 @@ def test_one_is_shown_with_all_that_is_kept_and_removed(driver: Driver, page: Re
     ]
     words = dict(zip(cells[::2], cells[1::2], strict=True))
     assert words["CPU"] == "AMD EPYC"
-    assert words["Code"] == "67D0-963F"
-    assert said("imports_page.origin", file="lab.json").begins(words["Source"])
+    assert words[sentence("heading.code")] == "67D0-963F"
+    assert said("imports_page.origin", file="lab.json").begins(words[sentence("heading.source")])
     fields = {texts[0]: texts[1] for texts in detail.leaf_rows.texts}
     result = golden()[2]
     assert fields["spec.samples_per_epoch"] == "60000"

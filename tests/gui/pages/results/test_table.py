@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
 from app.core.storage.database import Database
@@ -226,7 +227,7 @@ def run(paths: Paths, machine: Machine) -> RunSummary:
         ("workload", {"workload": "of another version"}, "of another version"),
         ("spread_pct", {"spread_pct": 2.345}, "2.3 %"),
         ("spread_pct", {"spread_pct": None}, "n/a"),
-        ("epochs_done", {}, "3 of 10"),
+        ("epochs_done", {}, sentence("results_page.epochs", done=3, planned=10)),
         ("epochs_done", {"preset": "quick"}, "quick"),
         ("epochs_done", {"workload": "matmul"}, "–"),
         ("device", {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4090"}, "RTX 4090"),

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core import locks
 from app.core.datasets.install import import_dataset, list_datasets
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.gui.pages.settings.data_card import DataCard, DatasetLine
 from app.gui.services.bundle import Services
@@ -29,7 +30,7 @@ def line_of(driver: Driver) -> DatasetLine:
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
     (_, go_on), line = halted(server), line_of(driver)
     assert said("settings.not_installed").begins(line.state.whole_text)
-    assert line.state.whole_text.endswith(" to download · Automatic: synthetic")
+    assert line.state.whole_text.endswith(f" to download · {sentence('data_row.auto_synthetic')}")
     driver.press(line.get_button)
     driver.until(lambda: server.ranges != [])
     assert line.progress.isVisible()
@@ -41,7 +42,7 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     driver.until(lambda: row.progress.isVisible() and "%)" in row.progress.text.whole_text)
     driver.window.show_page("settings")
     driver.press(line.progress.cancel_button)
-    assert line.progress.text.whole_text == "Cancelling …"
+    assert said("run.cancelling").is_all_of(line.progress.text.whole_text)
     go_on.set()
     driver.until(lambda: said("data_row.download_cancelled").is_all_of(driver.message))
     assert not line.progress.isVisible()
@@ -49,7 +50,7 @@ def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: 
     driver.press(line.get_button)
     driver.until(lambda: said("data_row.now_installed").is_all_of(driver.message))
     driver.until(line.remove_button.isEnabled)
-    assert line.state.whole_text.endswith(" · Automatic: real")
+    assert line.state.whole_text.endswith(f" · {sentence('data_row.auto_real')}")
     driver.window.show_page("benchmark")
     driver.until(lambda: said("data_row.auto_real").is_all_of(row.choice.itemText(0)))
 
@@ -99,7 +100,7 @@ def test_a_download_waits_can_be_cancelled_and_resumes(driver: Driver, server: S
         driver.until(row.get_button.isEnabled)
         assert not (driver.services.paths.datasets / "cifar10").exists()
         driver.press(row.get_button)
-        driver.until(lambda: row.progress.text.whole_text.startswith("Waiting"))
+        driver.until(lambda: said("data_row.waiting").begins(row.progress.text.whole_text))
     driver.until(lambda: said("data_row.now_installed").is_in(driver.message))
     assert server.ranges == [None]
 

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
 from app.core.exchange.table_file import load_table
+from app.core.messages import sentence
 from app.core.settings import Settings, load_settings
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.settings.page import SettingsPage
@@ -99,7 +100,7 @@ def test_another_data_set_folder_is_used_and_can_be_undone(
     card, usual, other = page.data_card, services.paths.datasets, tmp_path / "other"
     other.mkdir()
     assert not card.usual_button.isVisible()
-    assert card.folder.whole_text == f"{usual} · doesn't exist yet"
+    assert said("settings.folder_missing", folder=usual).is_all_of(card.folder.whole_text)
     assert not card.open_button.isEnabled()
     press(card.change_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
@@ -118,25 +119,25 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     page: SettingsPage, services: Services, official: Path, qtbot: QtBot, told: Told
 ) -> None:
     row = page.data_card.rows["cifar10"]
-    assert row.state.whole_text.startswith("Not installed")
+    assert said("settings.not_installed").begins(row.state.whole_text)
     assert not row.remove_button.isEnabled()
     press(row.import_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         pick(page, official)
-    assert told.messages == [("Installed CIFAR-10", "")]
+    assert told.messages == [(sentence("settings.data_installed", title="CIFAR-10"), "")]
     qtbot.waitUntil(row.remove_button.isEnabled, timeout=10_000)
     assert said("settings.data_there").begins(row.state.whole_text)
-    assert row.state.whole_text.endswith(" kB · Automatic: real")
+    assert row.state.whole_text.endswith(f" kB · {sentence('data_row.auto_real')}")
     assert not row.get_button.isEnabled()
     assert page.data_card.folder.whole_text.endswith("kB")
     assert not row.import_button.isEnabled()
     press(row.remove_button)
-    answer(page, "Cancel")
+    answer(page, sentence("button.cancel"))
     assert (services.paths.datasets / "cifar10").exists()
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(row.remove_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
-        answer(page, "Remove CIFAR-10")
+        answer(page, sentence("settings.remove_named", title="CIFAR-10"))
     assert not (services.paths.datasets / "cifar10").exists()
     qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
 
@@ -157,7 +158,9 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
         (tmp_path / name).write_bytes(raw)
     row = page.data_card.rows["ptb"]
     files = "ptb.train.txt, ptb.valid.txt, ptb.test.txt"
-    assert row.state.whole_text == f"Not installed; import your own copy ({files}) · Automatic: synthetic"
+    assert said("settings.not_installed_own", files=files, used="Automatic: synthetic").is_all_of(
+        row.state.whole_text
+    )
     assert not row.get_button.isVisible()
     press(row.import_button)
     dialog = page.findChild(QFileDialog)
@@ -165,7 +168,7 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         pick(page, *(tmp_path / name for name in texts))
-    assert told.messages == [("Installed Penn Treebank", "")]
+    assert told.messages == [(sentence("settings.data_installed", title="Penn Treebank"), "")]
     assert ptb.is_installed(services.paths.datasets / "ptb")
 
 
@@ -180,7 +183,7 @@ def test_a_wrong_file_is_refused_with_the_reason(
     assert told.messages[0][1] == "invalid"
     assert "wrong.tar.gz" in told.messages[0][0]
     qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
-    assert row.state.whole_text.startswith("Not installed")
+    assert said("settings.not_installed").begins(row.state.whole_text)
 
 
 def test_folders_can_be_opened(page: SettingsPage, services: Services, official: Path, opener: Opener) -> None:
@@ -205,12 +208,12 @@ def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
     press(page.theme.buttons["dark"])
     press(page.preset.buttons["standard"])
     press(page.reset_button)
-    answer(page, "Cancel")
+    answer(page, sentence("button.cancel"))
     assert saved(services).preset == "standard"
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(page.reset_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
-        answer(page, "Reset settings")
+        answer(page, sentence("settings.reset"))
     assert saved(services) == Settings()
     assert (page.theme.value, page.preset.value) == ("system", "quick")
     assert services.theme.tokens is LIGHT
@@ -293,8 +296,11 @@ def test_its_bars_are_on_compare(services: Services, qtbot: QtBot) -> None:
         services.preferences.change(table_address=server.url)
         assert page.table_button.isVisible()
         page.table_button.click()
-        qtbot.waitUntil(lambda: any(bar.kind == "community" for bar in page.bar_list.bars), timeout=PATIENCE_MS)
-    (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "community")
+        qtbot.waitUntil(
+            lambda: any(said("compare_page.match_community").is_all_of(bar.kind) for bar in page.bar_list.bars),
+            timeout=PATIENCE_MS,
+        )
+    (bar,) = (bar for bar in page.bar_list.bars if said("compare_page.match_community").is_all_of(bar.kind))
     assert said("compare.community", count="3").is_all_of(bar.remarks[0])
     page.view.take("table")
     page.draw()
@@ -304,4 +310,4 @@ def test_its_bars_are_on_compare(services: Services, qtbot: QtBot) -> None:
         if said("compare.community_name", name="RTX 3060").is_all_of(row.texts[0])
     ]
     assert cells[0][3] == "GPU"
-    assert "community" in cells[0]
+    assert said("compare_page.match_community").is_in(cells[0])

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
+from app.core.messages import sentence
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer, OwnDevice
@@ -88,13 +89,17 @@ def test_folders_make_a_study_of_drives(driver: Driver, tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
     setup.folders.line.setText(os.pathsep.join(map(str, folders)))
-    driver.until(lambda: "Folder 2" in setup.points.whole_text and setup.run_button.isEnabled())
+    driver.until(
+        lambda: said("studies.folder", number="2").is_in(setup.points.whole_text) and setup.run_button.isEnabled()
+    )
     assert not setup.workload.isEnabled()
     assert setup.rounds.value() == 2
     setup.folders.line.setText(str(tmp_path / "gone"))
     driver.until(lambda: "gone" in setup.problem.text())
     setup.folders.line.clear()
-    driver.until(lambda: setup.run_button.isEnabled() and "Folder" not in setup.points.whole_text)
+    driver.until(
+        lambda: setup.run_button.isEnabled() and not said("studies.folder").is_in(setup.points.whole_text)
+    )
     assert setup.workload.isEnabled()
 
 
@@ -119,8 +124,12 @@ def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driv
     driver.until(lambda: page.result is not None)
     assert page.resume_button.isVisible()
     states = [row[-1] for row in rows(page)]
-    assert states.count("Waiting") == 1
-    assert set(states) <= {"Valid", "Waiting", "Out of memory"}
+    assert states.count(sentence("studies.state_waiting")) == 1
+    assert set(states) <= {
+        sentence("studies.verdict_valid"),
+        sentence("studies.state_waiting"),
+        sentence("studies.out_of_memory"),
+    }
     assert page.charts.count() == 2
     page.charts.setCurrentIndex(1)
     page.charts.activated.emit(1)
@@ -160,7 +169,7 @@ def test_a_table_of_prices_that_makes_no_sense_hides_no_study(driver: Driver, ma
         store_study(database, machine, plan_preset("cost", runner(driver, machine)), lambda _: 10.0)
     page = open_page(driver)
     driver.until(lambda: page.can_share)
-    assert "line 2" in driver.message
+    assert said("studies.price_in_line", line="2").is_in(driver.message)
     assert page.charts.count() > 1
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtWidgets import QTableWidget
 
+from app.core.messages import sentence
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -57,14 +58,17 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
     page = open_page(driver)
     driver.until(lambda: page.result is not None)
     assert page.headline.value.text() == "1,091"
-    assert page.headline.pill.whole_text == "Valid"
+    assert said("studies.verdict_valid").is_all_of(page.headline.pill.whole_text)
     assert [row[0] for row in rows(page)] == [part.title for part in SUITE_1.parts]
     assert rows(page)[-1][1] == "2,000"
     assert page.charts.count() == 2
     page.charts.setCurrentIndex(1)
     page.charts.activated.emit(1)
     assert page.view.figure is not None
-    assert page.view.figure.rows == ("TensorFlow, Test CPU (2)", "TensorFlow, Test CPU (1)")
+    assert page.view.figure.rows == (
+        sentence("suite.score_of", engine="TensorFlow", device="Test CPU", group_id=2),
+        sentence("suite.score_of", engine="TensorFlow", device="Test CPU", group_id=1),
+    )
 
 
 def test_a_part_that_does_not_fit_scores_nothing_and_says_so(driver: Driver, machine: Machine) -> None:
@@ -80,7 +84,10 @@ def test_what_a_terminal_finished_meanwhile_is_not_run_again(driver: Driver, mac
     group_id = store(driver, machine, runs=7)
     page = open_page(driver)
     driver.until(page.resume_button.isVisible)
-    assert (page.headline.value.text(), page.headline.pill.whole_text) == ("–", "7 of 8 parts")
+    assert (page.headline.value.text(), page.headline.pill.whole_text) == (
+        "–",
+        sentence("suite.parts_done", count=7, planned=8),
+    )
     with Database(driver.services.paths.database) as database:
         spec, part = load_suite(database, group_id).left[0].spec, SUITE_1.parts[-1]
         store_point(database, machine, spec, group_id, part.reference, engine_version="2.21.0")
