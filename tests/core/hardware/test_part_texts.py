@@ -153,8 +153,9 @@ def test_windows_does_not_tell_of_all_instruction_sets(whole: Machine) -> None:
 def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
     virtual = replace(machine, os_name=SYSTEMS[0], virtual_machine=True)
     lines = reason_lines(machine_parts(virtual, Power()))
+    unknown = "base_clock", "boost_clock", "memory_speed", "power_plan", "cpu_power", "cpu_temperature"
     assert [line for line in lines if said("unknown.virtual").is_in(line)] == [
-        f"  {sentence('part.base_clock')}, {sentence('part.boost_clock')}, {sentence('part.memory_speed')}, {sentence('part.power_plan')}, {sentence('part.cpu_power')}, {sentence('part.cpu_temperature')}: {sentence('unknown.virtual')}"
+        f"  {', '.join(sentence(f'part.{name}') for name in unknown)}: {sentence('unknown.virtual')}"
     ]
     assert len({line.partition(": ")[2] for line in lines}) == len(lines)
 
