@@ -28,8 +28,6 @@ from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
 from workloads.protocol.machine import Machine
 
-# Product names of Amazon's families whose CPUs are throttled once their credit is spent.
-_BURSTABLE = re.compile(r"t[234][a-z]*\.")
 _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
@@ -242,14 +240,6 @@ def read_linux(root: Path) -> SystemFacts:
         virtualization=" in ".join(part for part in (container, kind) if part) or None,
         kernel=_version(release),
     )
-
-
-def is_burstable_instance(root: Path = Path("/")) -> bool:
-    """Return whether this is one of Amazon's instances that compute on credit, such as a t3.micro.
-
-    Other clouds' instances don't say of which kind they are.
-    """
-    return _BURSTABLE.match(read_text(root / "sys/class/dmi/id/product_name").strip()) is not None
 
 
 def read_macos() -> SystemFacts:

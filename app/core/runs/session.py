@@ -16,7 +16,6 @@ from app.core.analysis.compare import position
 from app.core.engines.offers import cards_for
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
-from app.core.hardware.machine import is_burstable_instance
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
@@ -32,6 +31,7 @@ from app.core.storage.outcomes import NOT_SUMMARISED
 from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
+from app.core.verdict.boost import is_burstable_instance
 from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine

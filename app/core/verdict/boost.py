@@ -1,8 +1,11 @@
 """A boost or heat under way: a device that computes faster now than it may a minute later."""
 
+import re
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 
+from app.core.hardware.reading import read_text
 from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.machine import Machine
@@ -13,6 +16,16 @@ BOOST_FALLS_PCT = 2.0
 # A base clock is what a CPU holds for ever; clocks are read as rounded by a percent or two.
 ABOVE_BASE_PCT = 2.0
 _THIRD_AT_LEAST = 5
+# Product names of Amazon's families whose CPUs are throttled once their credit is spent.
+_BURSTABLE = re.compile(r"t[234][a-z]*\.")
+
+
+def is_burstable_instance(root: Path = Path("/")) -> bool:
+    """Return whether this is one of Amazon's instances that compute on credit, such as a t3.micro.
+
+    Other clouds' instances don't say of which kind they are.
+    """
+    return _BURSTABLE.match(read_text(root / "sys/class/dmi/id/product_name").strip()) is not None
 
 
 def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.replay import Replayed
-from tests.simulated import FAMILIES, watched
+from tests.simulated import FAMILIES, GUEST, SIGNS, watched
 
 
 def replayed(family: str, count: int) -> list[tuple[Replayed, float]]:
@@ -29,7 +29,10 @@ def test_a_valid_number_is_seldom_wrong_and_an_interval_mostly_holds(family: str
     # The benchmark asks for 5 % and 90 % of a thousand; of a dozen, this much is more than chance.
     said = replayed(family, 12)
     assert sum(each.verdict == "valid" and abs(each.step_s / true_s - 1) > 0.05 for each, true_s in said) <= 2
-    assert sum(holds(each, true_s) for each, true_s in said) >= 8
+    if SIGNS.get(family) == GUEST:  # nothing in a guest shows what others will do: no run there is valid
+        assert all(each.verdict != "valid" for each, _ in said)
+    else:
+        assert sum(holds(each, true_s) for each, true_s in said) >= 8
 
 
 @pytest.mark.slow

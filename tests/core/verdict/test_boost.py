@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.hardware.machine import is_burstable_instance
-from app.core.verdict.boost import may_slow_down
+from app.core.verdict.boost import is_burstable_instance, may_slow_down
 from app.core.verdict.context import TelemetryWindow
 from tests.telemetry import telemetry_of
 from workloads.protocol.machine import Machine
