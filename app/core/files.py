@@ -21,10 +21,10 @@ _NEW = os.O_CREAT | os.O_EXCL
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
-# In a folder owned by others, or for a single file mounted into a container.
 # A disk is full, or the user's share of it, or a file has reached the size that is allowed.
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SMALL_BYTES = 1 << 20
+# In a folder owned by others, or for a single file mounted into a container.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
 PATIENCE_S = 10.0

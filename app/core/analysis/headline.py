@@ -21,6 +21,12 @@ from app.core.records import Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
 
+# What was asked of a run, by the names of its summary.
+_ASKED = (
+    *("workload", "variant", "metric", "preset"),
+    *("batch_size", "steps", "steps_per_epoch", "samples_per_epoch"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -240,16 +246,8 @@ def measured_of(run: Run, steps: Timed | None = None, *, on_shared_host: bool = 
         steps: Its timed steps; None to sort them now.
         on_shared_host: Whether others may change its speed from one run to the next.
     """
-    summary = run.summary
     return Measured(
-        workload=summary.workload,
-        variant=summary.variant,
-        metric=summary.metric,
-        preset=summary.preset,
-        batch_size=summary.batch_size,
-        steps=summary.steps,
-        steps_per_epoch=summary.steps_per_epoch,
-        samples_per_epoch=summary.samples_per_epoch,
+        **{name: getattr(run.summary, name) for name in _ASKED},
         epoch_durations_s=[epoch.duration_s for epoch in run.epochs],
         timed_steps=timed(run.steps) if steps is None else steps,
         metrics=run.metrics,

@@ -119,8 +119,7 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
     kind, _ = _virtual_by(evidence)
     if evidence.run.machine.virtual_machine is not True or kind == _WSL:
         return None
-    code = "note.virtual_machine"
-    return message(f"{code}_by", kind=kind) if kind else message(code)
+    return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
 DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)

@@ -188,12 +188,12 @@ def _first_epoch(evidence: Evidence) -> Message | None:
 
 def _short_run(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    half_pct = _own_half_pct(evidence)
     if (short := short_run(run)) is not None:
         return short
     if run.value is None or evidence.measured_s is None or evidence.measured_s >= SHORT_S:
         return None
-    is_known = run.basis == "estimate" and half_pct is not None and _is_precise(half_pct)
+    half_pct = _own_half_pct(evidence) if run.basis == "estimate" else None
+    is_known = half_pct is not None and _is_precise(half_pct)
     return None if is_known else message("verdict.short_run", measured_s=evidence.measured_s)
 
 
@@ -228,8 +228,11 @@ def _drift(evidence: Evidence) -> Message | None:
 
 
 def _interval_wide(evidence: Evidence) -> Message | None:
-    half_pct, own_pct = _half_interval_pct(evidence), _own_half_pct(evidence)
-    if evidence.run.summary.basis != "estimate" or half_pct is None or own_pct is None or _is_precise(own_pct):
+    half_pct = _half_interval_pct(evidence)
+    if evidence.run.summary.basis != "estimate" or half_pct is None:
+        return None
+    own_pct = _own_half_pct(evidence)
+    if own_pct is None or _is_precise(own_pct):
         return None
     code = "verdict.interval_wide_by_warmup" if _is_by_warmup(evidence) else "verdict.interval_wide"
     return message(code, half_pct=half_pct)
@@ -240,11 +243,10 @@ def _shared_host(evidence: Evidence) -> Message | None:
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None
-    if half_pct is None:  # two or three epochs have none of their own, either
+    if half_pct is None:  # two epochs, of which one counts
         is_told = run.basis == "later_epochs"
-        return message(f"verdict.shared_{part}", half_pct=BETWEEN_RUNS_HALF_PCT) if is_told else None
-    own_pct = _own_half_pct(evidence)
-    is_its_own = run.basis == "estimate" and own_pct is not None and not _is_precise(own_pct)
+        return message("verdict.shared_at_least", half_pct=BETWEEN_RUNS_HALF_PCT) if is_told else None
+    is_its_own = run.basis == "estimate" and not _is_precise(_own_half_pct(evidence) or 0.0)
     if _is_precise(half_pct) or is_its_own:
         return None
     return message(f"verdict.shared_{part}", half_pct=half_pct)

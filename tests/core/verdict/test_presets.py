@@ -67,7 +67,8 @@ def measured(preset: Preset, epochs: int, device: str) -> list[events.Event]:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
-    ("preset", "epochs"), [("quick", 1), ("standard", 10), ("standard", 3), ("sustained", 1), ("sustained", 10)]
+    ("preset", "epochs"),
+    [("quick", 1), ("standard", 10), ("standard", 3), ("standard", 2), ("sustained", 1), ("sustained", 10)],
 )
 def test_the_same_steps_are_judged_alike(database: Database, preset: Preset, epochs: int, device: str) -> None:
     _, _, _, described, is_shared = DEVICES[device]

@@ -64,6 +64,17 @@ def test_tab_leaves_the_table_and_arrows_stay_inside(driver: Driver, machine: Ma
         assert page.table.currentIndex().row() == 0
 
 
+def test_headings_need_not_ask_which_of_a_hundred_thousand_rows_are_selected(
+    driver: Driver, machine: Machine
+) -> None:
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 61.0, 60.0)
+    page = driver.open_results()
+    page.table.selectAll()
+    assert page.table.selectionModel().hasSelection()
+    assert not page.table.horizontalHeader().selectionModel().hasSelection()
+
+
 def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -> None:
     with Database(driver.services.paths.database) as database:
         for verdict in ("valid", "caution", "invalid", None):
