@@ -31,9 +31,9 @@ _log = logging.getLogger(__name__)
 # The date may be NULL; is_exact: whether all digits of the headline are known. One SELECT for each case: with OR,
 # SQLite would read all runs of a workload.
 _OWN_OF = "SELECT id FROM runs WHERE workload = :workload AND value = :value AND deleted_at IS NULL"
-_OWN = f"{_OWN_OF} AND started_at = :date UNION ALL {_OWN_OF} AND :date IS NULL AND :is_exact"
+OWN_AGAIN = f"{_OWN_OF} AND started_at = :date UNION ALL {_OWN_OF} AND :date IS NULL AND :is_exact"
 _EARLIER_OF = "SELECT id FROM imported_results WHERE workload = :workload AND value = :value"
-_EARLIER = (
+IMPORTED_AGAIN = (
     f"SELECT id FROM imported_results WHERE digest = :digest UNION ALL {_EARLIER_OF} AND started_at = :date"
     f" UNION ALL {_EARLIER_OF} AND started_at IS NULL AND :is_exact"
     f" UNION ALL {_EARLIER_OF} AND :date IS NULL AND :is_exact"
@@ -91,13 +91,13 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
         moment = _moment(connection, source) if len(results) > 1 else now_text()
         codes = _codes(connection, results)
         for result, entry in zip(results, entries, strict=True):
-            mine = connection.execute(_OWN, entry).fetchone()
+            mine = connection.execute(OWN_AGAIN, entry).fetchone()
             mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_told(connection, result)
             if mine is not None:
                 own.append(mine)
                 continue
             # A code whose few digits are all of the headline is no more than a code.
-            rows = connection.execute(_EARLIER, entry)
+            rows = connection.execute(IMPORTED_AGAIN, entry)
             earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
             if earlier is None and not entry["is_exact"]:
                 earlier = _whole(connection, result)

@@ -8,6 +8,7 @@ from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST
 from app.core.analysis.headline import half_interval_pct, interruptions, own_half_pct
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, SHARED_HOST
 from app.core.analysis.stats import drift_pct
+from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
 from app.core.metrics import headline_kind
@@ -29,6 +30,7 @@ INTERRUPTED_TIME_PCT = 2.0
 INTERRUPTED_STEPS_PCT = 5.0
 # A desktop's pause of a tenth of a second is 2 % of it, and it has fewer than five seconds of telemetry.
 SHORT_S = 5.0
+_INTERVAL_CONFIDENCE_PCT = 100 * CONFIDENCE
 # Noise widens an interval on both sides alike.
 _ONE_SIDED = 2.0
 _log = logging.getLogger(__name__)
@@ -243,9 +245,10 @@ def _shared_host(evidence: Evidence) -> Message | None:
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None
-    if half_pct is None:  # two epochs, of which one counts
-        is_told = run.basis == "later_epochs"
-        return message("verdict.shared_at_least", half_pct=BETWEEN_RUNS_HALF_PCT) if is_told else None
+    if half_pct is None and run.basis != "later_epochs":
+        return None
+    if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # of few epochs, a range
+        return message("verdict.shared_at_least", half_pct=half_pct or BETWEEN_RUNS_HALF_PCT)
     is_its_own = run.basis == "estimate" and not _is_precise(_own_half_pct(evidence) or 0.0)
     if _is_precise(half_pct) or is_its_own:
         return None

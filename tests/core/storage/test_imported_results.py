@@ -21,7 +21,14 @@ from app.core.result_file.short_form import read_short_form, short_form
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
-from app.core.storage.imported_results import _EARLIER, _OWN, add_results, list_results, load_result, remove_result
+from app.core.storage.imported_results import (
+    IMPORTED_AGAIN,
+    OWN_AGAIN,
+    add_results,
+    list_results,
+    load_result,
+    remove_result,
+)
 from app.core.storage.past_runs import past_runs
 from app.core.storage.peak import peak_share
 from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
@@ -235,7 +242,7 @@ def test_results_that_are_much_alike_are_not_all_compared_with_each_other(
     assert len(read) <= 2 * len(alike), "each pair would be 19,900"
 
 
-@pytest.mark.parametrize("query", [_OWN, _EARLIER])
+@pytest.mark.parametrize("query", [OWN_AGAIN, IMPORTED_AGAIN])
 def test_what_comes_back_is_found_without_reading_all_of_a_workload(database: Database, query: str) -> None:
     asked = dict.fromkeys(("workload", "value", "date", "is_exact", "digest"))
     steps = [row[3] for row in database.connection.execute(f"EXPLAIN QUERY PLAN {query}", asked)]
