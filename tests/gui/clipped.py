@@ -62,7 +62,8 @@ def enter(widget: QWidget) -> None:
 
 def _faults(widget: QLabel | QAbstractButton, *, is_allowed: bool) -> Iterator[str]:
     if isinstance(widget, ElidedLabel | ClampedLabel) and widget.text() != widget.whole_text:
-        if not is_allowed:
+        is_shorter = isinstance(widget, ClampedLabel) and not widget.is_elided  # another text, which is whole
+        if not is_allowed and not is_shorter:
             yield f"elided from {widget.whole_text[:300]!r}"
         elif not widget.toolTip():
             yield "elided without a tooltip"

@@ -101,7 +101,7 @@ class HeadlineCard(Card):
             self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
         self.facts.show_text(_facts(run) if run else "")
-        self._show_message(_advised(verdict) if verdict else "", keeps_room=True)
+        self._show_message(*(_advised(verdict) if verdict else ()), keeps_room=True)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Show the run's progress only."""
@@ -127,7 +127,8 @@ class HeadlineCard(Card):
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
-        self._show_message(" ".join(filter(None, (said or _advised(verdict), derived_epoch_text(summary)))))
+        more = derived_epoch_text(summary) or ""
+        self._show_message(*([" ".join(filter(None, (said, more)))] if said else _advised(verdict, more)))
 
     def show_group(self, run: Run, group: Group) -> None:
         """Show the result of several runs, the last of which is given."""
@@ -176,8 +177,8 @@ class HeadlineCard(Card):
         self.pill.show_verdict(texts, tone)
         self._row.place()
 
-    def _show_message(self, text: str, *, keeps_room: bool = False) -> None:
-        self.message.show_text(text)
+    def _show_message(self, text: str = "", *shorter: str, keeps_room: bool = False) -> None:
+        self.message.show_text(text, shorter)
         self._message_room.setVisible(bool(text) or keeps_room)
 
     def _on_why(self) -> None:
@@ -289,10 +290,18 @@ def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
     return (sentence("run.verdict_of_runs", verdict=short, count=count, planned=len(group.runs)), short), level
 
 
-def _advised(verdict: events.Judged) -> str:
-    """Return a verdict's cautions with their advice; facts are left to its dialog."""
+def _advised(verdict: events.Judged, more: str = "") -> tuple[str, ...]:
+    """Return a verdict's cautions with their advice and something more, then the same with ever fewer cautions.
+
+    Facts, and what has no room, are left to the verdict's dialog.
+    """
     reasons = [reason for reason in verdict.reasons if reason.level != "fact"]
-    return " ".join(f"{_sentence(reason.text)} {reason.advice}".strip() for reason in reasons)
+    texts = [f"{_sentence(reason.text)} {reason.advice}".strip() for reason in reasons]
+    return tuple(
+        " ".join(filter(None, (*texts[:count], *end)))
+        for count in range(len(texts), -1 if not texts else 0, -1)
+        for end in ([(more,), ()] if more else [()])
+    )
 
 
 def _narrowing(run: RunSummary) -> str:

@@ -116,6 +116,10 @@ class ClampedLabel(QLabel):
         size_px: Of the type.
         muted: Whether it is less important than what is around it.
         kept: Lines whose room it keeps, so that what is below doesn't jump when the text changes.
+
+    Attributes:
+        whole_text: The text, whatever is shown of it.
+        is_elided: Whether not even its shortest text has room.
     """
 
     def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True, kept: int = 0) -> None:
@@ -132,6 +136,7 @@ class ClampedLabel(QLabel):
         self._others_px: tuple[int, int] | None = None  # at which width, and the height of the longest
         self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
+        self.is_elided = False
         self._clamp()
 
     def show_text(self, text: str, shorter: Iterable[str] = ()) -> None:
@@ -169,6 +174,7 @@ class ClampedLabel(QLabel):
         while words and self._height(shown) > self._room_px:
             words.pop()
             shown = f"{' '.join(words)} …"
+        self.is_elided = shown.split() not in [each.split() for each in (self.whole_text, *self._shorter)]
         set_tip(self, self.whole_text if shown.split() != self.whole_text.split() else "")
         self.setFixedHeight(self._wanted_px(shown))
         if shown != self.text():

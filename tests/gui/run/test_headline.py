@@ -36,6 +36,7 @@ from tests.recording import recorded_run
 from tests.saying import said
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.telemetry import Telemetry
 
 
 class Requests(QObject):
@@ -347,3 +348,17 @@ def test_the_headline_so_far_is_that_of_the_workload(
         assert live_summary(summary, series).value is None
         series.follow(events.Metric(key="flop_per_s", value=3e12))
     assert live_summary(summary, series).value == pytest.approx(value)
+
+
+def test_where_not_all_cautions_have_room_the_first_ones_are_shown_whole(card: HeadlineCard, run: Run) -> None:
+    slept = [
+        events.TelemetryEvent(t_s=float(second), telemetry=Telemetry(on_battery=True, swap_bytes_per_s=3e7))
+        for second in range(13, 80)
+    ]
+    doubtful = replace(run, telemetry=tuple(slept), summary=replace(run.summary, spread_pct=8.6))
+    for width_px in (320, 640, 2_000):
+        card.message.setFixedWidth(width_px)
+        card.show_stored(doubtful)
+        assert card.message.whole_text.startswith(card.message.text().removesuffix(" …"))
+        assert card.message.is_elided is (width_px == 320)
+        assert bool(card.message.toolTip()) is (card.message.text() != card.message.whole_text)
