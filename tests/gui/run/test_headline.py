@@ -351,12 +351,12 @@ def test_the_headline_so_far_is_that_of_the_workload(
 
 
 def test_where_not_all_cautions_have_room_the_first_ones_are_shown_whole(card: HeadlineCard, run: Run) -> None:
-    slept = [
+    disturbed = [
         events.TelemetryEvent(t_s=float(second), telemetry=Telemetry(on_battery=True, swap_bytes_per_s=3e7))
         for second in range(13, 80)
     ]
-    doubtful = replace(run, telemetry=tuple(slept), summary=replace(run.summary, spread_pct=8.6))
-    for width_px in (320, 640, 2_000):
+    doubtful = replace(run, telemetry=tuple(disturbed), summary=replace(run.summary, spread_pct=8.6))
+    for width_px in (320, 800, 2_000):
         card.message.setFixedWidth(width_px)
         card.show_stored(doubtful)
         assert card.message.whole_text.startswith(card.message.text().removesuffix(" …"))
