@@ -248,7 +248,7 @@ def _shared_host(evidence: Evidence) -> Message | None:
     if half_pct is None and run.basis != "later_epochs":
         return None
     if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # of few epochs, a range
-        return message("verdict.shared_at_least", half_pct=half_pct or BETWEEN_RUNS_HALF_PCT)
+        return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
     is_its_own = run.basis == "estimate" and not _is_precise(_own_half_pct(evidence) or 0.0)
     if _is_precise(half_pct) or is_its_own:
         return None
