@@ -161,7 +161,7 @@ def take_suite(camera: Photographer) -> None:
     machine = services.finder.machine
     assert machine is not None
     with Database(services.paths.database) as database:
-        half = store_suite(database, services.paths, machine, SUITE_FACTORS[0], parts=4)
+        half = store_suite(database, services.paths, machine, SUITE_FACTORS[0], runs=4)
         for factors in SUITE_FACTORS:
             whole = store_suite(database, services.paths, machine, factors)
     camera.window.show_page("suite")

@@ -269,10 +269,12 @@ class Plan:
 
         An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
         So do several engines, workload by workload: A B C C B A A B C. Each round of a study has all points in an
-        order of its own, so that heat hits all alike. The parts of a suite come in the order of its definition.
+        order of its own, so that heat hits all alike. Each round of a suite has all parts, in their order.
         """
         if self.kind in _OF_SPECS:
-            order = {"engines": self._rounds, "study": self._shuffled}.get(self.kind, lambda: list(self.specs))
+            order = {"engines": self._rounds, "study": self._shuffled}.get(
+                self.kind, lambda: list(self.specs) * self.times
+            )
             specs = order()
             return [PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(specs, 1)]
         sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times

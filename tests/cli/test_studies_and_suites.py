@@ -164,7 +164,7 @@ DEMO = ("suite", "--number", "0")
 def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark(*DEMO)
     assert done.returncode == 0, done.stderr
-    assert said("cli.suite_title_demo", count="3", name="Suite 0").is_in(done.stdout)
+    assert said("cli.suite_title_demo", count="6", name="Suite 0").is_in(done.stdout)
     assert "Suite 0: " in done.stdout
     assert "Verdict: Invalid" in done.stdout, "the demo trains nothing"
     plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
@@ -211,7 +211,7 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
     assert plain["is_finished"] is True
     completed = [run["batch_size"] for run in runs(epochmark) if run["status"] == "completed"]
-    assert sorted(completed) == [50, 100, 200], "a finished part never runs again"
+    assert sorted(completed) == [50, 50, 100, 100, 200, 200], "what is finished never runs again"
 
 
 def test_prices_are_set_for_the_computer_and_for_a_device(epochmark: CommandLine, paths: Paths) -> None:

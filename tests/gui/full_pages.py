@@ -35,7 +35,7 @@ def show_suite(driver: Driver) -> None:
     services, page = driver.services, driver.window.suite
     assert services.finder.machine is not None
     with Database(services.paths.database) as database:
-        store_suite(database, services.paths, services.finder.machine, SUITE_FACTORS[0], parts=4)
+        store_suite(database, services.paths, services.finder.machine, SUITE_FACTORS[0], runs=4)
     driver.window.show_page("suite")
     driver.until(lambda: page.result is not None)
 

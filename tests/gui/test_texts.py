@@ -170,7 +170,7 @@ def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> N
     failed = store(driver, machine, {"gpt_mini": "out_of_memory", "resnet_56": "crashed"})
     with Database(services.paths.database) as database:
         stored = [("studies", group_id) for _, group_id in store_studies(database, services.paths, machine)]
-        stored += [("suite", store_suite(database, services.paths, machine, SUITE_FACTORS[0], parts=4))]
+        stored += [("suite", store_suite(database, services.paths, machine, SUITE_FACTORS[0], runs=4))]
         stored += [("suite", store_suite(database, services.paths, machine, each)) for each in SUITE_FACTORS]
     stored.append(("suite", failed))
     for code, group_id in stored:

@@ -78,11 +78,17 @@ def device_choices(
     return (*(Choice(name, "cpu") for name in able), *on_cards)
 
 
-def automatic_choice(choices: Sequence[Choice]) -> Choice | None:
-    """Return what is probably fastest: a graphics card before the processor, the usual engine before others."""
+def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
+    """Return what is probably fastest: a graphics card before the processor, the usual engine before others.
 
-    def rank(choice: Choice) -> tuple[bool, bool, bool]:
-        return choice.gpu is None, not _has_code(choice), choice.engine != USUAL
+    Args:
+        choices: What there is.
+        engine: Whose choices come before all others, such as a suite's; None for none.
+    """
+
+    def rank(choice: Choice) -> tuple[bool, bool, bool, bool]:
+        is_other = engine is not None and choice.engine != engine
+        return is_other, choice.gpu is None, not _has_code(choice), choice.engine != USUAL
 
     return min(choices, key=rank, default=None)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from workloads import CATALOGUE
-from workloads.protocol.spec import RunSpec
+from workloads.protocol.spec import Precision, RunSpec
 from workloads.workload import Workload
 
 POINTS = 1_000.0  # of the reference machine, in every part
@@ -22,6 +22,7 @@ class Part:
         purpose: What it measures; training and prediction have scores of their own, too.
         reference: The reference machine's headline, in the workload's unit: 1,000 points.
         batch_size: The same everywhere; None for a workload without batches.
+        precision: The same everywhere, too.
         workload_version: Of the workload as it was then; the results of another version have no points.
     """
 
@@ -29,6 +30,7 @@ class Part:
     purpose: Purpose
     reference: float
     batch_size: int | None = None
+    precision: Precision = "float32"
     workload_version: int = 1
 
     @property
@@ -46,7 +48,8 @@ class Part:
 
     def is_of(self, spec: RunSpec) -> bool:
         """Return whether a spec of this suite asks for this part."""
-        return spec.workload == self.workload and self.batch_size in (None, spec.batch_size)
+        same = (spec.workload, spec.precision) == (self.workload, self.precision)
+        return same and self.batch_size in (None, spec.batch_size)
 
     def spec(self, *, engine: str, device: str, without_tf32: bool) -> RunSpec:
         """Return what is run.
@@ -58,7 +61,7 @@ class Part:
                 TensorFloat-32 instead.
         """
         workload: Workload = CATALOGUE[self.workload]
-        choice: dict[str, Any] = {"engine": engine, "device": device}
+        choice: dict[str, Any] = {"engine": engine, "device": device, "precision": self.precision}
         if self.batch_size is not None:
             choice |= {"batch_size": self.batch_size, "data": "synthetic"}
         if without_tf32:
@@ -72,11 +75,16 @@ class Definition:
 
     Attributes:
         parts: In the order of their runs.
+        engine: Whose score comes first, and what runs if none is chosen: the reference machine's.
+        rounds: How often all parts run, one round after the other: what slows all of them alike differs between
+            rounds.
         machine, software, date: Where its reference values were measured, with what, and when.
     """
 
     number: int
     parts: tuple[Part, ...]
+    engine: str = "tensorflow"
+    rounds: int = 2
     machine: str
     software: str
     date: str

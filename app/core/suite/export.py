@@ -8,15 +8,16 @@ from typing import Any
 
 from app.core.report.formats.csv_table import guarded
 from app.core.report.private_texts import hide, private_texts
-from app.core.suite.score import PartScore, Score, SuiteResult
+from app.core.suite.score import PartScore, SuiteResult
 from app.core.suite.texts import suite_lines
+from app.core.suite.uncertainty import Score
 
 FORMATS = ("csv", "json")
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 COLUMNS = (
     *("workload", "purpose", "batch_size", "state", "points", "points_low", "points_high"),
     *("metric", "value", "value_low", "value_high", "reference", "verdict", "reason"),
-    *("engine", "engine_version", "device", "device_name", "precision", "run_id"),
+    *("engine", "engine_version", "device", "device_name", "precision", "run_ids"),
 )
 
 
@@ -34,6 +35,7 @@ def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
         "device_name": run.device_name if run else None,
         "precision": run.precision if run else None,
         "is_finished": result.is_finished,
+        "rounds": result.rounds,
         "verdict": result.verdict,
         "score": _score(result.total),
         "training": _score(result.mean("training")),
@@ -68,6 +70,16 @@ def _score(score: Score | None) -> dict[str, float | None] | None:
     return None if score is None else {"points": score.points, "low": score.low, "high": score.high}
 
 
+def _ends(each: PartScore) -> dict[str, float | None]:
+    """Return from where to where the runs' intervals reach, in the workload's unit."""
+    runs = each.runs if each.verdict is not None else ()
+    lows, highs = [run.value_low for run in runs], [run.value_high for run in runs]
+    return {
+        "value_low": min((low for low in lows if low is not None), default=None),
+        "value_high": max((high for high in highs if high is not None), default=None),
+    }
+
+
 def _part(each: PartScore) -> dict[str, Any]:
     run = each.run if each.verdict is not None else None
     score = each.score
@@ -80,9 +92,8 @@ def _part(each: PartScore) -> dict[str, Any]:
         "points_low": score.low if score else None,
         "points_high": score.high if score else None,
         "metric": each.part.metric,
-        "value": run.value if run else None,
-        "value_low": run.value_low if run else None,
-        "value_high": run.value_high if run else None,
+        "value": each.value,
+        **_ends(each),
         "reference": each.part.reference,
         "verdict": each.verdict,
         "reason": each.reason,
@@ -91,5 +102,5 @@ def _part(each: PartScore) -> dict[str, Any]:
         "device": run.device if run else None,
         "device_name": run.device_name if run else None,
         "precision": run.precision if run else None,
-        "run_id": run.id if run else None,
+        "run_ids": " ".join(str(run.id) for run in each.runs) if run else "",
     }

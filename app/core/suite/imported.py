@@ -10,7 +10,8 @@ from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_results import results_of_whole_files
 from app.core.suite.definition import Definition, Part
-from app.core.suite.score import Score, geometric_mean, points_of
+from app.core.suite.score import mean_of_parts, scored_part
+from app.core.suite.uncertainty import Score
 from workloads import CATALOGUE
 from workloads.settings import recorded_text
 
@@ -51,17 +52,20 @@ def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
 
 
 def _score(definition: Definition, results: Sequence[ImportedResult]) -> ImportedScore | None:
-    runs, scores = [], []
+    parts = []
     for part in definition.parts:
         fitting = [each.summary for each in results if _is_of(part, each.summary)]
-        run, score = next(((run, points) for run in fitting if (points := points_of(part, run))), (None, None))
-        if run is None or score is None:
+        fitting.sort(key=lambda run: run.started_at)
+        scored = scored_part(part, fitting, definition.rounds)
+        if scored is None:
             return None
-        runs.append(run)
-        scores.append(score)
-    verdict: Literal["valid", "caution"] = "valid" if {run.verdict for run in runs} == {"valid"} else "caution"
-    engine = engine_name(runs[0].engine, runs[0].engine_version)
-    return ImportedScore(results[0].label, engine, geometric_mean(scores), verdict)
+        parts.append(scored)
+    mean = mean_of_parts(parts)
+    if mean is None:
+        return None
+    verdict: Literal["valid", "caution"] = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"
+    first = results[0].summary
+    return ImportedScore(results[0].label, engine_name(first.engine, first.engine_version), mean, verdict)
 
 
 def _is_of(part: Part, run: RunSummary) -> bool:

@@ -5,9 +5,9 @@ from app.core.errors import UsageError
 from app.core.messages import Message, message
 from app.core.records import Plan, Refusal, Suite
 from app.core.runs.runner import Runner, check_engine_is_there
-from app.core.suite.definition import NEWEST, definition_of
+from app.core.suite.definition import NEWEST, Definition, definition_of
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, USUAL
+from workloads.engines.registry import ENGINES
 
 AUTO = "auto"
 
@@ -17,14 +17,16 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
 
     Args:
         runner: Knows this computer.
-        engine: Name of the engine of all parts; "auto" for the one that is probably fastest.
+        engine: Name of the engine of all parts; "auto" for the definition's; if that isn't installed, for the one
+            that is probably fastest.
         device: As a spec names it; "auto" for a graphics card if the engine can use one, or else the processor.
         number: Of the suite.
 
     Raises:
         UsageError: There's no such suite, engine or device, or not one part can be run here.
     """
-    definition, chosen = definition_of(number), _choice(runner, engine, device)
+    definition = definition_of(number)
+    chosen = _choice(definition, runner, engine, device)
     specs = [
         part.spec(engine=chosen.engine, device=chosen.device, without_tf32=chosen.device != "cpu")
         for part in definition.parts
@@ -42,7 +44,8 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
     able = tuple(spec for spec in specs if spec not in refused)
     if not able:
         raise UsageError(message("suite.nothing_to_run", reason=refusals[0].reason))
-    return Plan(kind="suite", specs=able, suite=Suite(number=number, refused=tuple(refusals)))
+    refused_parts = Suite(number=number, refused=tuple(refusals))
+    return Plan(kind="suite", specs=able, times=definition.rounds, suite=refused_parts)
 
 
 def is_for_lack_of_memory(reason: Message | str) -> bool:
@@ -50,7 +53,7 @@ def is_for_lack_of_memory(reason: Message | str) -> bool:
     return isinstance(reason, Message) and reason.code in ("memory.computer_too_small", "memory.gpu_too_small")
 
 
-def _choice(runner: Runner, engine: str, device: str) -> Choice:
+def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:
     """Return the pair of engine and device that is asked for."""
     if engine != AUTO and engine not in ENGINES:
         raise UsageError(message("suite.no_engine", engine=repr(engine[:40]), engines=list(ENGINES)))
@@ -60,9 +63,10 @@ def _choice(runner: Runner, engine: str, device: str) -> Choice:
     engines = None if engine == AUTO else (engine,)
     choices = device_choices(installed, runner.machine, engines)
     if device == AUTO:
-        return automatic_choice(choices) or Choice(USUAL if engine == AUTO else engine, "cpu")
+        best = automatic_choice(choices, definition.engine)
+        return best or Choice(definition.engine if engine == AUTO else engine, "cpu")
     usable = [choice for choice in choices if choice.device == device]
-    best = automatic_choice(usable)
+    best = automatic_choice(usable, definition.engine)
     if best is None:
         there = list(dict.fromkeys(choice.device for choice in choices))
         raise UsageError(message("suite.no_device", device=repr(device[:40]), devices=there))

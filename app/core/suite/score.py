@@ -1,23 +1,24 @@
 """The score of a suite: points for each part, and their geometric mean. Pure functions.
 
 A part scores 1,000 × its speed over the reference machine's. Its headline is compared: as batch and data are
-fixed, that is the ratio of steps per second. The interval of a mean follows from those of its parts on a
-logarithmic scale, with independent errors: half-widths add as squares (propagation of uncertainty; JCGM 100:2008,
-5.1.2).
+fixed, that is the ratio of steps per second. All parts run in each of several rounds; a part's points are the
+geometric mean of its runs'. How far off a mean of parts may be is in `uncertainty`.
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.ab import counts
+from app.core.analysis.shared_host import SHARED_HOST
 from app.core.errors import UsageError
 from app.core.messages import ENGLISH, Message, message, needs, sentence, text
 from app.core.metrics import headline_kind
-from app.core.records import Group, PlannedRun, Refusal, RunSummary, Suite
+from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
 from app.core.suite.definition import POINTS, Definition, Part, Purpose, definition_of
 from app.core.suite.planning import is_for_lack_of_memory
+from app.core.suite.uncertainty import Score, hull, mean_of_rounds
 from workloads.protocol.spec import RunSpec
 
 KIND = "suite"
@@ -25,15 +26,7 @@ KIND = "suite"
 RUN_S = 60.0
 State = Literal["done", "waiting", "out_of_memory", "invalid", "failed", "refused"]
 Level = Literal["valid", "caution", "invalid"]
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Points with their 95 % interval; None for a score without one."""
-
-    points: float
-    low: float | None = None
-    high: float | None = None
+_LEVELS: tuple[Level, ...] = ("valid", "caution", "invalid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,24 +35,35 @@ class PartScore:
 
     Attributes:
         state: What came of it.
-        run: The latest run; None before the first.
-        score: 0 points if it can't fit into memory; None without a result that counts.
+        runs: Those that count, one a round at most, in order; without any the latest run, if there was one.
+        rounds: Their points.
+        score: The geometric mean of these, 0 if the part can't fit into memory; its interval reaches from
+            the lowest end of theirs to the highest. None without a result that counts.
         reason: Why it isn't done, or why its verdict isn't valid; "" for neither.
     """
 
     part: Part
     state: State
-    run: RunSummary | None = None
+    runs: tuple[RunSummary, ...] = ()
+    rounds: tuple[Score, ...] = ()
     score: Score | None = None
     reason: str = ""
 
     @property
+    def run(self) -> RunSummary | None:
+        """The run with the worst verdict, the latest of several; None before the first."""
+        return max(self.runs, key=lambda run: _LEVELS.index(_level(run)), default=None)
+
+    @property
+    def value(self) -> float | None:
+        """The geometric mean of its runs' headlines, in the workload's unit; None if nothing was measured."""
+        values = [run.value for run in self.runs if run.value]
+        return statistics.geometric_mean(values) if values and self.verdict is not None else None
+
+    @property
     def verdict(self) -> Level | None:
-        """The verdict of its run; None if nothing was measured."""
-        if self.state not in ("done", "invalid") or self.run is None:
-            return None
-        levels: dict[str | None, Level] = {"valid": "valid", "invalid": "invalid"}
-        return levels.get(self.run.verdict, "caution")
+        """The worst verdict of its runs; None if nothing was measured."""
+        return _level(self.run) if self.state in ("done", "invalid") and self.run is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,12 @@ class SuiteResult:
                 return there
         return ()
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds are whole; 0 before the first."""
+        counted = [len(each.runs) for each in self.parts if each.state == "done"]
+        return min(counted, default=0)
+
     def mean(self, purpose: Purpose | None) -> Score | None:
         """Return the geometric mean of the parts for a purpose; None for all.
 
@@ -92,32 +102,29 @@ class SuiteResult:
         """
         if self.changed:
             return None
-        chosen = [each for each in self.parts if purpose in (None, each.part.purpose)]
-        scores = [each.score for each in chosen if each.score is not None]
-        return geometric_mean(scores) if len(scores) == len(chosen) else None
+        return mean_of_parts([each for each in self.parts if purpose in (None, each.part.purpose)])
 
     @property
     def mean_of_fitting(self) -> Score | None:
         """The geometric mean of the parts that aren't 0; None if all are, or one has no points."""
-        scores = [each.score for each in self.parts if each.score is not None and each.score.points > 0]
-        return geometric_mean(scores) if scores and self.total is not None else None
+        fitting = [each for each in self.parts if each.score is None or each.score.points > 0]
+        return mean_of_parts(fitting) if fitting and self.total is not None else None
 
     @property
     def verdict(self) -> Level | None:
         """The worst verdict of its parts; None before the first."""
         levels = [each.verdict for each in self.parts if each.verdict is not None]
-        worst = (level for level in ("invalid", "caution") if level in levels)
-        return next(worst, "valid") if levels else None
+        return max(levels, key=_LEVELS.index, default=None)
 
     @property
     def runs(self) -> tuple[RunSummary, ...]:
-        """The run of each part that was measured, in order."""
-        return tuple(each.run for each in self.parts if each.run is not None and each.verdict is not None)
+        """The runs of all parts that were measured, part by part."""
+        return tuple(run for each in self.parts if each.verdict is not None for run in each.runs)
 
     @property
     def example(self) -> RunSummary | None:
         """A run that tells engine, device and computer; None before the first."""
-        return next(iter(self.runs), None) or next((each.run for each in self.parts if each.run is not None), None)
+        return next(iter(self.runs), None) or next((run for each in self.parts for run in each.runs), None)
 
     @property
     def name(self) -> str:
@@ -150,35 +157,29 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
         raise UsageError(message("suite.no_suite", group_id=group.id), message("suite.see_list"))
     definition = definition_of(plan.suite.number)
     begun = [(run, asked[run.id]) for run in group.runs if run.id in asked]
-    parts = tuple(
-        _part(part, [run for run, spec in begun if part.is_of(spec)], plan.suite) for part in definition.parts
-    )
-    # One that ran out of memory may fit when other programs have ended.
-    ended = [each.part for each in parts if each.state == "done"]
-    left = [each for each in plan.runs() if not any(part.is_of(each.spec) for part in ended)]
-    return SuiteResult(group, definition, parts, tuple(left))
+    parts = tuple(_part(part, [run for run, spec in begun if part.is_of(spec)], plan) for part in definition.parts)
+    return SuiteResult(group, definition, parts, tuple(_left(plan, parts)))
 
 
-def geometric_mean(scores: Sequence[Score]) -> Score:
-    """Return the geometric mean of at least one score, with an interval if each of them has one; 0 if one is."""
-    if any(score.points <= 0 for score in scores):
+def _left(plan: Plan, parts: Sequence[PartScore]) -> Iterator[PlannedRun]:
+    """Yield what is still to run, in order; what ran out of memory may fit when other programs have ended."""
+    for each in plan.runs():
+        number = (each.number - 1) // len(plan.specs)  # of the round, from 0
+        done = [part for part in parts if part.state == "done" and part.part.is_of(each.spec)]
+        if not done or number >= len(done[0].runs):
+            yield each
+
+
+def mean_of_parts(parts: Sequence[PartScore]) -> Score | None:
+    """Return the geometric mean of parts, with an interval if it's known; None if one has no points."""
+    scores = [each.score for each in parts if each.score is not None]
+    if len(scores) != len(parts):
+        return None
+    if any(not score.points for score in scores):
         return Score(0.0)
-    middle = math.fsum(math.log(score.points) for score in scores) / len(scores)
-    below = _half_width(scores, [score.low for score in scores])
-    above = _half_width(scores, [score.high for score in scores])
-    if below is None or above is None:
-        return Score(math.exp(middle))
-    return Score(math.exp(middle), math.exp(middle - below), math.exp(middle + above))
-
-
-def _half_width(scores: Sequence[Score], ends: Iterable[float | None]) -> float | None:
-    """Return how far the mean's logarithm may be off to one side; None if a part's end is unknown."""
-    squares = []
-    for score, end in zip(scores, ends, strict=True):
-        if end is None or end <= 0:
-            return None
-        squares.append(math.log(end / score.points) ** 2)
-    return math.sqrt(math.fsum(squares)) / len(scores)
+    rounds = [[score.points for score in each.rounds] for each in parts]
+    shared = sum(SHARED_HOST in (each.run.reasons or "").split() for each in parts if each.run is not None)
+    return mean_of_rounds(scores, rounds, shared / len(parts))
 
 
 def points_of(part: Part, run: RunSummary) -> Score | None:
@@ -194,23 +195,42 @@ def points_of(part: Part, run: RunSummary) -> Score | None:
     return Score(POINTS * kind.times_as_fast(run.value, part.reference), low, high)
 
 
-def _part(part: Part, runs: Sequence[RunSummary], suite: Suite) -> PartScore:
-    refusal = next((each for each in suite.refused if part.is_of(each.spec)), None)
+def scored_part(part: Part, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
+    """Return what the last runs of a part that count gave; None without one.
+
+    Args:
+        part: Of a suite.
+        runs: Of this part, oldest first.
+        rounds: How many of them count at most.
+    """
+    scored = [(run, points) for run in runs if (points := points_of(part, run)) is not None][-rounds:]
+    if not scored:
+        return None
+    counted, scores = (tuple(each) for each in zip(*scored, strict=True))
+    done = PartScore(part=part, state="done", runs=counted, rounds=scores, score=hull(scores))
+    return done if done.run is None else replace(done, reason=reasons_of(done.run))
+
+
+def _part(part: Part, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
+    """Return what a part's runs gave; those of a resumed suite may be more than its rounds, and the last count."""
+    refused = plan.suite.refused if plan.suite is not None else ()
+    refusal = next((each for each in refused if part.is_of(each.spec)), None)
     if refusal is not None:
         return _refused(part, refusal)
-    counted = next((run for run in reversed(runs) if counts(run)), None)
-    if counted is not None and (score := points_of(part, counted)) is not None:
-        return PartScore(part=part, state="done", run=counted, score=score, reason=reasons_of(counted))
+    if (done := scored_part(part, runs, plan.times)) is not None:
+        return done
     ended = [run for run in runs if run.status not in ("running", "cancelled", "interrupted")]
     if not ended:
-        return PartScore(part=part, state="waiting", run=runs[-1] if runs else None)
+        return PartScore(part=part, state="waiting", runs=tuple(runs[-1:]))
     last = ended[-1]
     if last.error_code == "out_of_memory":
         reason = sentence("suite.out_of_memory")
-        return PartScore(part=part, state="out_of_memory", run=last, score=Score(0.0), reason=reason)
+        return PartScore(part=part, state="out_of_memory", runs=(last,), score=Score(0.0), reason=reason)
     if last.status == "completed":
-        return PartScore(part=part, state="invalid", run=last, reason=reasons_of(last))
-    return PartScore(part=part, state="failed", run=last, reason=last.error_message or sentence("suite.failed"))
+        return PartScore(part=part, state="invalid", runs=(last,), reason=reasons_of(last))
+    return PartScore(
+        part=part, state="failed", runs=(last,), reason=last.error_message or sentence("suite.failed")
+    )
 
 
 def _refused(part: Part, refusal: Refusal) -> PartScore:
@@ -231,3 +251,7 @@ def reasons_of(run: RunSummary) -> str:
         short = f"short.{code}"
         words.append(sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " "))
     return "; ".join(dict.fromkeys(words))
+
+
+def _level(run: RunSummary) -> Level:
+    return next((level for level in _LEVELS if level == run.verdict), "caution")

@@ -15,6 +15,7 @@ from app.core.suite.score import SuiteResult
 from app.core.suite.texts import (
     certainty_text,
     points_text,
+    precisions_text,
     suite_figure,
     suite_lines,
     suite_table,
@@ -63,7 +64,7 @@ def suite_card(result: SuiteResult) -> SuiteCard:
         machine=device_title(run),
         details=(
             " · ".join((*cpu, *computer_parts(run), device_kind(run))),
-            " · ".join((engine_name(run.engine, run.engine_version), run.precision)),
+            " · ".join((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
             means,
         ),
         badge=verdict_texts(result),

@@ -13,7 +13,7 @@ def load_suite(database: Database, group_id: int) -> SuiteResult:
     groups = load_groups(database, [group_id])
     if not groups:
         raise UsageError(message("suite.no_suite", group_id=group_id), message("suite.see_list"))
-    return _result(database, groups[0])
+    return suite_of(database, groups[0])
 
 
 def list_suites(database: Database, limit: int | None = None) -> list[SuiteResult]:
@@ -21,11 +21,12 @@ def list_suites(database: Database, limit: int | None = None) -> list[SuiteResul
     results = []
     for group in list_groups(database, KIND, limit):
         try:
-            results.append(_result(database, group))
+            results.append(suite_of(database, group))
         except UsageError:  # of another version of Epochmark
             continue
     return results
 
 
-def _result(database: Database, group: Group) -> SuiteResult:
+def suite_of(database: Database, group: Group) -> SuiteResult:
+    """Return what a stored group of this kind gave; raises UsageError if it can't be read."""
     return suite_result(group, specs_of(database, [run.id for run in group.runs]))

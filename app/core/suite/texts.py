@@ -9,9 +9,10 @@ from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.report.share_texts import device_title
 from app.core.studies.figures import Figure, Series, Spot
-from app.core.suite.definition import POINTS
+from app.core.suite.definition import POINTS, Definition
 from app.core.suite.imported import ImportedScore
-from app.core.suite.score import PartScore, Score, SuiteResult
+from app.core.suite.score import PartScore, SuiteResult
+from app.core.suite.uncertainty import Score
 from workloads.engines.registry import engine_title
 
 # From here on, decimals mean nothing.
@@ -53,12 +54,18 @@ def certainty_text(score: Score | None) -> str:
     return sentence("suite.within", half_pct=half_pct)
 
 
+def precisions_text(definition: Definition) -> str:
+    """Return what a suite computes in, such as "float32"."""
+    return " + ".join(dict.fromkeys(part.precision for part in definition.parts))
+
+
 def suite_conditions(result: SuiteResult) -> str:
     """Return device, engine and precision, without which no score means anything; "" before the first run."""
     run = result.example
     if run is None:
         return ""
-    return " · ".join((device_title(run), engine_name(run.engine, run.engine_version), run.precision))
+    engine = engine_name(run.engine, run.engine_version)
+    return " · ".join((device_title(run), engine, precisions_text(result.definition)))
 
 
 def suite_lines(result: SuiteResult) -> list[str]:
@@ -74,7 +81,7 @@ def suite_notes(result: SuiteResult) -> list[str]:
 
 
 def _notes(result: SuiteResult) -> list[str]:
-    return [*_means(result), *_zeros(result), _reference(result)]
+    return [*_means(result), *_zeros(result), *_rounds(result), _reference(result)]
 
 
 def verdict_title(level: str) -> str:
@@ -139,25 +146,35 @@ def suite_figure(result: SuiteResult) -> Figure:
     return Figure(
         name=sentence("suite.parts"),
         kind="rows",
-        value_title=sentence("suite.axis"),
+        value_title=sentence("suite.axis", precision=precisions_text(result.definition)),
         rows=tuple(each.part.title for each in result.parts),
         series=(Series("", tuple(spots)),),
         baseline=(POINTS, sentence("suite.reference")),
     )
 
 
-def scores_figure(results: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()) -> Figure | None:
+def scores_figure(
+    shown: SuiteResult, others: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()
+) -> Figure | None:
     """Return the scores of several suites as a chart, with their intervals; None without a score.
 
+    Those of the definition's engine come first: it's the one that compares computers, and not engines.
+
     Args:
-        results: Of one definition, in the order of the rows; the first one is the one in question.
+        shown: The suite in question.
+        others: More of the same definition, in any order.
         imported: Scores of other computers, for the same definition.
     """
-    scored = [(each, total) for each in results if (total := each.total) is not None]
+
+    def rank(each: SuiteResult) -> tuple[bool, bool, int]:
+        is_of_engine = each.example is not None and each.example.engine == shown.definition.engine
+        return not is_of_engine, each is not shown, -each.group.id
+
+    scored = [(each, total) for each in sorted([shown, *others], key=rank) if (total := each.total) is not None]
     if not scored and not imported:
         return None
     spots = [
-        Spot(0.0, total.points, total.low, total.high, points_text(total.points), is_marked=each == results[0])
+        Spot(0.0, total.points, total.low, total.high, points_text(total.points), is_marked=each is shown)
         for each, total in scored
     ]
     spots += [
@@ -167,7 +184,7 @@ def scores_figure(results: Sequence[SuiteResult], imported: Sequence[ImportedSco
     return Figure(
         name=sentence("suite.all_scores"),
         kind="rows",
-        value_title=sentence("suite.axis"),
+        value_title=sentence("suite.axis", precision=precisions_text(shown.definition)),
         rows=(*(_score_name(each) for each, _ in scored), *map(imported_name, imported)),
         series=(Series("", tuple(spots)),),
         baseline=(POINTS, sentence("suite.reference")),
@@ -193,7 +210,7 @@ def _row(part: PartScore) -> tuple[str, ...]:
     headline = ""
     if part.verdict is not None and part.run is not None:
         unit = headline_kind(part.run.metric).short_unit
-        headline = f"{format_value(part.run.metric, part.run.value)} {unit}"
+        headline = f"{format_value(part.run.metric, part.value)} {unit}"
     points = "" if part.score is None else points_text(part.score.points)
     return part.part.title, points, interval_text(part.score), headline, state_text(part)
 
@@ -206,7 +223,7 @@ def _headline(result: SuiteResult) -> str:
         if not result.is_finished and all(
             each.state in ("done", "waiting", "out_of_memory") for each in result.parts
         ):
-            return sentence("suite.not_finished", count=len(result.left), planned=len(result.parts))
+            return sentence("suite.not_finished", count=len(result.left), planned=result.group.planned)
         without = [each.part.title for each in result.parts if each.score is None]
         return sentence("suite.no_score", count=len(without), planned=len(result.parts), parts=without)
     return sentence(
@@ -241,6 +258,14 @@ def _zeros(result: SuiteResult) -> list[str]:
         count = len(result.parts) - len(zeros)
         lines.append(sentence("suite.rest", count=count, points=points_text(rest.points)))
     return lines
+
+
+def _rounds(result: SuiteResult) -> list[str]:
+    """Say that a score has no second round, by which to see what all parts have in common."""
+    total = result.total
+    if total is None or total.points <= 0 or result.rounds >= result.definition.rounds:
+        return []
+    return [sentence("suite.one_round")]
 
 
 def _reference(result: SuiteResult) -> str:

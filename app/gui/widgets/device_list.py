@@ -19,11 +19,13 @@ class DeviceList(ChoiceBox):
     """Lists devices, each with the engine that would use it, and the best of them as "automatic".
 
     The engine is named only if there are several. `brief` is for narrow columns: names of cards only on hover.
+    `engine` is one whose best device comes first, in place of "automatic", as long as it's installed.
     """
 
-    def __init__(self, *, brief: bool = False) -> None:
+    def __init__(self, *, brief: bool = False, engine: str | None = None) -> None:
         super().__init__()
         self._brief = brief
+        self._first_engine = engine
         self._choices: tuple[Choice, ...] = ()
         self._wanted: tuple[str, str] | None = None  # as the user chose; None for automatic
         self.currentIndexChanged.connect(self._on_index)
@@ -32,7 +34,7 @@ class DeviceList(ChoiceBox):
     def choice(self) -> Choice | None:
         """What would run; for "automatic", what that stands for. None before the machine is known."""
         number = self.currentIndex()
-        return self._choices[number - 1] if number > 0 else automatic_choice(self._choices)
+        return self._choices[number - 1] if number > 0 else automatic_choice(self._choices, self._first_engine)
 
     @property
     def engine(self) -> str | None:
@@ -75,10 +77,12 @@ class DeviceList(ChoiceBox):
 
     def _fill(self) -> None:
         self.clear()
-        best = automatic_choice(self._choices)
+        best = automatic_choice(self._choices, self._first_engine)
         if best is None:
             return
-        automatic = sentence("setup.automatic_device", device=self._text(best, with_number=False))
+        is_usual = best.engine == self._first_engine
+        code = "setup.usual_device" if is_usual else "setup.automatic_device"
+        automatic = sentence(code, device=self._text(best, with_number=False))
         self.addItem(sentence("label.automatic") if self._brief else automatic, AUTO)
         for choice in self._choices:
             self.addItem(self._text(choice), choice.device)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.engines.choices import Choice, automatic_choice
 from app.core.errors import UsageError
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
@@ -12,12 +13,13 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.suite.definition import SUITE_1, definition_of
 from app.core.suite.planning import plan_suite
-from app.core.suite.score import Score, suite_result
+from app.core.suite.score import suite_result
+from app.core.suite.uncertainty import Score
 from tests.conftest import ROOT
 from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
+from workloads.protocol.machine import Gpu, Machine
 
 
 def test_every_engine_is_asked_for_the_same_work(runner: Runner) -> None:
@@ -75,7 +77,7 @@ def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
     zeros = {each.part.workload for each in result.parts if each.score == Score(0.0)}
     assert zeros == refused
     assert all(said("suite.needs_memory").is_in(each.reason) for each in result.parts if each.score is not None)
-    assert len(result.left) == len(SUITE_1.parts) - len(refused)
+    assert len(result.left) == SUITE_1.rounds * (len(SUITE_1.parts) - len(refused))
 
 
 @pytest.mark.parametrize(
@@ -98,9 +100,19 @@ def test_an_unknown_suite_is_refused() -> None:
         definition_of(99)
 
 
-def test_without_a_choice_the_best_device_is_taken(runner: Runner) -> None:
+def test_without_a_choice_the_definitions_engine_runs_each_part_once_a_round(runner: Runner) -> None:
     plan = plan_suite(runner)
-    assert {(spec.engine, spec.device) for spec in plan.specs} == {("tensorflow", "cpu")}
+    assert {(spec.engine, spec.device) for spec in plan.specs} == {(SUITE_1.engine, "cpu")}
+    assert [planned.spec for planned in plan.runs()] == [*plan.specs] * SUITE_1.rounds
+    assert SUITE_1.rounds > 1
+
+
+def test_a_faster_engine_does_not_take_the_place_of_the_definitions() -> None:
+    card = Gpu(name="NVIDIA GeForce RTX 4090", vendor="nvidia")
+    choices = [Choice("tensorflow", "cpu"), Choice("torch", "cpu"), Choice("torch", "gpu:0", card)]
+    assert automatic_choice(choices, "tensorflow") == choices[0]
+    assert automatic_choice(choices) == choices[2]
+    assert automatic_choice(choices[1:], "tensorflow") == choices[2], "not installed"
 
 
 def test_a_workload_that_has_changed_since_is_refused(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

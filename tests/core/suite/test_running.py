@@ -9,8 +9,8 @@ from app.core.runs.runner import Runner
 from app.core.runs.sequence import resume_plan, run_plan
 from app.core.storage.database import Database
 from app.core.suite.definition import DEMO
-from app.core.suite.score import Score
 from app.core.suite.stored import load_suite
+from app.core.suite.uncertainty import Score
 from workloads.protocol.machine import Machine
 
 pytestmark = pytest.mark.slow

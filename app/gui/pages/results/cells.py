@@ -7,18 +7,11 @@ from datetime import datetime
 from PySide6.QtGui import QGuiApplication
 
 from app.core.analysis.ab import judge_repeats
-from app.core.analysis.groups import (
-    group_headline,
-    group_kind,
-    group_note,
-    group_remarks,
-    group_sentence,
-    group_verdict,
-    group_workloads,
-)
+from app.core.analysis.groups import group_kind, group_remarks, group_workloads
 from app.core.analysis.own_runs import run_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
+from app.core.plans.answer import Answer
 from app.core.records import Group, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
@@ -75,36 +68,40 @@ class GroupRow:
     """The row of a group: the texts of its cells by column, made once."""
 
     group: Group
+    answer: Answer
     texts: Mapping[str, str]
-    verdict: str | None
+
+    @property
+    def verdict(self) -> str | None:
+        """The group's worst verdict; None if no run was judged."""
+        return self.answer.verdict
 
     def tip(self, key: str) -> str:
         """Return the tooltip of a cell: all that the group says, where the cell is part of that."""
         if key in ("value", "verdict", "status", "comment"):
-            return " ".join((group_sentence(self.group), *group_remarks(self.group)))
+            return " ".join((self.answer.sentence, *group_remarks(self.group)))
         return self.texts[key]
 
 
-def group_row(group: Group, shown: int) -> GroupRow:
+def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
     """Return a group's row, of whose runs this many are shown below it."""
     runs, result = group.runs, judge_repeats(group) if group.kind == "repeat" else None
     between_pct = result.between_pct if result is not None else None
-    verdict = group_verdict(group)
     texts = {
         "id": sentence("results_page.runs", count=shown),
         "started_at": local_time(group.created_at),
         "workload": group_workloads(group),
-        "value": group_headline(group),
-        "verdict": verdict or "n/a",
+        "value": answer.headline,
+        "verdict": answer.verdict or "n/a",
         "spread_pct": "–" if between_pct is None else f"{between_pct:.1f} %",
         "epochs_done": _common(_epochs(run) for run in runs),
         "batch_size": _common(str(run.batch_size) for run in runs),
         "device": _common(run_name(run) for run in runs),
         "data_source": _common(run.data_source or "n/a" for run in runs),
         "status": group_kind(group),
-        "comment": group_note(group),
+        "comment": answer.note,
     }
-    return GroupRow(group, texts, verdict)
+    return GroupRow(group, answer, texts)
 
 
 def _common(texts: Iterable[str]) -> str:

@@ -12,15 +12,13 @@ from PySide6.QtWidgets import (
 
 from app.core.analysis.groups import (
     group_example,
-    group_headline,
     group_kind,
-    group_note,
     group_remarks,
-    group_sentence,
     group_workloads,
     side_names,
 )
 from app.core.messages import sentence
+from app.core.plans.answer import Answer
 from app.core.records import Group
 from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.results.cells import cell_text, local_time
@@ -77,16 +75,16 @@ class GroupDetail(QWidget):
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
-    def show_group(self, group: Group) -> None:
-        """Show a group."""
+    def show_group(self, group: Group, answer: Answer) -> None:
+        """Show a group with what it says."""
         self.group = group
         self.place.show_text(group_kind(group))
         self._card.note.show_text(local_time(group.created_at))
         self._card.heading.setText(group_workloads(group))
         self._card.setAccessibleName(group_workloads(group))
-        self.value.setText(group_headline(group))
-        self.note.show_text(group_note(group) if group.kind == "repeat" else "")
-        self.sentence.show_text(group_sentence(group))
+        self.value.setText(answer.headline)
+        self.note.show_text(answer.note if answer.note != answer.sentence else "")
+        self.sentence.show_text(answer.sentence)
         failures = [run.error_message for run in group.runs if run.error_message]
         remarks = " ".join([*group_remarks(group), *failures])
         self.remarks.show_text(remarks)
@@ -103,6 +101,7 @@ class GroupDetail(QWidget):
         """Show the pairs of an A/B; of other kinds the runs, in their order, below the table of the engines."""
         is_ab = group.kind == "ab"
         self.page_button.setVisible(group.kind in _PAGES)
+        self.picture_button.setVisible(group.kind not in _PAGES)  # its page has the picture
         if group.kind in _PAGES:
             self.page_button.setText(sentence(f"results_page.open_{group.kind}"))
         self.engines.setVisible(group.kind == "engines")

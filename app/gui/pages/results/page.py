@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.groups import group_example
 from app.core.messages import sentence
+from app.core.plans.answer import Answer, answer_of
 from app.core.records import Group, Plan, Run
 from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
@@ -121,9 +122,10 @@ class ResultsPage(QWidget):
         self._wanted += 1
         number, path = self._wanted, self._services.paths.database
 
-        def load() -> Group:
+        def load() -> tuple[Group, Answer]:
             with Database(path) as database:
-                return load_group(database, group_id)
+                group = load_group(database, group_id)
+                return group, answer_of(database, group)
 
         self._services.tasks.start(load, partial(self._on_group_loaded, number), self._services.complain)
 
@@ -361,7 +363,7 @@ class ResultsPage(QWidget):
         self.detail.show_run(run)
         self._show(self.detail, self.detail.back_button)
 
-    def _on_group_loaded(self, number: int, group: Group) -> None:
+    def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer]) -> None:
         if number != self._wanted:
             return
         if self.group_detail is None:
@@ -370,7 +372,7 @@ class ResultsPage(QWidget):
             self.group_detail.run_chosen.connect(self.open_run)
             self.group_detail.page_chosen.connect(self.page_requested)
             self._stack.addWidget(self.group_detail)
-        self.group_detail.show_group(group)
+        self.group_detail.show_group(*loaded)
         self._show(self.group_detail, self.group_detail.back_button)
 
     def _show(self, view: QWidget, focused: QWidget) -> None:

@@ -131,9 +131,12 @@ class SuitePage(PlanPage):
 
     def _scores(self, result: SuiteResult) -> Figure | None:
         """Return the chart of all scores, with that of the shown suite first."""
-        own = [each for each in self._suites.values() if each.definition == result.definition]
-        imported = self._imported if result.definition.number == NEWEST else []
-        return scores_figure(sorted(own, key=lambda each: each.group.id != result.group.id), imported)
+        others = [
+            each
+            for each in self._suites.values()
+            if each.definition == result.definition and each.group.id != result.group.id
+        ]
+        return scores_figure(result, others, self._imported if result.definition.number == NEWEST else [])
 
 
 def _entry(result: SuiteResult) -> str:

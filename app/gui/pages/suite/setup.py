@@ -27,7 +27,7 @@ class SuiteSetup(PlanSetup):
         super().__init__(suite_name(NEWEST))
         self._services = services
         self._busy, self._is_planning = "", False
-        self.devices = DeviceList()
+        self.devices = DeviceList(engine=self._definition.engine)
         self.problem = label(wrap=True)
         run = sentence("suite_page.run", name=suite_name(NEWEST))
         self.run_button = Button(services.theme, run, "play", kind="primary")
@@ -88,8 +88,14 @@ class SuiteSetup(PlanSetup):
         guard_wheel(self.devices)
         self.run_button.setMinimumHeight(40)
         parts = self._definition.parts
-        minutes = RUN_S * len(parts) / 60
-        takes = sentence("suite_page.takes", count=len(parts), minutes=minutes, points=points_text(POINTS))
+        rounds = self._definition.rounds
+        takes = sentence(
+            "suite_page.takes",
+            count=len(parts),
+            rounds=rounds,
+            minutes=RUN_S * len(parts) * rounds / 60,
+            points=points_text(POINTS),
+        )
         titles = [
             column(ElidedLabel(each.title), ElidedLabel(_detail(each), muted=True), spacing_px=0) for each in parts
         ]
