@@ -53,8 +53,8 @@ def _study(database: Database, group: Group) -> Answer:
     from app.core.studies.findings import findings
     from app.core.studies.points import study_result
 
-    found = findings(study_result(database, group))[0]
-    return Answer(group_headline(group), found, found, group_verdict(group))
+    line = findings(study_result(database, group))[0]
+    return Answer(group_headline(group), line, line, group_verdict(group))
 
 
 _OF_KIND: dict[str, Callable[[Database, Group], Answer]] = {"suite": _suite, "study": _study}
