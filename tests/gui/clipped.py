@@ -9,7 +9,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QWidget
 
 from app.gui.charts.plots import Plot
-from app.gui.widgets.basics import ClampedLabel, ElidedLabel
+from app.gui.widgets.basics import ClampedLabel, ElidedLabel, is_narrow
 from app.gui.widgets.choice_box import ChoiceBox
 
 # Fonts have fractions of pixels.
@@ -21,14 +21,15 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
 
     Args:
         root: The window, or a part of it.
-        may_elide: Labels and boxes that may be elided, with the whole text as tooltip.
+        may_elide: Labels and boxes that may be elided, with the whole text as tooltip. In a narrow window all may.
         left_out: What isn't looked at.
     """
     boxes = [box for box in root.findChildren(ChoiceBox) if box.isVisible() and box not in left_out]
     return [
         f"{type(box).__name__} {box.currentText()!r}: elided"
         for box in boxes
-        if box.shown_text() != box.currentText() and (box not in may_elide or not _has_whole_value(box))
+        if box.shown_text() != box.currentText()
+        if not (box in may_elide or is_narrow(box)) or not _has_whole_value(box)
     ] + [
         f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
         for widget in root.findChildren(QWidget)
@@ -63,7 +64,7 @@ def enter(widget: QWidget) -> None:
 def _faults(widget: QLabel | QAbstractButton, *, is_allowed: bool) -> Iterator[str]:
     if isinstance(widget, ElidedLabel | ClampedLabel) and widget.text() != widget.whole_text:
         is_shorter = isinstance(widget, ClampedLabel) and not widget.is_elided  # another text, which is whole
-        if not is_allowed and not is_shorter:
+        if not is_allowed and not is_shorter and not is_narrow(widget):
             yield f"elided from {widget.whole_text[:300]!r}"
         elif not widget.toolTip():
             yield "elided without a tooltip"
@@ -98,10 +99,13 @@ def _outside(widget: QWidget) -> str | None:
     child, parent = widget, widget.parentWidget()
     while parent is not None and not child.isWindow():
         above = parent.parentWidget()
-        if isinstance(above, QAbstractScrollArea) and not isinstance(above, Plot) and above.viewport() is parent:
-            return None
         placed = QRect(widget.mapTo(parent, QPoint(0, 0)), widget.size())
-        if not parent.rect().adjusted(-ABOUT_PX, -ABOUT_PX, ABOUT_PX, ABOUT_PX).contains(placed):
+        room = parent.rect().adjusted(-ABOUT_PX, -ABOUT_PX, ABOUT_PX, ABOUT_PX)
+        if isinstance(above, QAbstractScrollArea) and not isinstance(above, Plot) and above.viewport() is parent:
+            cannot_scroll = above.horizontalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+            is_beside = placed.left() < room.left() or placed.right() > room.right()
+            return type(above).__name__ if cannot_scroll and is_beside else None
+        if not room.contains(placed):
             return type(parent).__name__
         child, parent = parent, above
     return None

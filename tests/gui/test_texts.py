@@ -32,7 +32,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
 
-SIZES = ((1024, 600), (1440, 900), (3840, 2160))
+SIZES = ((800, 480), (1024, 600), (3840, 2160))
 SETTLING = 8  # a label that becomes higher makes another layout necessary, and so on upwards
 THEMES: tuple[Choice, ...] = ("dark", "light")
 # What users, devices and workloads may be called.

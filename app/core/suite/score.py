@@ -19,6 +19,7 @@ from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
 from app.core.suite.definition import POINTS, Definition, Part, Purpose, definition_of
 from app.core.suite.planning import is_for_lack_of_memory
 from app.core.suite.uncertainty import Score, hull, mean_of_rounds
+from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol.spec import RunSpec
 
 KIND = "suite"
@@ -112,9 +113,16 @@ class SuiteResult:
 
     @property
     def verdict(self) -> Level | None:
-        """The worst verdict of its parts; None before the first."""
+        """The worst verdict of its parts, at best a caution with a wide interval; None before the first."""
         levels = [each.verdict for each in self.parts if each.verdict is not None]
+        levels += ["caution"] if self.is_wide else []
         return max(levels, key=_LEVELS.index, default=None)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the score's interval is wider than a valid run's may be."""
+        half_pct = self.total.half_pct if self.total is not None else None
+        return half_pct is not None and half_pct > INTERVAL_PCT
 
     @property
     def runs(self) -> tuple[RunSummary, ...]:

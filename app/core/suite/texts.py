@@ -48,10 +48,7 @@ def certainty_text(score: Score | None) -> str:
     """
     if score is None or score.points <= 0:
         return ""
-    if score.low is None or score.high is None:
-        return sentence("suite.no_interval")
-    half_pct = 100 * max(score.points / score.low - 1, 1 - score.points / score.high)
-    return sentence("suite.within", half_pct=half_pct)
+    return sentence("suite.no_interval" if score.half_pct is None else "suite.within", half_pct=score.half_pct)
 
 
 def precisions_text(definition: Definition) -> str:
@@ -117,6 +114,10 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
     if level == "valid":
         return (word,)
     parts = [each for each in result.parts if each.verdict == level]
+    if not parts and result.is_wide:
+        half_pct = result.total.half_pct
+        reason = sentence("short.verdict.interval_wide", half_pct=half_pct)
+        return (sentence("suite.with_reason", word=word, reason=reason), word)
     count = sentence("suite.badge", verdict=word, count=len(parts), planned=len(result.parts))
     reasons = list(dict.fromkeys(each.reason for each in parts if each.reason))
     longer = (sentence("suite.badge_because", badge=count, reason=reasons[0]),) if reasons else ()

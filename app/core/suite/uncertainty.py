@@ -27,6 +27,13 @@ class Score:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def half_pct(self) -> float | None:
+        """How far off its farther end is, in percent of the time that the work takes; None without an interval."""
+        if self.low is None or self.high is None or self.points <= 0:
+            return None
+        return 100 * max(self.points / self.low - 1, 1 - self.points / self.high)
+
 
 def hull(scores: Sequence[Score]) -> Score:
     """Return the geometric mean of one part's scores, at least one, and from where to where all of them reach."""

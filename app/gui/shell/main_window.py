@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QSize, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence
+from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
@@ -30,7 +30,7 @@ from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
-from app.gui.widgets.basics import Tone
+from app.gui.widgets.basics import Button, Tone
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog
 from app.gui.widgets.tab_order import order_tabs
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
-SMALLEST_PX = (1024, 600)
+SMALLEST_PX = (800, 480)
 _log = logging.getLogger(__name__)
 
 
@@ -118,6 +118,13 @@ class MainWindow(QMainWindow):
         """Move the focus in the order of what is visible now: pages rebuild parts of themselves."""
         order_tabs(self)
         return super().focusNextPrevChild(forward)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the pages the side bar's room where they have little, and their buttons' as well."""
+        if self.side_bar.fit(event.size().width()):
+            for button in self.findChildren(Button):
+                button.updateGeometry()
+        super().resizeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask if a run is running, and close when it has ended."""

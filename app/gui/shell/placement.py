@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QMainWindow, QStyle
 
 from app.core.errors import AppError
 from app.gui.services.preferences import Preferences
-from app.gui.shell.zoom import USUAL_PCT
 
 USUAL_PX = (1200, 800)
 _log = logging.getLogger(__name__)
@@ -18,16 +17,15 @@ def restore(window: QMainWindow, preferences: Preferences) -> None:
     stored = preferences.settings.geometry
     if not stored or not window.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
         window.resize(*USUAL_PX)
-    _fit_screen(window, preferences)
+    _fit_screen(window)
 
 
-def _fit_screen(window: QMainWindow, preferences: Preferences) -> None:
-    """Stay within what the screen has free: 1366 × 768 leaves less than the usual size."""
+def _fit_screen(window: QMainWindow) -> None:
+    """Stay within what the screen has free: 1366 × 768 leaves less than the usual size, a zoom less than any."""
     screen = window.screen().availableGeometry()
     frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
     room = QSize(screen.width(), screen.height() - frame_px)
-    if preferences.settings.zoom_pct > USUAL_PCT:  # chosen on a larger screen
-        window.setMinimumSize(window.minimumSize().boundedTo(room))
+    window.setMinimumSize(window.minimumSize().boundedTo(room))
     if window.width() > room.width() or window.height() > room.height():
         window.resize(window.size().boundedTo(room))
         window.move(screen.topLeft())

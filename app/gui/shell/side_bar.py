@@ -10,10 +10,10 @@ from app.core.messages import sentence
 from app.gui.shell.pages import Entry
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
-from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, label, row
+from app.gui.style.tokens import GAP_PX, WIDE_WINDOW_PX
+from app.gui.widgets.basics import Button, label, plain_tip, row
 
-WIDTH_PX = 176
+WIDTH_PX, NARROW_PX = 176, 64
 
 
 class SideBar(QFrame):
@@ -30,23 +30,41 @@ class SideBar(QFrame):
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
+        self._is_narrow = False
         self.setAccessibleName(sentence("window.pages"))
         picture = label()
         picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 2 * GAP_PX, 12, 2 * GAP_PX)
         layout.setSpacing(4)
-        head = row(picture, label("Epochmark", 16, QFont.Weight.Bold), None, spacing_px=10)
+        self._name = label("Epochmark", 16, QFont.Weight.Bold)
+        head = row(picture, self._name, None, spacing_px=10)
         head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
         layout.addLayout(head)
         self.places: dict[str, Button] = {}
+        self._titles = {page.code: sentence(page.title) for page in pages}
         for page in pages:
             if page is pages[-1]:
                 layout.addStretch(1)
-            place = Button(theme, sentence(page.title), page.icon, kind="place")
+            place = Button(theme, self._titles[page.code], page.icon, kind="place")
             place.clicked.connect(lambda _=False, code=page.code: self.chosen.emit(code))
             layout.addWidget(place)
             self.places[page.code] = place
+
+    def fit(self, window_px: int) -> bool:
+        """Show the names of the pages in a wide window, in a narrow one as tooltips; return whether that's new."""
+        is_narrow = window_px < WIDE_WINDOW_PX
+        if is_narrow == self._is_narrow:
+            return False
+        self._is_narrow = is_narrow
+        self._name.setVisible(not is_narrow)
+        self.setFixedWidth(NARROW_PX if is_narrow else WIDTH_PX)
+        for code, place in self.places.items():
+            title = self._titles[code]
+            place.setText("" if is_narrow else title)
+            place.setAccessibleName(title)
+            place.setToolTip(plain_tip(title) if is_narrow else "")
+        return True
 
     def mark(self, code: str) -> None:
         """Mark the current page."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 SERIES = ("sky", "orange", "green", "pink", "blue", "vermilion")
 HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 72, 18, 13, 11
 GAP_PX, CARD_RADIUS_PX = 8, 12
+# In narrower windows, names of pages and texts of buttons give way to what the pages say.
+WIDE_WINDOW_PX = 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
+    QMainWindow,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -22,10 +23,11 @@ from PySide6.QtWidgets import (
 from app.core.plain_text import safe_text
 from app.gui.style.icons import icon
 from app.gui.style.theme import Theme, font
-from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
+from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX, WIDE_WINDOW_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
+_WORD_PX, _LEAST_PX = 40, 90  # of a word; in less room than the latter, there is no text at all
 HEAD_PX = 34  # of a button, and so of the line with a page's title
 
 
@@ -170,7 +172,8 @@ class ClampedLabel(QLabel):
     def _clamp(self) -> None:
         texts = [" ".join(map(self._fitting, each.split())) for each in (self.whole_text, *self._shorter)]
         shown = next((each for each in texts if self._height(each) <= self._room_px), texts[-1])
-        words = shown.split()
+        words = shown.split() if self.width() >= _LEAST_PX else []
+        shown = shown if words else ""
         while words and self._height(shown) > self._room_px:
             words.pop()
             shown = f"{' '.join(words)} …"
@@ -182,7 +185,7 @@ class ClampedLabel(QLabel):
 
     def _fitting(self, word: str) -> str:
         """Return a word elided to the width: Qt breaks lines only between words."""
-        return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(40, self.width()))
+        return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(_WORD_PX, self.width()))
 
     def _wanted_px(self, text: str) -> int:
         if self._others_px is None or self._others_px[0] != self.width():
@@ -219,7 +222,7 @@ class Card(QFrame):
 
 
 class Button(QPushButton):
-    """A button with an icon in the theme's colours.
+    """A button with an icon in the theme's colours; in a narrow window, where it has no room, only the icon.
 
     Args:
         kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
@@ -236,6 +239,7 @@ class Button(QPushButton):
         self._theme = theme
         self._kind = kind
         self._icon_name = icon_name
+        self._whole, self._is_brief = "", False
         self.setText(text)
         self.setProperty("kind", kind)
         self.setFont(font(TEXT_PX, QFont.Weight.DemiBold if kind == "primary" else QFont.Weight.Medium))
@@ -245,14 +249,49 @@ class Button(QPushButton):
             self._stop_here(checked=False)
             self.toggled.connect(lambda checked: self._stop_here(checked=checked))
         if icon_name:
+            self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # see minimumSizeHint
             self.setIconSize(QSize(18, 18))
             theme.changed.connect(self._colour)
             self._colour()
 
     def setText(self, text: str) -> None:
         """Show another text, slightly apart from the icon."""
-        super().setText(f" {text}" if self._icon_name and text else text)
+        self._whole = f" {text}" if self._icon_name and text else text
+        self._show_whole(is_brief=False)
+        self._fit()
         self.setAccessibleName(text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the text as long as there's room for it."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def sizeHint(self) -> QSize:
+        """Ask for room for the whole text."""
+        return super().sizeHint() + QSize(self._text_px() if self._is_brief else 0, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        """Do with room for the icon in a narrow window."""
+        whole = self.sizeHint()
+        can_be_brief = self._icon_name and self._whole and is_narrow(self)
+        return whole - QSize(self._text_px(), 0) if can_be_brief else whole
+
+    def _fit(self) -> None:
+        if self._icon_name and self._whole and (self._is_brief or is_narrow(self)):
+            self._show_whole(is_brief=is_narrow(self) and self.width() < self.sizeHint().width())
+
+    def _text_px(self) -> int:
+        return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, self._whole).width()
+
+    def _show_whole(self, *, is_brief: bool) -> None:
+        self._is_brief = is_brief
+        super().setText("" if is_brief else self._whole)
+        if is_brief != bool(self.property("brief")):  # a tooltip of its own stays
+            self.setProperty("brief", is_brief)
+            if is_brief and not self.toolTip():
+                self.setToolTip(plain_tip(self._whole.strip()))
+            elif self.toolTip() == plain_tip(self._whole.strip()):
+                self.setToolTip("")
 
     def show_icon(self, icon_name: str) -> None:
         """Show another icon."""
@@ -271,6 +310,12 @@ class Button(QPushButton):
             "place": (tokens.muted, tokens.accent),
         }.get(self._kind, (tokens.text, None))
         self.setIcon(icon(self._icon_name, colour, chosen))
+
+
+def is_narrow(widget: QWidget) -> bool:
+    """Return whether a widget is in the main window while that has little room."""
+    window = widget.window()
+    return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX
 
 
 def set_tone(widget: QWidget, tone: Tone) -> None:

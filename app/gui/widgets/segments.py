@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QWidget
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import Button, row
 
+_BETWEEN_PX = 4
+
 
 class Segments(QWidget):
     """Buttons of which one is checked; Tab moves to that one, the arrow keys to the others.
@@ -31,7 +33,7 @@ class Segments(QWidget):
         for value, button in self.buttons.items():
             button.setAccessibleName(f"{name}: {button.text()}")
             button.clicked.connect(lambda _=False, value=value: self._on_clicked(value))
-        self.setLayout(row(*self.buttons.values()))
+        self.setLayout(row(*self.buttons.values(), spacing_px=_BETWEEN_PX))
 
     def take(self, value: str) -> None:
         """Mark a choice as selected, without emitting `chosen`."""

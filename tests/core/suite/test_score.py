@@ -119,6 +119,21 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
     assert verdict_texts(result)[0] == "Caution · 1 of 8 parts: other load"
 
 
+def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
+    database: Database, plan: Plan, store: Store
+) -> None:
+    group_id = store(plan).group.id
+    sql = """UPDATE runs SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
+             WHERE id > 8 AND metric LIKE 'seconds%'"""
+    assert load_suite(database, group_id).verdict == "valid"
+    database.connection.execute(sql)
+    result = load_suite(database, group_id)
+    assert (result.verdict, result.is_wide) == ("caution", True)
+    assert {part.verdict for part in result.parts} == {"valid"}
+    half_pct = f"{sure(result.total).half_pct:.1f}"
+    assert said("short.verdict.interval_wide", half_pct=half_pct).is_in(verdict_texts(result)[0])
+
+
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
     line = suite_lines(store(plan))[0]
     for part in ("Suite 1: 1,000 points (", "TensorFlow", "float32", "Verdict: Valid"):

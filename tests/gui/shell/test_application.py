@@ -124,13 +124,13 @@ def test_the_theme_is_kept_and_the_window_opens_where_it_was(
     driver: Driver, paths: Paths, application_theme: Theme
 ) -> None:
     driver.services.preferences.change(theme="dark")
-    driver.window.resize(1024, 733)  # the screen without a display has 800 lines
+    driver.window.resize(800, 733)  # the screen without a display has 800 lines
     driver.window.close()
     stored = load_settings(paths.settings)
     assert stored.theme == "dark"
     assert base64.b64decode(stored.geometry or "", validate=True)
     window, services = open_window(application_theme, paths, Limits())
-    assert (window.width(), window.height()) == (1024, 733)
+    assert (window.width(), window.height()) == (800, 733)
     assert application_theme.tokens.dark
     window.close()
     services.tasks.close()
@@ -143,7 +143,7 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
     paths.settings.write_text('{"geometry": "no geometry \\u2603"}', encoding="utf-8")
     window, services = open_window(application_theme, paths, Limits())
     assert window.isVisible()
-    assert window.width() >= 1024
+    assert window.width() >= 800
     window.close()
     services.tasks.close()
 

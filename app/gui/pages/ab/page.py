@@ -295,6 +295,12 @@ class AbPage(QWidget):
         count = bridge.planned.count if bridge.planned else bridge.plan.count if bridge.plan else 0
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the factor the size that a narrow window has room for."""
+        super().resizeEvent(event)
+        size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
+        self.value.setFont(figures(size_px, QFont.Weight.Bold))
+
     def _left_s(self, runs: int) -> float | None:
         """Return how long the remaining runs take, judging by the finished ones; None before the first."""
         if not self._runs_s:

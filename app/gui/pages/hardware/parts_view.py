@@ -4,7 +4,7 @@ from itertools import groupby
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.core.hardware.part_texts import Part, machine_parts
 from app.core.messages import sentence
@@ -13,7 +13,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, column, label, row, set_tip
 
-NAME_PX, WIDE_PX = 132, 760
+NAME_PX, WIDE_PX, WORD_PX = 132, 760, 500
 
 
 class PartsView(QWidget):
@@ -89,7 +89,8 @@ def _card(group: str, parts: list[Part]) -> Card:
     grid.setColumnStretch(1, 1)
     for number, part in enumerate(parts):
         name = label(_capital(part.name), muted=True, wrap=True)
-        text = label(safe_text(part.value), wrap=True, muted=bool(part.reason))
+        text = label(wrap=True, muted=bool(part.reason))
+        text.setText(_narrower(text, safe_text(part.value)))
         spoken = f"{_capital(part.name)}: {part.value}" + (f" ({part.reason})" if part.reason else "")
         text.setAccessibleName(spoken)
         text.setObjectName("value")
@@ -97,7 +98,7 @@ def _card(group: str, parts: list[Part]) -> Card:
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         for each in (name, text):
-            set_tip(each, part.reason)
+            set_tip(each, part.reason or (part.value if text.text() != safe_text(part.value) else ""))
             if part.reason:  # a hint that there is a tooltip
                 each.setCursor(Qt.CursorShape.WhatsThisCursor)
         grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
@@ -105,6 +106,13 @@ def _card(group: str, parts: list[Part]) -> Card:
     card.body.addLayout(grid)
     card.setProperty("rows", len(parts) + 2)  # its heading and margins are as high as two rows
     return card
+
+
+def _narrower(shown: QLabel, text: str) -> str:
+    """Return a text without words that are wider than a small window: Qt breaks lines only between words."""
+    metrics = shown.fontMetrics()
+    words = (metrics.elidedText(word, Qt.TextElideMode.ElideMiddle, WORD_PX) for word in text.split(" "))
+    return " ".join(words)
 
 
 def _capital(name: str) -> str:

@@ -149,11 +149,14 @@ class GroupDetail(QWidget):
         head.setStretch(1, 1)
         below = column(None, self.note)
         below.setContentsMargins(0, 0, 0, 8)
-        number = row(self.value, below, self.page_button, spacing_px=2 * GAP_PX)
+        number = row(self.value, below, spacing_px=2 * GAP_PX)
         number.setStretch(1, 1)
         card = self._card = Card(" ")
         card.body.addLayout(number)
-        for part in (self.sentence, self.remarks, self.legend):
+        said = row(self.sentence, self.page_button, spacing_px=2 * GAP_PX)
+        said.setStretch(0, 1)
+        card.body.addLayout(said)
+        for part in (self.remarks, self.legend):
             card.body.addWidget(part)
         card.body.addWidget(self.engines)
         card.body.addWidget(self.results, stretch=1)
