@@ -21,7 +21,7 @@ from workloads.training.flops import TRAINING_PASSES, forward_flops
 from workloads.training.loss_bands import PROOFS
 from workloads.training.memory_needs import NEEDS
 from workloads.training.operations import STEP_OPERATIONS
-from workloads.training.proof_marks import Marks, least_examples, report_steps
+from workloads.training.proof_marks import Marks, least_examples, report_distinct, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
@@ -122,9 +122,9 @@ class Training(Workload):
         steps = reporter.steps_done
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
-        # Last, as an engine may make one more step for it.
-        if (evidence := engine.step_evidence(model, examples, spec.batch_size)) is not None:
-            report_steps(evidence, self._least_examples(spec, trainer.feed, steps), reporter)
+        evidence = engine.step_evidence(model, examples, spec.batch_size)
+        report_steps(evidence, steps, self._least_examples(spec, trainer.feed, steps), reporter)
+        report_distinct(trainer.feed.distinct(), self.samples_per_epoch or trainer.feed.samples, reporter)
         report_memory(engine, reporter)
         reporter.phase("finish")
 
