@@ -124,9 +124,13 @@ class Training(Workload):
             _evaluate(self, trainer, reporter)
         evidence = engine.step_evidence(model, examples, spec.batch_size)
         report_steps(evidence, steps, self._least_examples(spec, trainer.feed, steps), reporter)
-        report_distinct(trainer.feed.distinct(), self.samples_per_epoch or trainer.feed.samples, reporter)
+        report_distinct(trainer.feed.distinct(), self.different_examples(spec, trainer.feed), reporter)
         report_memory(engine, reporter)
         reporter.phase("finish")
+
+    def different_examples(self, spec: RunSpec, feed: Feed) -> int:
+        """Return how many different examples there are to train on, as the study says."""
+        return self.samples_per_epoch or feed.samples
 
     def _least_examples(self, spec: RunSpec, feed: Feed, steps: int) -> int:
         whole = self.steps_per_epoch(spec)

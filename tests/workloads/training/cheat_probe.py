@@ -418,8 +418,8 @@ CASES = {
     "fewer_steps": Case({"steps_missing"}, fewer_steps),
     "other_precision": Case({"precision_differs"}, in_bfloat16, real=True),
     "quarter": Case({"operations_missing"}, coarse, "mnist_cnn", {"steps": 2, "batch_size": 8}, real=True),
-    "zero_rate_real": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),
-    "wrong_labels_real": Case({"loss_out_of_band"}, wrong_labels, asked={"steps": 100}, real=True),
+    "zero_rate": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),
+    "wrong_labels": Case({"loss_out_of_band"}, wrong_labels, asked={"steps": 100}, real=True),
     "eighth_and_filler": Case({"operations_missing"}, on_model(eighth_and_filler)),
     "half_while_training": Case({"operations_missing"}, half_while_training),
     "half_after_first": Case({"operations_missing"}, half_after_first, engines=("torch",)),
@@ -433,16 +433,14 @@ CASES = {
     "few_in_stream": Case({"examples_repeated"}, few_in_stream, "mnist_cnn_nodropout_adam", TINY),
     "half_batch_float16": Case(SHORT, on_model(half_batch), asked=FLOAT16, engines=("tensorflow", "jax")),
     "half_batch_compiled": Case({"not_counted"}, compiled_half, asked=COMPILED, engines=("torch",)),
-    "zero_rate": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}),
-    "wrong_labels": Case({"loss_out_of_band"}, wrong_labels, asked={"steps": 100}),
     # The last one: it changes the whole process.
     "rewritten": Case({"precision_differs"}, rewritten),
 }
 # What every user's computer shows: nothing is left out by honest training, and what is left out is found.
-FIRST = ("honest", "honest_real", "half_batch", "other_precision", "zero_rate_real")
+FIRST = ("honest", "honest_real", "half_batch", "other_precision", "zero_rate")
 # Other engines train on the twins: there are no digits in their packages. These need TensorFlow, or real digits.
 _TENSORFLOW = {"honest_real", "honest_xla", "honest_last_batch", "half_by_number", "hidden_inside", "outside"}
-_TENSORFLOW |= {"zero_rate_real", "wrong_labels_real", "rewritten"}
+_TENSORFLOW |= {"rewritten"}
 
 
 def cases_of(engine: str) -> list[str]:
