@@ -19,7 +19,7 @@ from tests.workloads.training.cheat_probe import CASES, FIRST, cases_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
 
 LATER = [case for case in cases_of("tensorflow") if case not in FIRST]
