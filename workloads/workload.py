@@ -35,6 +35,10 @@ def unknown_parameter(workload: "Workload", name: str) -> Message:
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
 
 
+# After fewer steps, a network is about where it started.
+LEARNING_STEPS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """Evidence that a run really trained, for the usual batch and network, on any device.
@@ -43,11 +47,19 @@ class Proof:
         steps: After this many training steps …
         bands: … the mean of their losses is in this range, by the source of the data ("real", "synthetic").
         origins: How each band was measured, in one sentence, by the source of the data.
+        unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
     """
 
     steps: int
     bands: dict[str, tuple[float, float]]
     origins: dict[str, str] = field(default_factory=dict)
+    unlearned: float | None = None
+
+    def shows_learning(self, source: str) -> bool:
+        """Return whether a loss in the band of a source of data shows that the network learns."""
+        low, high = self.bands[source]
+        is_apart = self.unlearned is not None and not low <= self.unlearned <= high
+        return is_apart and self.steps >= LEARNING_STEPS
 
 
 # Weights, gradients and two running means, four bytes each: the least that training needs.

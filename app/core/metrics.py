@@ -91,6 +91,9 @@ METRICS = {
     "weights_changed": Metric("Change of the output layer", "%", 1, 100),
     "examples_asked": Metric("Examples to train on, at least", "", 0),
     "examples_done": Metric("Examples trained on", "", 0),
+    "examples_declared": Metric("Examples of an epoch", "", 0),
+    "examples_distinct": Metric("Different examples", "", 0),
+    "steps_counted": Metric("Steps whose operations were counted", "", 0),
     "operations_per_example": Metric("Operations of a step, for each example", "MFLOP", 3, 1e-6),
     **{
         f"operations_{name}_pct": Metric(f"Operations in {name}", "%", 1)

@@ -43,7 +43,7 @@ def counted(name: str, **changes: Any) -> dict[str, Any]:
     model.optimizer.build(model.trainable_variables)
 
     def apply(gradients: Any, *arguments: Any) -> Any:
-        graphs.append((tf.compat.v1.get_default_graph(), list(gradients)))
+        graphs.append(tf.compat.v1.get_default_graph())
         return usual(gradients, *arguments)
 
     model.optimizer.apply = apply
@@ -53,7 +53,7 @@ def counted(name: str, **changes: Any) -> dict[str, Any]:
         x, y = next(iter(x))
     kinds = tf.nest.map_structure(lambda part: tf.TensorSpec((None, *part.shape[1:]), part.dtype), (x, y))
     tf.function(model.train_step).get_concrete_function(kinds)
-    operations = matrix_operations(*graphs[-1], spec.batch_size)
+    operations = matrix_operations(graphs[-1], model.trainable_variables, spec.batch_size)
     each = {kind: count / spec.batch_size for kind, count in operations.items()}
     forward = forward_flops(model)
     passes = sum(each.values()) / forward if forward else None

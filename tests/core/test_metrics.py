@@ -37,7 +37,8 @@ def test_a_number_is_written_as_the_registry_says(key: str, value: float | None,
 
 def test_keys_name_their_unit_and_labels_are_there() -> None:
     ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy", "_changed"), "words": ("_words",)}
-    ends |= {"": ("loss", "_per_s", "_asked", "_done", "_batches", "_memory_bytes")}  # counts, or a unit that fits
+    counts = ("_asked", "_done", "_batches", "_declared", "_distinct", "_counted")
+    ends |= {"": ("loss", "_per_s", "_memory_bytes", *counts)}  # or a unit that fits
     ends |= {"MFLOP": ("operations_per_example",)}
     ends |= {"TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}
     ends |= {"MB/s": ("bytes_per_s",), "images/s": ("images_per_s",), "tokens/s": ("tokens_per_s",)}

@@ -41,14 +41,16 @@ class StepEvidence:
 
     Attributes:
         examples: Examples that went into the weight updates.
-        operations_per_example: Products and convolutions behind the gradients, a multiplication and an addition
+        operations_per_example: Products and convolutions behind the new weights, a multiplication and an addition
             as two; None if they can't be counted.
         operations: How many of them were in each type of number ("float32" …).
+        steps_counted: In how many steps operations were counted; None for all.
     """
 
     examples: int
     operations_per_example: float | None = None
     operations: Mapping[str, int] | None = None
+    steps_counted: int | None = None
 
 
 class Engine:
@@ -197,7 +199,7 @@ class Engine:
 
     def constant(self, x: Any, y: Any) -> Any:
         """Return one batch repeated forever, from the computer's memory."""
-        return self.generated(lambda: _again(x, y))
+        return self.with_rows(self.generated(lambda: _again(x, y)), x)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
         """Return batches of arrays in order, once."""
@@ -205,11 +207,15 @@ class Engine:
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
         """Return endless batches of arrays, each pass in a new order."""
-        return self.generated(lambda: _shuffled(x, y, batch_size, seed))
+        return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
         """Return rows of arrays that are already batches, repeated forever."""
-        return self.generated(lambda: _rows(x, y))
+        return self.with_rows(self.generated(lambda: _rows(x, y)), x.reshape(-1, *x.shape[2:]))
+
+    def with_rows(self, stream: Any, rows: Any) -> Any:
+        """Return a stream of batches with the array of examples that it is made from, as its attribute `rows`."""
+        return stream
 
     def generated(
         self,

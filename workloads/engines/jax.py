@@ -82,9 +82,9 @@ class Jax(KerasFeed):
         return is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
 
     def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
-        """Compile a Keras model; steps whose updates may be left out, because of float16, can't be watched."""
+        """Compile a Keras model, and watch the steps of one that will be trained."""
         super().compile(model, spec, **options)
-        is_watched = watched and "optimizer" in options and spec.precision != "mixed_float16"
+        is_watched = watched and "optimizer" in options
         self._watched = (model, StepWatch(model)) if is_watched else None
 
     def examples_seen(self, model: Any) -> tuple[int, ...] | None:

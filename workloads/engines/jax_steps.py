@@ -3,6 +3,7 @@
 import logging
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from workloads.engines.engine import StepEvidence
@@ -20,74 +21,116 @@ class UncountableError(Exception):
     """A program's operations can't be counted, because of this operation."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A training step as it was traced for batches of one shape, and then compiled.
+
+    Attributes:
+        program: What runs, as far as the new weights depend on it.
+        given: Examples that it is given.
+        counted: Examples that it counts.
+    """
+
+    program: Any
+    given: int
+    counted: int
+
+
 class StepWatch:
     """Counts the examples of each training step, inside the step, wherever the optimizer updates the weights.
 
     Args:
-        model: A compiled model, not yet built by `fit`; without loss scaling, which may skip updates.
+        model: A compiled model, not yet built by `fit`.
     """
 
     def __init__(self, model: Any) -> None:
-        self._model = model
-        self._forms: list[tuple[Any, Any]] = []
-        self._traced: tuple[Any, Any, int] | None = None
-        self._is_over = False
-        optimizer = model.optimizer
+        self._forms: list[_Form] = []
+        self._predicted = 0
+        self._counted = 0
+        self._optimizer = optimizer = model.optimizer
         self._counts = [
             optimizer.add_variable((), dtype="int32", name=f"examples_{form}") for form in range(_FORMS)
         ]
         self._compute_loss, model.compute_loss = model.compute_loss, self._remember
-        self._apply, optimizer.apply = optimizer.apply, self._count
+        self._apply, optimizer.stateless_apply = optimizer.stateless_apply, self._count
+        self._usual_step, model.train_step = model.train_step, self._step
 
     def examples(self) -> tuple[int, ...]:
         """Return how many examples each form of the step has counted so far."""
         return tuple(int(count.value) for count in self._counts)
 
     def evidence(self, examples: tuple[int, ...]) -> StepEvidence:
-        """Return what steps with these examples have done; the programs are traced again, and analysed, now."""
-        self._is_over = True
+        """Return what steps with these examples have done; their programs are analysed now."""
         operations: Counter[str] | None = Counter()
-        for (x, y), seen in zip(self._forms, examples, strict=False):
+        given = 0.0
+        for form, seen in zip(self._forms, examples, strict=False):
             if not seen or operations is None:
                 continue
+            steps = seen / form.counted
+            given += steps * form.given
             try:
-                counted = self._operations(x, y)
+                counted = matrix_operations(form.program)
             except (UncountableError, *_UNFORESEEN):
                 _log.info("The operations of a training step can't be counted.", exc_info=True)
                 operations = None
             else:
-                each = seen / _length(x)
-                operations.update({name: round(each * count) for name, count in counted.items()})
-        total = sum(examples)
-        per_example = None if operations is None or not total else operations.total() / total
-        return StepEvidence(examples=total, operations_per_example=per_example, operations=operations)
+                operations.update({name: round(steps * count) for name, count in counted.items()})
+        per_example = None if operations is None or not given else operations.total() / given
+        return StepEvidence(examples=sum(examples), operations_per_example=per_example, operations=operations)
 
-    def _operations(self, x: Any, y: Any) -> Counter[str]:
+    def _step(self, state: Any, data: Any) -> Any:
+        """Make a training step; when one is traced, remember the very program that goes on to be compiled."""
         import jax
 
-        kinds = ("trainable_variables", "non_trainable_variables", "optimizer_variables", "metrics_variables")
-        state = self._model._get_jax_state(**dict.fromkeys(kinds, True))
-        return matrix_operations(jax.make_jaxpr(self._model.train_step)(state, (x, y)).jaxpr)
+        numbers, _ = jax.tree.flatten((state, data))
+        if not any(isinstance(each, jax.core.Tracer) for each in numbers):
+            return self._usual_step(state, data)
+        self._counted = 0
+        program, shapes = jax.make_jaxpr(self._usual_step, return_shape=True)(state, data)
+        self._note(program.jaxpr, shapes, _length(data))
+        results = jax.core.eval_jaxpr(program.jaxpr, program.consts, *numbers)
+        return jax.tree.unflatten(jax.tree.structure(shapes), results)
+
+    def _note(self, program: Any, shapes: Any, given: int) -> None:
+        """Remember a form of the step that counts examples."""
+        if not self._counted:
+            return
+        try:
+            pruned = _behind_weights(program, shapes)
+        except _UNFORESEEN:
+            _log.info("The operations of a training step can't be counted.", exc_info=True)
+            pruned = None
+        self._forms.append(_Form(pruned, given, self._counted))
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and remember the shapes of the batch and of what the network predicted."""
-        import jax
-
-        given = (*arguments, *(named[name] for name in ("x", "y", "y_pred")[len(arguments) :]))
-        x, y, predicted = (jax.tree.map(_shape, part) for part in given[:3])
-        self._traced = (x, y, _length(predicted))
+        """Compute the loss, and remember for how many examples the network predicted something."""
+        self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 
-    def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
+    def _count(self, optimizer_variables: Any, *arguments: Any, **named: Any) -> Any:
         """Update the weights, and count the examples behind the predictions: runs when a step is traced."""
-        result = self._apply(gradients, *arguments, **named)
-        if self._traced is not None:
-            x, y, length = self._traced
-            form = min(len(self._forms), _FORMS - 1)
-            if not self._is_over:
-                self._forms.append((x, y))
-            self._counts[form].assign_add(length)
-        return result
+        weights, variables = self._apply(optimizer_variables, *arguments, **named)
+        count = self._counts[min(len(self._forms), _FORMS - 1)]
+        self._counted += self._predicted
+        variables = [
+            value + self._predicted if variable is count else value
+            for variable, value in zip(self._optimizer.variables, variables, strict=True)
+        ]
+        return weights, variables
+
+
+def _behind_weights(program: Any, shapes: Any) -> Any:
+    """Return what of a training step's program its new weights depend on: XLA leaves out all that nothing uses."""
+    import jax
+    from jax.interpreters.partial_eval import dce_jaxpr
+
+    logs, (weights, *others) = shapes
+    is_used = [
+        is_weight
+        for part, is_weight in ((logs, False), (weights, True), (others, False))
+        for _ in jax.tree.leaves(part)
+    ]
+    return dce_jaxpr(program, is_used)[0]
 
 
 def matrix_operations(program: Any) -> Counter[str]:
@@ -139,12 +182,6 @@ def _inner(equation: Any) -> list[Any]:
 def _has_products(equation: Any) -> bool:
     body = equation.params["body_jaxpr"].jaxpr
     return bool(matrix_operations(body))
-
-
-def _shape(array: Any) -> Any:
-    import jax
-
-    return jax.ShapeDtypeStruct(array.shape, array.dtype)
 
 
 def _length(arrays: Any) -> int:

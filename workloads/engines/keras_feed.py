@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workloads.engines.ahead import Ahead
@@ -24,11 +24,13 @@ class Batches:
         make: Returns a new iterator of batches.
         count: Number of batches in a pass; None if they never end.
         others: Returns a batch of each other form: another length than the first batch, or another shape.
+        rows: The examples that they are made from; None if that's no array.
     """
 
     make: Make
     count: int | None = None
     others: Callable[[], Iterable[Batch]] = tuple
+    rows: Any = None
 
 
 class KerasFeed(Engine):
@@ -73,7 +75,11 @@ class KerasFeed(Engine):
 
     def constant(self, x: Any, y: Any) -> Batches:
         """Return one batch repeated forever, from the computer's memory."""
-        return Batches(lambda: itertools.repeat((x, y)))
+        return Batches(lambda: itertools.repeat((x, y)), rows=x)
+
+    def with_rows(self, stream: Batches, rows: Any) -> Batches:
+        """Return a stream of batches with the array of examples that it is made from."""
+        return replace(stream, rows=rows)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Batches:
         """Return batches of arrays in order, once."""

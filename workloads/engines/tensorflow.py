@@ -136,7 +136,7 @@ class TensorFlow(Engine):
         import tensorflow as tf
 
         with tf.device("CPU:0"):
-            return tf.data.Dataset.from_tensors((x, y)).repeat()
+            return self.with_rows(tf.data.Dataset.from_tensors((x, y)).repeat(), x)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
         """Return batches in order, cached in memory and prefetched."""
@@ -150,13 +150,20 @@ class TensorFlow(Engine):
         import tensorflow as tf
 
         rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y)).cache()
-        return rows.shuffle(len(x), seed=seed).batch(batch_size).repeat().prefetch(tf.data.AUTOTUNE)
+        batches = rows.shuffle(len(x), seed=seed).batch(batch_size).repeat().prefetch(tf.data.AUTOTUNE)
+        return self.with_rows(batches, x)
 
     def pieces(self, x: Any, y: Any) -> Any:
         """Return rows that are already batches, repeated forever, prefetched."""
         import tensorflow as tf
 
-        return tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
+        batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
+        return self.with_rows(batches, x.reshape(-1, *x.shape[2:]))
+
+    def with_rows(self, stream: Any, rows: Any) -> Any:
+        """Return a stream of batches with the array of examples that it is made from."""
+        stream.rows = rows
+        return stream
 
     def generated(
         self,

@@ -5,28 +5,22 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from workloads.engines.tensorflow_reach import CALL, Body, Goal, Reach, UncountableError
+
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
-_LOOPS = ("While", "StatelessWhile")
-_BRANCHES = ("If", "StatelessIf")
-_BRANCH_NAMES = ("then_branch", "else_branch")
-_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 # Of these, the graph doesn't show how much they compute.
 _OPAQUE = ("CudnnRNN", "Einsum", "Conv3D", "XlaLaunch", "SparseTensorDenseMatMul")
 
 
-class UncountableError(Exception):
-    """The graph doesn't say how much is computed."""
-
-
-def matrix_operations(graph: Any, results: Iterable[Any], batch_size: int) -> Counter[str]:
-    """Return the operations behind some results of a traced function, by the type of their numbers.
+def matrix_operations(graph: Any, variables: Iterable[Any], batch_size: int) -> Counter[str]:
+    """Return the operations behind the new values of some variables, by the type of their numbers.
 
     Counts matrix products and convolutions as `workloads.training.flops` does, forward and backward, but only
-    those that the results depend on: TensorFlow leaves out all others.
+    those that the values depend on: TensorFlow leaves out all others.
 
     Args:
-        graph: The function's graph.
-        results: Tensors in it: the gradients.
+        graph: Of a traced function that changes the variables.
+        variables: The weights.
         batch_size: Size of the batch that the function is given.
 
     Raises:
@@ -35,11 +29,16 @@ def matrix_operations(graph: Any, results: Iterable[Any], batch_size: int) -> Co
     import tensorflow as tf
 
     definition = graph.as_graph_def()
-    shapes = [_sized(tensor.shape, batch_size) for tensor in graph.inputs]
-    names = [tensor.name for tensor in results if tensor is not None]
     count = _Count(tf, definition.library)
-    inputs = {tensor.name: (tensor, shape) for tensor, shape in zip(graph.inputs, shapes, strict=True)}
-    return count.behind(*count.imported(definition, inputs, names))
+    inputs = {tensor.name: (tensor, _sized(tensor.shape, batch_size)) for tensor in graph.inputs}
+    handles = [variable.handle for variable in variables]
+    weights = {
+        place
+        for place, tensor in enumerate(graph.inputs)
+        for outside, inside in graph.captures
+        if inside is tensor and any(outside is handle for handle in handles)
+    }
+    return count.within(count.body(definition, inputs, []), Goal(set(), weights))
 
 
 def _sized(shape: Any, batch_size: int) -> Any:
@@ -49,24 +48,22 @@ def _sized(shape: Any, batch_size: int) -> Any:
     return [batch_size, *shape.as_list()[1:]]
 
 
-class _Count:
+class _Count(Reach):
     """Counts in a graph and in the functions that it calls."""
 
     def __init__(self, tf: Any, library: Any) -> None:
+        super().__init__()
         self._tf = tf
         self._library = library
-        self._bodies: dict[Any, list[Any]] = {}
         self._functions = {function.signature.name: function for function in library.function}
 
-    def imported(
-        self, definition: Any, inputs: dict[str, tuple[Any, Any]], names: list[str]
-    ) -> tuple[Any, list[Any]]:
-        """Return a graph in which TensorFlow has worked out all sizes from those of its inputs, and tensors of it.
+    def body(self, definition: Any, inputs: dict[str, tuple[Any, Any]], names: list[str]) -> Body:
+        """Return a graph in which TensorFlow has worked out all sizes from those of its inputs.
 
         Args:
             definition: The graph; sizes of its loops' results are written into it.
             inputs: By name, what is given, and its shape.
-            names: Of the tensors.
+            names: Of its results.
         """
         nodes = {node.name: node for node in definition.node}
         settled: set[str] = set()
@@ -75,13 +72,13 @@ class _Count:
             with graph.as_default():
                 given = {name: self._placeholder(*each) for name, each in inputs.items()}
                 tensors = self._tf.import_graph_def(definition, input_map=given, return_elements=names, name="")
-            loops = (operation for operation in graph.get_operations() if operation.type in _LOOPS)
+            loops = (operation for operation in graph.get_operations() if operation.type in CALL["loops"])
             loop = next((each for each in loops if each.name not in settled and not _is_sized(each)), None)
             if loop is None:
-                return graph, tensors
+                return Body(graph, list(given.values()), tensors or [])
             settled.add(loop.name)
             shapes = nodes[loop.name].attr["output_shapes"].list.shape
-            for shape, result in zip(shapes, self._body(loop), strict=True):
+            for shape, result in zip(shapes, self.called(loop, "body").results, strict=True):
                 shape.CopyFrom(result.shape.as_proto())
             for stack in (each for each in graph.get_operations() if each.type == "TensorListStack"):
                 if stack.inputs[0].op is loop and (item := self._item(stack.inputs[0])) is not None:
@@ -104,51 +101,16 @@ class _Count:
         operation = tensor.op
         if operation.type == "TensorListFromTensor":
             return operation.inputs[0].shape[1:], operation.inputs[0].dtype
-        if operation.type in _LOOPS and tensor.dtype == self._tf.variant:
-            last = self._body(operation)[tensor.value_index].op
+        if operation.type in CALL["loops"] and tensor.dtype == self._tf.variant:
+            last = self.called(operation, "body").results[tensor.value_index].op
             while last.type == "Identity":
                 last = last.inputs[0].op
             if last.type == "TensorListSetItem":
                 return last.inputs[-1].shape, last.inputs[-1].dtype
         return None
 
-    def _body(self, loop: Any) -> list[Any]:
-        """Return the results of a loop's function."""
-        if loop not in self._bodies:
-            self._bodies[loop] = self._called(loop, "body", loop.inputs)[1]
-        return self._bodies[loop]
-
-    def behind(self, graph: Any, tensors: Iterable[Any]) -> Counter[str]:
-        """Return the operations that these tensors depend on."""
-        total: Counter[str] = Counter()
-        for operation, outputs in _behind(tensors).items():
-            total.update(self._of(graph, operation, outputs))
-        return total
-
-    def _of(self, graph: Any, operation: Any, outputs: set[int]) -> Counter[str]:
-        kind = operation.type
-        if kind.startswith(_OPAQUE):
-            raise UncountableError(kind)
-        if kind in _LOOPS:
-            return self._of_loop(graph, operation)
-        if kind in _BRANCHES:
-            branches = [self._inside(operation, name, operation.inputs[1:]) for name in _BRANCH_NAMES]
-            return min(branches, key=Counter.total)
-        if kind in _CALLS:
-            return self._inside(operation, "f", operation.inputs, outputs)
-        count = _operations(operation)
-        return Counter({operation.inputs[-1].dtype.name: count}) if count else Counter()
-
-    def _inside(
-        self, operation: Any, attribute: str, inputs: Iterable[Any], outputs: set[int] | None = None
-    ) -> Counter[str]:
-        """Return the operations of a function that an operation calls, behind all or some of its outputs."""
-        graph, results = self._called(operation, attribute, inputs)
-        used = [each for index, each in enumerate(results) if outputs is None or index in outputs]
-        return self.behind(graph, used)
-
-    def _called(self, operation: Any, attribute: str, inputs: Iterable[Any]) -> tuple[Any, list[Any]]:
-        """Return the graph and the results of a function that an operation calls."""
+    def load(self, operation: Any, attribute: str, inputs: Iterable[Any]) -> Body:
+        """Return a function that an operation calls, with the sizes of what it is given."""
         from tensorflow.python.framework.function_def_to_graph import function_def_to_graph_def
 
         function = self._functions[operation.get_attr(attribute).name]
@@ -157,23 +119,46 @@ class _Count:
         results = [flat_names[function.ret[each.name]] for each in function.signature.output_arg]
         names = [each.name + ":0" for each in function.signature.input_arg]
         given = {name: (tensor, tensor.shape) for name, tensor in zip(names, inputs, strict=True)}
-        return self.imported(definition, given, results)
+        return self.body(definition, given, results)
 
-    def _of_loop(self, graph: Any, loop: Any) -> Counter[str]:
+    def within(self, body: Body, goal: Goal) -> Counter[str]:
+        """Return the operations that a goal depends on."""
+        total: Counter[str] = Counter()
+        for operation, each in self.behind(body, goal).operations.items():
+            total.update(self._of(body.graph, operation, each))
+        return total
+
+    def _of(self, graph: Any, operation: Any, goal: Goal) -> Counter[str]:
+        kind = operation.type
+        if kind.startswith(_OPAQUE):
+            raise UncountableError(kind)
+        if kind in CALL["loops"]:
+            return self._of_loop(graph, operation, goal)
+        if kind in CALL["branches"]:
+            branches = [self.within(self.called(operation, name), inner) for name, inner in goal.branches()]
+            return min(branches, key=Counter.total)
+        if kind in CALL["calls"]:
+            return self.within(self.called(operation, "f"), goal)
+        count = _operations(operation)
+        return Counter({operation.inputs[-1].dtype.name: count}) if count else Counter()
+
+    def _of_loop(self, graph: Any, loop: Any, goal: Goal) -> Counter[str]:
         """Return the operations of a loop, or of the loop that goes back through it for the gradients."""
         _, limit, *others = loop.inputs
-        if others and others[0].op.type in _LOOPS:
+        if others and others[0].op.type in CALL["loops"]:
             # Its sizes are open, as they come from lists; each product is a gradient of one of the other loop's.
             forward = others[0].op
-            share = self._products(loop) / max(1, self._products(forward))
-            return Counter({name: round(share * count) for name, count in self._of_loop(graph, forward).items()})
-        results = self._body(loop)
-        once = self.behind(results[0].graph, results)
+            whole = Goal(set(range(len(forward.outputs))), set())
+            share = self._products(loop, goal) / max(1, self._products(forward, whole))
+            counted = self._of_loop(graph, forward, whole)
+            return Counter({name: round(share * count) for name, count in counted.items()})
+        once = self.within(self.called(loop, "body"), self.round_trip(loop, goal))
         trips = self._trips(graph, limit) if once else 0
         return Counter({name: trips * count for name, count in once.items()})
 
-    def _products(self, loop: Any) -> int:
-        return sum(each.type in _PRODUCTS for each in _behind(self._body(loop)))
+    def _products(self, loop: Any, goal: Goal) -> int:
+        reached = self.behind(self.called(loop, "body"), self.round_trip(loop, goal))
+        return sum(each.type in _PRODUCTS for each in reached.operations)
 
     def _trips(self, graph: Any, limit: Any) -> int:
         """Return how often a loop runs: Keras states it when the loop begins."""
@@ -185,18 +170,6 @@ class _Count:
         if trips < 0:
             raise UncountableError(limit.name)
         return trips
-
-
-def _behind(tensors: Iterable[Any]) -> dict[Any, set[int]]:
-    """Return the operations that tensors depend on, each with the results that are used."""
-    used: dict[Any, set[int]] = {}
-    waiting = list(tensors)
-    while waiting:
-        tensor = waiting.pop()
-        if tensor.op not in used:
-            waiting.extend(tensor.op.inputs)
-        used.setdefault(tensor.op, set()).add(tensor.value_index)
-    return used
 
 
 def _is_sized(loop: Any) -> bool:

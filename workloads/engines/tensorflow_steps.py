@@ -5,7 +5,8 @@ from collections import Counter
 from typing import Any
 
 from workloads.engines.engine import StepEvidence
-from workloads.engines.tensorflow_graph import UncountableError, matrix_operations
+from workloads.engines.tensorflow_graph import matrix_operations
+from workloads.engines.tensorflow_reach import UncountableError
 
 # Each traced form of the step counts by itself. Keras traces the first one twice, then one for the other size of a
 # last batch; any others share the last count.
@@ -29,7 +30,8 @@ class StepWatch:
         import tensorflow as tf
 
         self._tf = tf
-        self._forms: list[tuple[Any, list[Any]]] = []
+        self._model = model
+        self._forms: list[Any] = []
         self._predicted: Any = None
         self._place = None if jit else "CPU:0"
         with tf.device(self._place):
@@ -44,11 +46,12 @@ class StepWatch:
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
         """Return what steps with these examples have done; the graphs are analysed now, in up to a second."""
         operations: Counter[str] | None = Counter()
-        for (graph, gradients), seen in zip(self._forms, examples, strict=False):
+        weights = self._model.trainable_variables
+        for graph, seen in zip(self._forms, examples, strict=False):
             if not seen or operations is None:
                 continue
             try:
-                counted = matrix_operations(graph, gradients, batch_size)
+                counted = matrix_operations(graph, weights, batch_size)
             except (UncountableError, *_UNFORESEEN, self._tf.errors.OpError):
                 _log.info("The operations of a training step can't be counted.", exc_info=True)
                 operations = None
@@ -72,10 +75,10 @@ class StepWatch:
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
         """Update the weights, and count the examples behind the predictions: runs when a step is traced."""
-        gradients, tf = list(gradients), self._tf
+        tf = self._tf
         form = min(len(self._forms), _FORMS - 1)
         if not tf.executing_eagerly():
-            self._forms.append((tf.compat.v1.get_default_graph(), gradients))
+            self._forms.append(tf.compat.v1.get_default_graph())
         if self._predicted is not None:
             # A GPU knows the shapes of its tensors in the computer's memory, where the addition is made.
             shapes = [tf.shape(part, out_type=tf.int64) for part in tf.nest.flatten(self._predicted)]

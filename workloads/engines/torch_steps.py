@@ -1,7 +1,10 @@
 """Watches Keras' training steps under PyTorch: what they train on, and with what operations."""
 
 import math
+import random
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from workloads.engines.engine import StepEvidence
@@ -11,7 +14,10 @@ _OPAQUE = ("_cudnn_rnn", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell", "lstm_mps"
 
 
 class StepWatch:
-    """Counts the examples of each training step wherever the optimizer updates the weights.
+    """Counts the examples of each training step, and the operations of some, which no one can foresee.
+
+    Counting operations makes a step of small ones slower, by about a tenth: of a run's steps, the first one is
+    counted, and of the others so few that it makes no difference, each at random before there are twice as many.
 
     Args:
         model: A compiled model, whose steps torch.compile doesn't compile.
@@ -20,42 +26,49 @@ class StepWatch:
     def __init__(self, model: Any) -> None:
         self.examples = 0
         self._model = model
-        self._batch: tuple[Any, Any] | None = None
         self._predicted = 0
+        self._steps = 0
+        self._next = 1
+        self._random = random.SystemRandom()  # nothing that a run's seed decides
+        self._counts: list[Counter[str] | None] = []
+        self._usual_step, model.train_step = model.train_step, self._step
         self._compute_loss, model.compute_loss = model.compute_loss, self._remember
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def evidence(self, examples: int) -> StepEvidence:
-        """Return what steps with these examples have done; one more step is made now, to count its operations."""
-        given = 0 if self._batch is None else len(self._batch[0])  # before that step, which may cut its own
-        counted = self._operations()
-        operations = None
-        if counted is not None:
-            each = examples / given
-            operations = Counter({name: round(each * count) for name, count in counted.items()})
-        total = None if operations is None or not examples else operations.total() / examples
-        return StepEvidence(examples=examples, operations_per_example=total, operations=operations)
+        """Return what steps with these examples have done: their operations are the least of those counted."""
+        counts = [each for each in self._counts if each is not None]
+        if not counts or None in self._counts:
+            return StepEvidence(examples=examples)
+        least = min(counts, key=Counter.total)
+        shares: Counter[str] = sum(counts, Counter())
+        return StepEvidence(
+            examples=examples,
+            operations_per_example=least.total(),
+            operations=shares,
+            steps_counted=len(counts),
+        )
 
-    def _operations(self) -> Counter[str] | None:
-        """Return the operations of a step by type of number; None if they can't be counted."""
-        if self._batch is None:
-            return None
+    def _step(self, data: Any) -> Any:
+        """Make a training step, and count its operations if it is its turn."""
+        self._steps += 1
+        if self._steps < self._next:
+            return self._usual_step(data)
+        self._next = self._steps + 1 + self._random.randrange(self._steps)
         counter = _counter()
-        self._model.train()
         with counter:
-            self._model.train_step(self._batch)
-        self._model.eval()
-        return None if counter.is_opaque else counter.total
+            result = self._usual_step(data)
+        given = _length(data[0])
+        total = counter.total(weight.value for weight in self._model.trainable_variables)
+        each = Counter({name: round(count / given) for name, count in total.items()})
+        self._counts.append(None if counter.is_opaque else each)
+        return result
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and remember the batch and for how many examples the network predicted something."""
+        """Compute the loss, and remember for how many examples the network predicted something."""
         if self._model.training:
-            given = (*arguments, *(named[name] for name in ("x", "y", "y_pred")[len(arguments) :]))
-            x, y, predicted = given[:3]
-            self._batch = (x, y)
             # Not the predictions themselves, which would need memory until the next step.
-            several = isinstance(predicted, list | tuple)
-            self._predicted = min(map(len, predicted)) if several else len(predicted)
+            self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
@@ -64,34 +77,96 @@ class StepWatch:
         return self._apply(gradients, *arguments, **named)
 
 
+def _length(tensors: Any) -> int:
+    """Return the number of examples in one or several tensors."""
+    return min(map(len, tensors)) if isinstance(tensors, list | tuple) else len(tensors)
+
+
+@dataclass(slots=True)
+class _Call:
+    """An operation that was called: how much it computed, in which numbers, from the results of which others."""
+
+    count: int
+    kind: str
+    origins: list["_Call"]
+
+
+def _behind(calls: Iterable[_Call]) -> Counter[str]:
+    """Return the operations of these calls and of all that they depend on, by type of number."""
+    total: Counter[str] = Counter()
+    waiting, seen = list(calls), set()
+    while waiting:
+        call = waiting.pop()
+        if id(call) not in seen:
+            seen.add(id(call))
+            waiting += call.origins
+            total[call.kind] += call.count
+    return +total
+
+
 def _counter() -> Any:
-    """Return a context that counts the operations of PyTorch's calls: products and convolutions."""
+    """Return a context that counts the operations of PyTorch's calls: products and convolutions.
+
+    It notes what each call depends on: `total` returns only those behind the new values of some tensors.
+    """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils.flop_counter import flop_registry
-
-    backward = torch.ops.aten.convolution_backward
+    from torch.utils._pytree import tree_leaves
 
     class OperationCounter(TorchDispatchMode):  # type: ignore[misc] # torch isn't installed where this is checked
         def __init__(self) -> None:
             super().__init__()
-            self.total: Counter[str] = Counter()
             self.is_opaque = False
+            self._last: dict[int, _Call] = {}  # the last one that wrote there, by a place in memory
+
+        def total(self, tensors: Iterable[Any]) -> Counter[str]:
+            places = [_place(each) for each in tensors]
+            return _behind(self._last[place] for place in places if place in self._last)
 
         def __torch_dispatch__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            result = call(*args, **(kwargs or {}))
-            operation = call._overloadpacket
-            if operation in flop_registry:
-                # The last tensor is a weight or a gradient; the first of `addmm` is what is added.
-                kind = str(args[1].dtype).removeprefix("torch.")
-                count = _of_gradients(args) if operation is backward else None
-                if count is None:
-                    count = flop_registry[operation](*args, **(kwargs or {}), out_val=result)
-                self.total[kind] += int(count)
-            self.is_opaque = self.is_opaque or str(operation).removeprefix("aten.") in _OPAQUE
+            named = kwargs or {}
+            given = [each for each in tree_leaves((args, named)) if isinstance(each, torch.Tensor)]
+            before = [self._last[place] for place in map(_place, given) if place in self._last]
+            result = call(*args, **named)
+            count, kind = _count_of(call._overloadpacket, args, named, result)
+            done = _Call(count, kind, before)
+            results = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
+            for place in map(_place, [*results, *_written(call, args, named)]):
+                if place:  # not of an empty tensor
+                    self._last[place] = done
+            self.is_opaque = self.is_opaque or str(call._overloadpacket).removeprefix("aten.") in _OPAQUE
             return result
 
     return OperationCounter()
+
+
+def _place(tensor: Any) -> int:
+    """Return where a tensor's numbers are, which its views share."""
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def _written(call: Any, args: Any, named: Any) -> list[Any]:
+    """Return the tensors among a call's arguments that it changes."""
+    tensors: list[Any] = []
+    for place, argument in enumerate(call._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[place] if place < len(args) else named.get(argument.name)
+            tensors += value if isinstance(value, list | tuple) else [value]
+    return [each for each in tensors if each is not None]
+
+
+def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, str]:
+    """Return how many operations a call computed, and in which numbers."""
+    import torch
+    from torch.utils.flop_counter import flop_registry
+
+    if operation not in flop_registry:
+        return 0, ""
+    count = _of_gradients(args) if operation is torch.ops.aten.convolution_backward else None
+    if count is None:
+        count = flop_registry[operation](*args, **named, out_val=result)
+    # The last tensor is a weight or a gradient; the first of `addmm` is what is added.
+    return int(count), str(args[1].dtype).removeprefix("torch.")
 
 
 def _of_gradients(arguments: Any) -> int | None:

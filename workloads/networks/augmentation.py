@@ -31,7 +31,9 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
             rows = order[place * batch_size : (place + 1) * batch_size]
             return shifted_and_flipped(x[rows], random), y[rows]
 
-    return Batches(workers=1, use_multiprocessing=False, max_queue_size=10)
+    batches = Batches(workers=1, use_multiprocessing=False, max_queue_size=10)
+    batches.rows = x
+    return batches
 
 
 def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Generator") -> "NDArray[np.float32]":

@@ -79,6 +79,10 @@ class ConstantBatch(Training):
         batches = engine_named(spec.engine).constant(x, y)
         return Feed(x=batches, samples=spec.batch_size, shape=x.shape[1:], source="synthetic")
 
+    def different_examples(self, spec: RunSpec, feed: Feed) -> int:
+        """Return the examples of the batch, even where there is an epoch of others."""
+        return spec.batch_size
+
     def examples(self, random: Any, spec: RunSpec) -> tuple["NDArray[Any]", Any]:
         """Return the batch from a generator of random numbers: inputs and targets."""
         import numpy as np

@@ -1,5 +1,6 @@
 """A network's input: arrays in memory, or batches that are made during training."""
 
+import zlib
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,7 +12,8 @@ class Feed:
     """Training, validation and test data of one run.
 
     Attributes:
-        x: Array of examples; or, if y is None, an iterable of whole batches (the engine's, or a PyDataset).
+        x: Array of examples; or, if y is None, an iterable of whole batches (the engine's, or a PyDataset), whose
+            attribute `rows` is the array of examples that they are made from, if there is one.
         validation: Arrays (x, y) or finite batches at the end of each epoch; None for no validation.
         test: Arrays (x, y) to evaluate once after training; None for no evaluation.
         shuffle: Whether `fit` shuffles in each epoch (arrays only).
@@ -32,6 +34,16 @@ class Feed:
     source: Literal["real", "synthetic"]
     checksum: str | None = None
     name: str | None = None
+
+    def distinct(self) -> int | None:
+        """Return how many different examples are trained on; None for a stream that isn't made from arrays."""
+        import numpy as np
+
+        rows = self.x if self.y is not None else getattr(self.x, "rows", None)
+        if rows is None:
+            return None
+        array = np.ascontiguousarray(rows)
+        return len({zlib.crc32(row.data) for row in array.reshape(len(array), -1).view(np.uint8)})
 
     def cut(self, examples: int) -> "Feed":
         """Return only the first examples, for arrays: each epoch is the same short one.

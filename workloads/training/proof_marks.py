@@ -33,12 +33,18 @@ class Marks:
             reporter.send(events.Metric(key="weights_changed", value=changed))
 
 
-def report_steps(evidence: StepEvidence, examples_asked: int, reporter: Reporter) -> None:
+def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
     """Report what the engine says that the timed steps have done, beside what they should have done.
 
     `examples_done` must not be less than `examples_asked`; `operations_per_example` not less than the registry's
-    (see workloads.training.operations). `operations_float32_pct` and the like add up to 100.
+    (see workloads.training.operations). `operations_float32_pct` and the like add up to 100. `steps_counted` is
+    the number of steps whose operations were counted; 0 says that none were.
     """
+    is_counted = evidence is not None and evidence.operations_per_example is not None
+    counted = steps if evidence is None or evidence.steps_counted is None else evidence.steps_counted
+    reporter.send(events.Metric(key="steps_counted", value=float(counted if is_counted else 0)))
+    if evidence is None:
+        return
     metrics: dict[str, float | None] = {
         "examples_done": float(evidence.examples),
         "examples_asked": float(examples_asked),
@@ -50,6 +56,13 @@ def report_steps(evidence: StepEvidence, examples_asked: int, reporter: Reporter
     for key, value in metrics.items():
         if value is not None:
             reporter.send(events.Metric(key=key, value=value))
+
+
+def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> None:
+    """Report how many different examples there were to train on, beside how many the workload declares."""
+    if distinct is not None:
+        reporter.send(events.Metric(key="examples_distinct", value=float(distinct)))
+        reporter.send(events.Metric(key="examples_declared", value=float(declared)))
 
 
 def least_examples(

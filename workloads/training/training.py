@@ -21,7 +21,7 @@ from workloads.training.flops import TRAINING_PASSES, forward_flops
 from workloads.training.loss_bands import PROOFS
 from workloads.training.memory_needs import NEEDS
 from workloads.training.operations import STEP_OPERATIONS
-from workloads.training.proof_marks import Marks, least_examples, report_steps
+from workloads.training.proof_marks import Marks, least_examples, report_distinct, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
@@ -122,11 +122,15 @@ class Training(Workload):
         steps = reporter.steps_done
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
-        # Last, as an engine may make one more step for it.
-        if (evidence := engine.step_evidence(model, examples, spec.batch_size)) is not None:
-            report_steps(evidence, self._least_examples(spec, trainer.feed, steps), reporter)
+        evidence = engine.step_evidence(model, examples, spec.batch_size)
+        report_steps(evidence, steps, self._least_examples(spec, trainer.feed, steps), reporter)
+        report_distinct(trainer.feed.distinct(), self.different_examples(spec, trainer.feed), reporter)
         report_memory(engine, reporter)
         reporter.phase("finish")
+
+    def different_examples(self, spec: RunSpec, feed: Feed) -> int:
+        """Return how many different examples there are to train on, as the study says."""
+        return self.samples_per_epoch or feed.samples
 
     def _least_examples(self, spec: RunSpec, feed: Feed, steps: int) -> int:
         whole = self.steps_per_epoch(spec)

@@ -13,7 +13,9 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
     metrics, lines = run.metrics, []
     if (loss := metrics.get("proof_loss")) is not None:
         lines.append((sentence("proof.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
-    if (done := metrics.get("updates_done")) is not None:
+    if (done := metrics.get("updates_done")) is None and _says_what_is_counted(run):
+        lines.append((sentence("proof.updates"), sentence("proof.not_counted")))
+    if done is not None:
         asked = metrics.get("updates_asked") or 0.0
         code = "proof.one_update_each" if done == asked else "proof.updates_of_steps"
         updates = sentence(code, **({"done": done} if done == asked else {"done": done, "asked": asked}))
@@ -33,17 +35,46 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
     done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
     if done is not None and asked is not None:
         yield sentence("proof.examples"), sentence("proof.examples_done", done=done, asked=asked)
+    elif _says_what_is_counted(run):
+        yield sentence("proof.examples"), sentence("proof.not_counted")
+    yield from _distinct_line(run)
     if (operations := metrics.get("operations_per_example")) is not None:
-        declared = declared_operations(run.summary)
-        code = "proof.operations_done" if declared is None else "proof.operations_of"
-        of = {} if declared is None else {"declared_mflop": declared / 1e6}
-        yield sentence("proof.operations"), sentence(code, done_mflop=operations / 1e6, **of)
+        yield sentence("proof.operations"), _operations_text(run, operations)
+    elif _says_what_is_counted(run):
+        yield sentence("proof.operations"), sentence("proof.not_counted")
     if shares := operation_shares_pct(metrics):
         texts = [sentence("proof.share", share_pct=share, number=number) for number, share in shares.items()]
         yield sentence("proof.precision"), ", ".join(texts)
     worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
     if worker_s is not None and parent_s is not None and done is not None:
         yield sentence("proof.clock"), sentence("proof.clocks", worker_s=worker_s, parent_s=parent_s)
+
+
+def _says_what_is_counted(run: Run) -> bool:
+    """Return whether a run says what wasn't counted; those of older versions don't."""
+    return "steps_counted" in run.metrics
+
+
+def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
+    distinct, declared = (run.metrics.get(f"examples_{kind}") for kind in ("distinct", "declared"))
+    if distinct is not None and declared is not None:
+        text = sentence("proof.distinct_of", distinct=distinct, declared=declared)
+        yield sentence("proof.distinct"), text
+    elif _says_what_is_counted(run):
+        yield sentence("proof.distinct"), sentence("proof.not_counted")
+
+
+def _operations_text(run: Run, operations: float) -> str:
+    """Describe the operations of a step, and in how many steps they were counted if that isn't all."""
+    declared = declared_operations(run.summary)
+    code = "proof.operations_done" if declared is None else "proof.operations_of"
+    of = {} if declared is None else {"declared_mflop": declared / 1e6}
+    text = sentence(code, done_mflop=operations / 1e6, **of)
+    steps = sum(len(block.durations_s) for block in run.steps if block.phase != "validate")
+    counted = run.metrics.get("steps_counted")
+    if counted is None or counted >= steps:
+        return text
+    return sentence("proof.operations_in_steps", text=text, count=int(counted))
 
 
 def _band(run: Run) -> Message:
@@ -58,4 +89,5 @@ def _band(run: Run) -> Message:
     if band is None:
         return message("proof.band_of_other_data", source=summary.data_source or "")
     origin = proof.origins.get(summary.data_source or "", "")
-    return message("proof.band", low=band[0], high=band[1], steps=proof.steps, origin=origin)
+    code = "proof.band" if proof.shows_learning(summary.data_source or "") else "proof.band_of_guessing"
+    return message(code, low=band[0], high=band[1], steps=proof.steps, origin=origin)

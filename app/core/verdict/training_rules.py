@@ -13,6 +13,8 @@ OPERATIONS_PCT = 98.0
 # In each network, all of them are in the declared type.
 PRECISION_PCT = 99.0
 NUMBERS = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+# Real data have a few examples twice: 43 of Fashion-MNIST's 60,000 pictures.
+DISTINCT_PCT = 90.0
 _SHARE = "operations_"
 # Both processes read the same clock, so that any difference is delivery: milliseconds, and half a second on a
 # computer whose memory is full. A tenth in ten seconds is more.
@@ -26,6 +28,21 @@ def _examples_missing(evidence: Evidence) -> Message | None:
     if done is None or asked is None or done >= asked:
         return None
     return message("verdict.examples_missing", done=done, asked=asked)
+
+
+def _examples_repeated(evidence: Evidence) -> Message | None:
+    metrics = evidence.run.metrics
+    distinct, declared = metrics.get("examples_distinct"), metrics.get("examples_declared")
+    if distinct is None or declared is None or 100 * distinct >= DISTINCT_PCT * declared:
+        return None
+    return message("verdict.examples_repeated", distinct=distinct, declared=declared)
+
+
+def _not_counted(evidence: Evidence) -> Message | None:
+    """Return that the engine had no evidence of what steps did; older versions didn't say so."""
+    metrics = evidence.run.metrics
+    is_uncounted = metrics.get("steps_counted") == 0 and metrics.get("examples_done") is None
+    return message("verdict.not_counted") if is_uncounted else None
 
 
 def _operations_missing(evidence: Evidence) -> Message | None:
@@ -116,6 +133,8 @@ def _follows(before: events.Steps, block: events.Steps) -> bool:
 
 TRAINING_RULES = (
     Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
+    Rule("examples_repeated", "invalid", _examples_repeated, "advice.report_again", at_end=True),
+    Rule("not_counted", "caution", _not_counted, "advice.uncompiled", at_end=True),
     Rule("operations_missing", "invalid", _operations_missing, "advice.report_again", at_end=True),
     Rule("operations_unknown", "caution", _operations_unknown, "advice.report_again", at_end=True),
     Rule("precision_differs", "invalid", _precision_differs, "advice.report_again", at_end=True),

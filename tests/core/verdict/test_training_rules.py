@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.core.messages import sentence
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
+from tests import measurement_page
 from tests.conftest import MACHINE
 from tests.core.verdict.records import quiet_run
 from tests.saying import said
@@ -64,6 +66,21 @@ def test_an_honest_run_has_none_of_these_reasons(run: Run) -> None:
             "operations_missing",
             {"operations_per_example": OPERATIONS / 4},
             {"done_mflop": "59.08", "declared_mflop": "236.3"},
+        ),
+        (
+            "examples_repeated",
+            {"examples_distinct": 600.0, "examples_declared": 50_000.0},
+            {"distinct": "600", "declared": "50,000"},
+        ),
+        (
+            "not_counted",
+            {
+                "steps_counted": 0.0,
+                "examples_done": None,
+                "operations_per_example": None,
+                "operations_float32_pct": None,
+            },
+            {},
         ),
         ("operations_unknown", {"operations_per_example": None, "operations_float32_pct": None}, {}),
         (
@@ -120,6 +137,40 @@ def test_what_a_gpu_hides_is_no_reproach(run: Run) -> None:
     assert "operations_unknown" not in reasons(on_gpu, **uncounted)
 
 
+def test_a_few_examples_may_be_there_twice(run: Run) -> None:
+    assert reasons(run, examples_distinct=45_000.0, examples_declared=50_000.0) == {}
+    assert "examples_repeated" in reasons(run, examples_distinct=44_999.0, examples_declared=50_000.0)
+
+
+def test_what_was_not_counted_is_said_of_new_runs_only(run: Run) -> None:
+    kept = ("weights_changed", "proof_loss")
+    old = replace(run, metrics={key: value for key, value in HONEST.items() if key in kept})
+    assert not {"Examples", "Operations", "Weight updates"} & dict(proof_lines(old)).keys()
+    new = dict(proof_lines(replace(old, metrics={**old.metrics, "steps_counted": 0.0})))
+    names = ("Examples", "Different examples", "Operations", "Weight updates")
+    assert [new[name] for name in names] == [sentence("proof.not_counted")] * 4
+
+
+def test_operations_of_some_steps_say_of_how_many(run: Run) -> None:
+    lines = dict(proof_lines(replace(run, metrics={**HONEST, "steps_counted": 12.0})))
+    text = sentence("proof.operations_of", declared_mflop=OPERATIONS / 1e6, done_mflop=OPERATIONS / 1e6)
+    assert lines["Operations"] == sentence("proof.operations_in_steps", text=text, count=12)
+    of_all = dict(proof_lines(replace(run, metrics={**HONEST, "steps_counted": 1_500.0})))
+    assert of_all["Operations"] == text
+
+
+def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> None:
+    def lines(name: str) -> str:
+        summary = replace(
+            run.summary, workload=name, batch_size=CATALOGUE[name].batch_size, data_source="synthetic"
+        )
+        metrics = {**HONEST, "proof_loss": 0.69}
+        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))["Loss"]
+
+    assert said("proof.band_of_guessing").is_in(lines("imdb_fasttext"))
+    assert not said("proof.band_of_guessing").is_in(lines("mnist_mlp"))
+
+
 def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
     lines = dict(proof_lines(run))
     assert said("proof.examples_done", asked="150,000", done="150,000").is_all_of(lines["Examples"])
@@ -156,6 +207,27 @@ def test_every_network_that_has_real_data_and_a_band_has_one_for_it() -> None:
             # Wider than the twin's, unless the data themselves were measured.
             real, twin = proof.bands["real"], proof.bands["synthetic"]
             assert real[1] / real[0] > twin[1] / twin[0]
+
+
+def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
+    text = measurement_page.PAGE.read_text(encoding="utf-8")
+    assert text == measurement_page.page(text), "run: python3 -m tests.measurement_page"
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "shows"),
+    [
+        ("mnist_mlp", "synthetic", True),
+        ("cifar10_cnn", "synthetic", True),
+        ("cifar10_cnn", "real", False),  # wide, as these pictures were never measured
+        ("imdb_fasttext", "synthetic", False),  # around the loss of guessing
+        ("vit_tiny_224", "synthetic", False),  # after two steps
+    ],
+)
+def test_a_band_shows_learning_only_apart_from_guessing_and_after_enough_steps(
+    name: str, source: str, shows: bool
+) -> None:
+    assert PROOFS[name].shows_learning(source) is shows
 
 
 def test_every_network_has_its_operations_but_the_one_whose_sentences_differ() -> None:

@@ -76,6 +76,141 @@ def only_last_layer(model: Any) -> None:
         layer.trainable = False
 
 
+def eighth_and_filler(model: Any) -> None:
+    """Compute an eighth of each batch, repeat its predictions, and fill up with products that nothing uses."""
+    from keras import ops
+
+    usual = model.call
+
+    def call(x: Any, **options: Any) -> Any:
+        part = usual(x[: (len_of(x) + 7) // 8], **options)
+        filler = ops.ones((512, 512))
+        for _ in range(4):
+            filler = ops.matmul(filler, filler)
+        return ops.concatenate([part] * 8)[: len_of(x)]
+
+    model.call = call
+
+
+def half_while_training(workload: Training) -> None:
+    """Compute half of each batch until training ends, and the whole of whatever is looked at afterwards."""
+    is_over = [True]
+    usual = workload.build
+
+    def build(spec: RunSpec) -> Any:
+        model = usual(spec)
+        whole = model.call
+        half_inside(model)
+        halved = model.call
+
+        def call(x: Any, **options: Any) -> Any:
+            return halved(x, **options) if not is_over[0] else whole(x, **options)
+
+        model.call = call
+        return model
+
+    def callbacks(spec: RunSpec) -> list[Any]:
+        from keras.callbacks import Callback
+
+        class Switch(Callback):  # type: ignore[misc] # Keras ships no types
+            def on_train_begin(self, logs: Any = None) -> None:
+                is_over[0] = False
+
+            def on_train_end(self, logs: Any = None) -> None:
+                is_over[0] = True
+
+        return [Switch()]
+
+    workload.build, workload.callbacks = build, callbacks  # type: ignore[method-assign]
+
+
+def has_begun(model: Any) -> bool:
+    """Return whether a compiled model has changed its weights."""
+    return model.optimizer is not None and int(model.optimizer.iterations) > 0
+
+
+def half_after_first(workload: Training) -> None:
+    """Compute half of each batch after the first step, with an engine that compiles nothing."""
+    usual = workload.build
+
+    def build(spec: RunSpec) -> Any:
+        model = usual(spec)
+        whole = model.call
+        half_inside(model)
+        halved = model.call
+
+        def call(x: Any, **options: Any) -> Any:
+            return halved(x, **options) if has_begun(model) else whole(x, **options)
+
+        model.call = call
+        return model
+
+    workload.build = build  # type: ignore[method-assign]
+
+
+def dropped_gradients(workload: Training) -> None:
+    """Throw away the gradients of all layers but the last: compilers then leave out what they come from."""
+    usual = workload.compile_options
+
+    def options(spec: RunSpec) -> dict[str, Any]:
+        import keras
+
+        asked = usual(spec)
+        optimizer = keras.optimizers.get(asked["optimizer"])
+        apply = optimizer.apply
+
+        def last_only(gradients: Any, *arguments: Any, **named: Any) -> Any:
+            *others, weights, bias = gradients
+            nothing = [keras.ops.zeros(each.shape, each.dtype) for each in others]
+            return apply([*nothing, weights, bias], *arguments, **named)
+
+        optimizer.apply = last_only
+        return asked | {"optimizer": optimizer}
+
+    workload.compile_options = options  # type: ignore[method-assign]
+
+
+def few_examples(workload: Training) -> None:
+    """Train on the same 600 examples again and again."""
+    usual = workload.load
+
+    def load(folder: Any, spec: RunSpec) -> Any:
+        import numpy as np
+
+        feed = usual(folder, spec)
+        again = np.arange(feed.samples) % 600
+        return replace(feed, x=np.asarray(feed.x)[again], y=np.asarray(feed.y)[again])
+
+    workload.load = load  # type: ignore[method-assign]
+
+
+def few_in_stream(workload: Training) -> None:
+    """Make a stream of batches from the same 600 examples."""
+    usual = workload.load
+
+    def load(folder: Any, spec: RunSpec) -> Any:
+        few = mnist.load(folder)
+        stream = engine_named(spec.engine).shuffled(few.x_train[:600], few.y_train[:600], spec.batch_size, 0)
+        return replace(usual(folder, spec), x=stream)
+
+    workload.load = load  # type: ignore[method-assign]
+
+
+def compiled_half(workload: Training) -> None:
+    """Train on the first half of each batch."""
+    usual = workload.build
+
+    def build(spec: RunSpec) -> Any:
+        import torch
+
+        torch.compiler.set_stance("force_eager")  # compiling takes minutes, and what is asked for decides
+        model = usual(spec)
+        half_batch(model)
+        return model
+
+    workload.build = build  # type: ignore[method-assign]
+
+
 def len_of(tensor: Any) -> Any:
     """Return the size of a batch, within the graph."""
     from keras import ops
@@ -167,9 +302,9 @@ def cached_results(model: Any) -> None:
         step = model.train_function
         done: list[Any] = []
 
-        def function(iterator: Any) -> Any:
+        def function(*state_and_iterator: Any) -> Any:  # JAX has a state
             if len(done) < 2:
-                done.append(step(iterator))
+                done.append(step(*state_and_iterator))
             return done[-1]
 
         model.train_function = function
@@ -230,6 +365,7 @@ def on_model(change: Callable[[Any], None]) -> Callable[[Training], None]:
 
         workload.build = build  # type: ignore[method-assign]
 
+    cheat.__doc__ = change.__doc__
     return cheat
 
 
@@ -240,6 +376,8 @@ class Case:
     Attributes:
         codes: Of the reasons that must find it out; none for an honest run.
         asked: What is asked for, besides the workload.
+        real: Whether it trains on real digits, with TensorFlow.
+        engines: With which it can be tried.
     """
 
     codes: set[str] = field(default_factory=set)
@@ -247,6 +385,7 @@ class Case:
     workload: str = "mnist_mlp"
     asked: dict[str, Any] = field(default_factory=lambda: {"steps": 4})
     real: bool = False
+    engines: tuple[str, ...] = ("tensorflow", "jax", "torch")
 
     def spec(self, engine: str) -> RunSpec:
         """Return what is asked for."""
@@ -255,12 +394,14 @@ class Case:
 
 
 SHORT = {"examples_missing", "operations_missing"}
+TINY, COMPILED = {"steps": 2, "batch_size": 4}, {"steps": 4, "jit": True}
+FLOAT16 = {"steps": 4, "precision": "mixed_float16"}
 CASES = {
     "honest": Case(),
     "honest_real": Case(real=True, asked={"steps": 100}),
-    "honest_float16": Case(asked={"steps": 4, "precision": "mixed_float16"}),
+    "honest_float16": Case(asked=FLOAT16, engines=("tensorflow", "jax")),
     "honest_bfloat16": Case(asked={"steps": 4, "precision": "mixed_bfloat16"}),
-    "honest_xla": Case(asked={"steps": 4, "jit": True}),
+    "honest_xla": Case(asked=COMPILED),
     "honest_last_batch": Case(asked={"epochs": 2, "batch_size": 25_000}, real=True),
     "honest_quick": Case(asked={"preset": "quick", "duration_s": 2}),
     "honest_stream": Case(
@@ -277,18 +418,35 @@ CASES = {
     "fewer_steps": Case({"steps_missing"}, fewer_steps),
     "other_precision": Case({"precision_differs"}, in_bfloat16, real=True),
     "quarter": Case({"operations_missing"}, coarse, "mnist_cnn", {"steps": 2, "batch_size": 8}, real=True),
-    "zero_rate_real": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),
-    "wrong_labels_real": Case({"loss_out_of_band"}, wrong_labels, asked={"steps": 100}, real=True),
+    "zero_rate": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),
+    "wrong_labels": Case({"loss_out_of_band"}, wrong_labels, asked={"steps": 100}, real=True),
+    "eighth_and_filler": Case({"operations_missing"}, on_model(eighth_and_filler)),
+    "half_while_training": Case({"operations_missing"}, half_while_training),
+    "half_after_first": Case({"operations_missing"}, half_after_first, engines=("torch",)),
+    "dropped_gradients": Case({"operations_missing"}, dropped_gradients),
+    "dropped_in_lstm": Case({"operations_missing"}, dropped_gradients, "imdb_bidirectional_lstm", TINY),
+    # With JAX, it takes half a minute to compile.
+    "dropped_in_vit": Case(
+        {"operations_missing"}, dropped_gradients, "vit_tiny_224", TINY, engines=("tensorflow",)
+    ),
+    "few_examples": Case({"examples_repeated"}, few_examples),
+    "few_in_stream": Case({"examples_repeated"}, few_in_stream, "mnist_cnn_nodropout_adam", TINY),
+    "half_batch_float16": Case(SHORT, on_model(half_batch), asked=FLOAT16, engines=("tensorflow", "jax")),
+    "half_batch_compiled": Case({"not_counted"}, compiled_half, asked=COMPILED, engines=("torch",)),
     # The last one: it changes the whole process.
     "rewritten": Case({"precision_differs"}, rewritten),
 }
 # What every user's computer shows: nothing is left out by honest training, and what is left out is found.
-FIRST = ("honest", "honest_real", "half_batch", "other_precision", "zero_rate_real")
-# What the other engines have, too. They train on the twins: there are no digits in their packages.
-ELSEWHERE = (
-    *("honest", "honest_bfloat16", "honest_quick", "honest_stream"),
-    *("honest_lstm", "half_batch", "half_inside", "only_last_layer", "other_precision", "quarter"),
-)
+FIRST = ("honest", "honest_real", "half_batch", "other_precision", "zero_rate")
+# Other engines train on the twins: there are no digits in their packages. These need TensorFlow, or real digits.
+_TENSORFLOW = {"honest_real", "honest_xla", "honest_last_batch", "half_by_number", "hidden_inside", "outside"}
+_TENSORFLOW |= {"rewritten"}
+
+
+def cases_of(engine: str) -> list[str]:
+    """Return what is tried with an engine."""
+    names = [name for name, case in CASES.items() if engine in case.engines]
+    return [name for name in names if engine == "tensorflow" or name not in _TENSORFLOW]
 
 
 def events_of(case: Case, engine: str) -> str:

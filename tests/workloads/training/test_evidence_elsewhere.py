@@ -1,5 +1,6 @@
 """What the steps themselves show with real PyTorch and JAX: the same as with TensorFlow."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,26 +9,34 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.storage.database import Database
 from tests import real_engines
-from tests.workloads.training.cheat_probe import CASES, ELSEWHERE
+from tests.workloads.training.cheat_probe import CASES, cases_of
 from tests.workloads.training.test_step_evidence import check, stored
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(real_engines.PATIENCE_S)]
+ENGINES = ("torch", "jax")
 Runs = dict[str, Run]
 
 
-@pytest.fixture(scope="module", params=["torch", "jax"])
-def runs(request: pytest.FixtureRequest, engines_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """The stored record of each case; one process trains them all."""
+@pytest.fixture(scope="module")
+def runs(engines_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Runs]:
+    """The stored record of each case by engine; one process trains all that an engine has."""
     home = tmp_path_factory.mktemp("cheats")
     paths = Paths(home / "data", home / "config", home / "cache", engines_folder=engines_folder)
-    engine = request.param
-    lines = real_engines.probe("tests.workloads.training.cheat_probe", engine, paths, *ELSEWHERE)
     with Database(home / "runs") as database:
-        return {line["case"]: stored(database, line["case"], line["events"], engine) for line in lines}
+        return {engine: dict(trained(engine, paths, database)) for engine in ENGINES}
 
 
-@pytest.mark.parametrize("case", ELSEWHERE)
-def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, runs: Runs) -> None:
-    check(case, runs[case])
+def trained(engine: str, paths: Paths, database: Database) -> Iterator[tuple[str, Run]]:
+    """Yield each case with its record."""
+    for line in real_engines.probe("tests.workloads.training.cheat_probe", engine, paths, *cases_of(engine)):
+        yield line["case"], stored(database, line["case"], line["events"], engine)
+
+
+@pytest.mark.parametrize(("engine", "case"), [(engine, case) for engine in ENGINES for case in cases_of(engine)])
+def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(
+    engine: str, case: str, runs: dict[str, Runs]
+) -> None:
+    run = runs[engine][case]
+    check(case, run)
     if not CASES[case].codes:
-        assert runs[case].metrics["examples_done"] == runs[case].metrics["examples_asked"]
+        assert run.metrics["examples_done"] == run.metrics["examples_asked"]
