@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QWidget,
 )
@@ -33,6 +33,7 @@ from app.gui.widgets.basics import (
     ElidedLabel,
     Tone,
     column,
+    is_narrow,
     label,
     row,
     scrolled,
