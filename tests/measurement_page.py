@@ -43,6 +43,10 @@ MEASURED: dict[str, tuple[tuple[float, float], float | None]] = {
     "resnet_56": ((2.36, 2.92), 2.83),
     "lstm_ptb_32": ((272.0, 272.0), None),
     "lstm_ptb_64": ((537.0, 537.0), None),
+    "ptb_lstm_mxnet": ((191.0, 208.0), None),
+    "fc_parametric": ((2.95, 3.25), None),
+    "cnn_parametric": ((6.31, 6.47), None),
+    "rnn_parametric": ((6.91, 6.91), None),
 }
 
 
