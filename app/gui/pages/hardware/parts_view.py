@@ -13,7 +13,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, column, label, row, set_tip
 
-NAME_PX, WIDE_PX, WORD_PX = 132, 760, 500
+NAME_PX, WIDE_PX, WORD_PX = 132, 760, 420
 
 
 class PartsView(QWidget):
