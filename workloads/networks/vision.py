@@ -62,6 +62,7 @@ class ResNet50Of224(Timm):
     summary = "50 layers with shortcuts, as usual today, on images of 224 × 224: 25,557,032 trained parameters."
     batch_size = 32
     parameters_count = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
+    stages: tuple[tuple[int, int], ...] = (64, 3), (128, 4), (256, 6), (512, 3)  # filters and blocks
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -70,9 +71,9 @@ class ResNet50Of224(Timm):
         inputs = Input(self.input_shape)
         x = convolution(inputs, 64, 7, 2, "relu")
         x = layers.MaxPooling2D(3, 2)(layers.ZeroPadding2D(1)(x))
-        for filters, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for stage, (filters, blocks) in enumerate(self.stages):
             for number in range(blocks):
-                stride = 2 if number == 0 and filters > 64 else 1
+                stride = 2 if number == 0 and stage > 0 else 1
                 shortcut = convolution(x, 4 * filters, 1, stride) if number == 0 else x
                 x = convolution(convolution(x, filters, 1, activation="relu"), filters, 3, stride, "relu")
                 x = layers.Activation("relu")(layers.Add()([convolution(x, 4 * filters, 1), shortcut]))
@@ -87,6 +88,7 @@ class ConvNextTiny(Timm):
     summary = "Wide depthwise convolutions between dense layers on images of 224 × 224: 28,589,128 parameters."
     batch_size = 32
     parameters_count = 28_589_128
+    stages: tuple[tuple[int, int], ...] = (96, 3), (192, 3), (384, 9), (768, 3)  # width and blocks
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -98,9 +100,9 @@ class ConvNextTiny(Timm):
             return layers.LayerNormalization(epsilon=1e-6)(x)
 
         inputs = Input(self.input_shape)
-        x = normalised(layers.Conv2D(96, 4, strides=4, kernel_initializer=start)(inputs))
-        for width, blocks in ((96, 3), (192, 3), (384, 9), (768, 3)):
-            if width > 96:
+        x = normalised(layers.Conv2D(self.stages[0][0], 4, strides=4, kernel_initializer=start)(inputs))
+        for stage, (width, blocks) in enumerate(self.stages):
+            if stage > 0:
                 x = layers.Conv2D(width, 2, strides=2, kernel_initializer=start)(normalised(x))
             for _ in range(blocks):
                 inner = normalised(layers.DepthwiseConv2D(7, padding="same", depthwise_initializer=start)(x))
@@ -119,19 +121,19 @@ class EfficientNetB0(Timm):
     summary = "Thin depthwise convolutions with gates on images of 224 × 224: 5,288,548 trained parameters."
     batch_size = 64
     parameters_count = 5_330_564  # 5,288,548 of them trained; the rest are running means and variances
+    # Blocks, size of their filters, channels, and the first one's stride and expansion.
+    stages: tuple[tuple[int, int, int, int, int], ...] = (
+        *((1, 3, 16, 1, 1), (2, 3, 24, 2, 6), (2, 5, 40, 2, 6), (3, 3, 80, 2, 6)),
+        *((3, 5, 112, 1, 6), (4, 5, 192, 2, 6), (1, 3, 320, 1, 6)),
+    )
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
         from keras import Input, Model, layers
 
-        # Blocks, size of their filters, channels, and the first one's stride and expansion.
-        stages = (
-            *((1, 3, 16, 1, 1), (2, 3, 24, 2, 6), (2, 5, 40, 2, 6), (3, 3, 80, 2, 6)),
-            *((3, 5, 112, 1, 6), (4, 5, 192, 2, 6), (1, 3, 320, 1, 6)),
-        )
         inputs = Input(self.input_shape)
         x = convolution(inputs, 32, 3, 2, "silu")
-        for blocks, size, channels, stride, expansion in stages:
+        for blocks, size, channels, stride, expansion in self.stages:
             for number in range(blocks):
                 wide, gate, kinds = expansion * x.shape[-1], x.shape[-1] // 4, ("silu", "silu", "sigmoid")
                 strides = stride if number == 0 else 1
@@ -148,24 +150,24 @@ class MobileNetV3Large(Timm):
     summary = "Thin blocks made for telephones on images of 224 × 224: 5,483,032 trained parameters."
     batch_size = 64
     parameters_count = 5_507_432  # 5,483,032 of them trained; the rest are running means and variances
+    # Size of a block's filters, channels inside and after it, channels of its gate, activation and stride.
+    blocks: tuple[tuple[int, int, int, int, str, int], ...] = (
+        *((3, 16, 16, 0, "relu", 1), (3, 64, 24, 0, "relu", 2), (3, 72, 24, 0, "relu", 1)),
+        *((5, 72, 40, 24, "relu", 2), (5, 120, 40, 32, "relu", 1), (5, 120, 40, 32, "relu", 1)),
+        *((3, 240, 80, 0, "hard_silu", 2), (3, 200, 80, 0, "hard_silu", 1)),
+        *((3, 184, 80, 0, "hard_silu", 1), (3, 184, 80, 0, "hard_silu", 1)),
+        *((3, 480, 112, 120, "hard_silu", 1), (3, 672, 112, 168, "hard_silu", 1)),
+        *((5, 672, 160, 168, "hard_silu", 2), (5, 960, 160, 240, "hard_silu", 1)),
+        (5, 960, 160, 240, "hard_silu", 1),
+    )
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
         from keras import Input, Model, layers
 
-        # Size of a block's filters, channels inside and after it, channels of its gate, activation and stride.
-        blocks = (
-            *((3, 16, 16, 0, "relu", 1), (3, 64, 24, 0, "relu", 2), (3, 72, 24, 0, "relu", 1)),
-            *((5, 72, 40, 24, "relu", 2), (5, 120, 40, 32, "relu", 1), (5, 120, 40, 32, "relu", 1)),
-            *((3, 240, 80, 0, "hard_silu", 2), (3, 200, 80, 0, "hard_silu", 1)),
-            *((3, 184, 80, 0, "hard_silu", 1), (3, 184, 80, 0, "hard_silu", 1)),
-            *((3, 480, 112, 120, "hard_silu", 1), (3, 672, 112, 168, "hard_silu", 1)),
-            *((5, 672, 160, 168, "hard_silu", 2), (5, 960, 160, 240, "hard_silu", 1)),
-            (5, 960, 160, 240, "hard_silu", 1),
-        )
         inputs = Input(self.input_shape)
         x = convolution(inputs, 16, 3, 2, "hard_silu")
-        for size, wide, channels, gate, activation, stride in blocks:
+        for size, wide, channels, gate, activation, stride in self.blocks:
             kinds = (activation, "relu", "hard_sigmoid")
             x = _narrow_block(x, size, channels, stride, wide=wide, gate=gate, kinds=kinds)
         x = layers.GlobalAveragePooling2D()(convolution(x, 960, 1, activation="hard_silu"))

@@ -1,6 +1,7 @@
 """Predicts with networks of fixed weights on one engine, in one process: forward_probe ENGINE FOLDER.
 
 Of small transformers, it writes weights, input and output to FOLDER/ID.npz; of image networks, only the output.
+All are small: JAX alone takes a minute and a half to compile four of these image networks as they are.
 """
 
 import json
@@ -13,10 +14,8 @@ from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.registry import engine_named
 from workloads.networks import generation
 from workloads.networks.gpt import GptMini, NanoGptChar
-from workloads.networks.vision import VitTiny
+from workloads.networks.vision import ConvNextTiny, EfficientNetB0, MobileNetV3Large, ResNet50Of224, VitTiny
 from workloads.training.training import Training
-
-PICTURES = ("resnet50_224", "convnext_tiny_224", "efficientnet_b0_224", "mobilenetv3_large_224")
 
 
 class SmallGpt(GptMini):
@@ -41,6 +40,39 @@ class SmallNanoGpt(NanoGptChar):
     id = "small_nanogpt"
 
 
+class SmallResNet(ResNet50Of224):
+    """A stage of each kind, with a block of each kind."""
+
+    id = "small_resnet"
+    input_shape = (40, 40, 3)
+    stages = (4, 2), (6, 2)
+
+
+class SmallConvNext(ConvNextTiny):
+    """Without narrowing and with it."""
+
+    id = "small_convnext"
+    input_shape = (40, 40, 3)
+    stages = (4, 1), (6, 2)
+
+
+class SmallEfficientNet(EfficientNetB0):
+    """Blocks that aren't widened, that are strided, and that add what went in, with both sizes of filters."""
+
+    id = "small_efficientnet"
+    input_shape = (40, 40, 3)
+    stages = (1, 3, 8, 1, 1), (2, 5, 8, 2, 6)
+
+
+class SmallMobileNet(MobileNetV3Large):
+    """Both activations, strided and not, with a gate and without."""
+
+    id = "small_mobilenet"
+    input_shape = (40, 40, 3)
+    blocks = (3, 16, 16, 0, "relu", 1), (5, 24, 16, 8, "relu", 2), (3, 24, 16, 8, "hard_silu", 1)
+
+
+PICTURES: tuple[Training, ...] = SmallResNet(), SmallConvNext(), SmallEfficientNet(), SmallMobileNet()
 SMALL: dict[str, tuple[Training, dict[str, int]]] = {
     "small_gpt": (SmallGpt(), {"sequence": 7, "vocabulary": 11}),
     "small_nanogpt": (SmallNanoGpt(), {"blocks": 2, "heads": 3, "width": 12, "sequence": 5}),
@@ -63,16 +95,14 @@ def main(engine: str, folder: str) -> None:
         np.savez(Path(folder, f"{name}.npz"), x=x, y=model.predict_on_batch(x), **kept)
         sys.stdout.write(json.dumps({"id": name}) + "\n")
     write_texts(engine, folder)
-    for name in PICTURES:
+    for workload in PICTURES:
         keras.backend.clear_session()
-        big = CATALOGUE[name]
-        assert isinstance(big, Training)
-        model = big.build(big.default_spec(engine=engine))
+        model = workload.build(workload.default_spec(engine=engine))
         random = np.random.default_rng(7)
         model.set_weights([fixed(weight, random) for weight in model.weights])
         x = given(model, random, 1)
-        np.savez(Path(folder, f"{name}.npz"), y=model.predict_on_batch(x))
-        sys.stdout.write(json.dumps({"id": name}) + "\n")
+        np.savez(Path(folder, f"{workload.id}.npz"), y=model.predict_on_batch(x))
+        sys.stdout.write(json.dumps({"id": workload.id}) + "\n")
 
 
 def write_texts(engine: str, folder: str) -> None:
@@ -115,7 +145,9 @@ def fixed(weight: Any, random: Any) -> Any:
     import numpy as np
 
     if len(weight.shape) > 1:
-        return random.normal(0, (1 / np.prod(weight.shape[:-1])) ** 0.5, weight.shape)
+        # A channel of its own adds up no others.
+        added = np.prod(weight.shape[: 2 if weight.shape[-1] == 1 else -1])
+        return random.normal(0, (1 / added) ** 0.5, weight.shape)
     return random.uniform(0.8, 1.2, weight.shape)
 
 

@@ -48,8 +48,8 @@ def test_every_engine_predicts_the_same(engines_folder: Path, tmp_path: Path) ->
         for name in EXPECTED:
             check(np.load(folders[engine] / f"{name}.npz"), name)
         check_texts(folders[engine])
-    for name in PICTURES:
-        usual, *others = (np.load(each / f"{name}.npz")["y"] for each in folders.values())
+    for workload in PICTURES:
+        usual, *others = (np.load(each / f"{workload.id}.npz")["y"] for each in folders.values())
         assert usual.std() > 0.01
         for other in others:
-            assert np.abs(other - usual).max() < 1e-3 * np.abs(usual).max(), name
+            assert np.abs(other - usual).max() < 1e-3 * np.abs(usual).max(), workload.id
