@@ -86,6 +86,7 @@ def driver(
     limits = None if request.node.get_closest_marker("engine") else SHORT
     # Making charts takes more than a third of the time of opening, and most tests show none.
     window, services = open_window(application_theme, paths, limits, prepares_charts=False)
+    window.resize(1024, 776)  # no narrow window, though the screen without a display is one
     driver = Driver(qtbot, window, services)
     qtbot.waitUntil(lambda: services.finder.machine is not None, timeout=PATIENCE_MS)
     yield driver

@@ -48,7 +48,9 @@ def certainty_text(score: Score | None) -> str:
     """
     if score is None or score.points <= 0:
         return ""
-    return sentence("suite.no_interval" if score.half_pct is None else "suite.within", half_pct=score.half_pct)
+    if score.half_pct is None:
+        return sentence("suite.no_interval")
+    return sentence("suite.within", half_pct=score.half_pct)
 
 
 def precisions_text(definition: Definition) -> str:

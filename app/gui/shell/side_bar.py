@@ -11,7 +11,7 @@ from app.gui.shell.pages import Entry
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, WIDE_WINDOW_PX
-from app.gui.widgets.basics import Button, label, plain_tip, row
+from app.gui.widgets.basics import Button, label, row, set_tip
 
 WIDTH_PX, NARROW_PX = 176, 64
 
@@ -63,7 +63,7 @@ class SideBar(QFrame):
             title = self._titles[code]
             place.setText("" if is_narrow else title)
             place.setAccessibleName(title)
-            place.setToolTip(plain_tip(title) if is_narrow else "")
+            set_tip(place, title if is_narrow else "")
         return True
 
     def mark(self, code: str) -> None:

@@ -289,9 +289,9 @@ class Button(QPushButton):
         if is_brief != bool(self.property("brief")):  # a tooltip of its own stays
             self.setProperty("brief", is_brief)
             if is_brief and not self.toolTip():
-                self.setToolTip(plain_tip(self._whole.strip()))
+                set_tip(self, self._whole.strip())
             elif self.toolTip() == plain_tip(self._whole.strip()):
-                self.setToolTip("")
+                set_tip(self, "")
 
     def show_icon(self, icon_name: str) -> None:
         """Show another icon."""

@@ -141,7 +141,7 @@ def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Drive
 def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driver) -> None:
     setup = driver.page.setup
     driver.window.resize(driver.window.minimumSize())
-    driver.until(lambda: driver.window.height() == 600)
+    driver.until(lambda: driver.window.height() == 480)
     driver.until(setup.dataset.get_button.isVisible)
     scroll = setup.findChild(QScrollArea)
     assert isinstance(scroll, QScrollArea)
