@@ -29,7 +29,7 @@ from app.gui.pages.results.trend_view import TrendView
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, row
+from app.gui.widgets.basics import Button, Card, column, label, row
 from app.gui.widgets.tables import set_up_items
 
 _HEADINGS = (
@@ -59,7 +59,7 @@ class RunDetail(QWidget):
         theme = services.theme
         own: Handlers = {code: do for code, do in handlers.items() if code != "open"} | {"rename": self.edit_name}
         self.commands = RunCommands(theme, self, own, with_keys=("rename",))
-        self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.place = label(weight=QFont.Weight.DemiBold)
         self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
         self.back_button.clicked.connect(self.left)
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
@@ -86,7 +86,7 @@ class RunDetail(QWidget):
         """Show a run."""
         self.run = run
         at = local_time(run.summary.started_at)
-        self.place.show_text(sentence("results_page.run_at", run_id=run.summary.id, at=at))
+        self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
         self.view.show_run(run)
         self.trend.show_run(run.summary)
