@@ -294,7 +294,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.all_engines": "Run on every installed engine, in turn and at least twice, and say which is fastest.",
     "setup.always_compiled": "{engine} always compiles the training step.",
     "setup.automatic_device": "Automatic: {device}",
-    "setup.usual_device": "{device}, as on the reference machine",
+    "setup.usual_device": "Default: {device}",
     "setup.browse": "Browse …",
     "setup.browse_all": "Browse all workloads",
     "setup.cores": "{physical} cores, {logical} threads",
