@@ -27,7 +27,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 90_000
 Added = TypeVar("Added", bound=QWidget)
 # Short, because a deaf worker is waited for; otherwise like the application's.
 SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)

@@ -61,6 +61,7 @@ class Kind:
 
     Attributes:
         open: Opens its page with three runs of the demo to be started.
+        runs: How many are started: a suite does each part twice.
         progress: What is shown of the first one.
         check: Checks what is shown after the last one.
         store: Stores one with three results.
@@ -69,6 +70,7 @@ class Kind:
     """
 
     open: Callable[[Driver], Page]
+    runs: int
     progress: str
     check: Callable[[Page, tuple[str, str]], str]
     store: Callable[[Driver, Machine], int]
@@ -79,6 +81,7 @@ class Kind:
 KINDS = {
     "studies": Kind(
         open_studies,
+        3,
         "of 3 ·",
         check_study,
         lambda driver, machine: studies.batches(driver, machine).group.id,
@@ -87,6 +90,7 @@ KINDS = {
     ),
     "suite": Kind(
         suite.open_page,
+        6,
         "1 of 6 ·",
         check_suite,
         lambda driver, machine: suite.store(driver, machine, runs=3),
@@ -156,7 +160,7 @@ def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driv
         lambda: (whole := bridge.whole_group()) is not None and {run.id for run in whole[0].runs} >= finished
     )
     driver.until(lambda: not bridge.is_running and page.result is not None and page.result.is_finished)
-    assert len(completed(page)) == 3
+    assert len(completed(page)) == kind.runs
     assert completed(page) >= finished
 
 
