@@ -47,7 +47,7 @@ class RunView(QWidget):
         head = row(self._title, self.about, self.corner)
         head.setStretch(1, 1)
         # Charts keep a readable height; a small window scrolls below the headline.
-        scroll = self._scroll = scrolled(self.charts)
+        scroll = self.charts_area = scrolled(self.charts)
         scroll.viewport().installEventFilter(self)
         bar, pages, steps = scroll.verticalScrollBar(), QKeySequence.StandardKey, QScrollBar.SliderAction
         for key, step in (
@@ -90,7 +90,7 @@ class RunView(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Fit the charts into another height."""
         if event.type() == QEvent.Type.Resize:
-            self.charts.fit_into(self._scroll.viewport().height())
+            self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)
 
     def refresh(self) -> None:

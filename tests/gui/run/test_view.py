@@ -121,6 +121,15 @@ def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None
     assert painted.max() > 0.85 * (bars.height() - AXIS_PX)
 
 
+@pytest.mark.parametrize("size", [(1366, 728), (1024, 600)])
+def test_the_answer_of_a_quick_run_needs_no_scrolling(driver: Driver, size: tuple[int, int]) -> None:
+    driver.window.resize(*size)
+    replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
+    bars, area = driver.view.charts.bars, driver.view.charts_area
+    assert driver.view.charts.height() > area.height(), "other charts have to scroll here"
+    assert bars.mapTo(area, bars.rect().bottomLeft()).y() < area.height()
+
+
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
     text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
