@@ -293,11 +293,16 @@ def _few_words(reason: events.Reason) -> str:
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
-    for code in (said.code if said is not None else "", reason.code):
-        short = f"short.{code}"
-        if short in ENGLISH and needs(short) <= arguments.keys():
-            return text(Message(short, arguments))
-    return reason.code.replace("_", " ")
+    short = f"short.{said.code}" if said is not None else ""
+    if short in ENGLISH and needs(short) <= arguments.keys():
+        return text(Message(short, arguments))
+    return reason_name(reason.code)
+
+
+def reason_name(code: str) -> str:
+    """Return a reason's code in a few words without a figure."""
+    short = f"short.{code}"
+    return sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " ")
 
 
 def result_text(run: Run, group: Group | None = None) -> str:

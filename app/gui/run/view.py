@@ -141,6 +141,8 @@ class RunView(QWidget):
         # The bars change only with their content.
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
+            if self._bars_of[:1] != bars_of[:1]:  # another run begins at its first chart
+                self.charts_area.verticalScrollBar().setValue(0)
             self._bars_of = bars_of
             all_bars = bars(summary.workload, summary)
             ranking = shortlist(all_bars, BARS_LIMIT)

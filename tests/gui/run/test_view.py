@@ -130,6 +130,19 @@ def test_the_answer_of_a_quick_run_needs_no_scrolling(driver: Driver, size: tupl
     assert bars.mapTo(area, bars.rect().bottomLeft()).y() < area.height()
 
 
+def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_is(driver: Driver) -> None:
+    driver.window.resize(1024, 600)
+    run_id = finish(driver)
+    area = driver.view.charts_area
+    driver.until(lambda: area.verticalScrollBar().maximum() > 0)
+    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
+    driver.page.show_result(run_id)
+    driver.until(lambda: driver.page.run is not None)
+    assert area.verticalScrollBar().value() > 0
+    replay(driver.window, driver.services, until_epoch(RECORDED, 2))
+    assert area.verticalScrollBar().value() == 0
+
+
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
     text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]

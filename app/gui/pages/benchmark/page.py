@@ -113,6 +113,7 @@ class BenchmarkPage(QWidget):
         """Go back to the setup."""
         self.setup.refresh()
         self._stack.setCurrentIndex(0)
+        self.setup.form_area.verticalScrollBar().setValue(0)
         self.setup.run_button.setFocus()
         self.state_changed.emit()
 

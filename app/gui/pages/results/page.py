@@ -86,9 +86,10 @@ class ResultsPage(QWidget):
 
     @property
     def can_share(self) -> bool:
-        """Whether a run with a headline is shown, or a group that has one."""
-        of_run = self.run is not None and self.run.summary.value is not None
-        return of_run or (self.group is not None and group_example(self.group) is not None)
+        """Whether a run with a headline is shown, or a group that has one, or one run is selected."""
+        if self.run is not None:
+            return self.run.summary.value is not None
+        return group_example(self.group) is not None if self.group is not None else self._is_one_run_selected()
 
     @property
     def can_undo(self) -> bool:
@@ -252,7 +253,7 @@ class ResultsPage(QWidget):
         self.commands = RunCommands(theme, self.table, self._handlers, with_keys=("copy", "rename", "delete"))
         button = self.commands.button
         self.open_button, self.compare_button = button("open"), button("compare")
-        self.copy_button, self.delete_button = button("copy"), button("delete")
+        self.copy_button, self.share_button, self.delete_button = button("copy"), button("share"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down")
         self.export_button.clicked.connect(self.export)
         self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
@@ -265,7 +266,14 @@ class ResultsPage(QWidget):
         self._rows_or_none = QStackedWidget()
         self._rows_or_none.addWidget(self._table_page)
         self._rows_or_none.addWidget(self._empty)
-        buttons = (self.open_button, self.compare_button, self.copy_button, self.export_button, self.delete_button)
+        buttons = (
+            self.open_button,
+            self.compare_button,
+            self.share_button,
+            self.copy_button,
+            self.export_button,
+            self.delete_button,
+        )
         head = row(title(sentence("page.results")), self.count, None, *buttons)
         self._of_own = (*buttons, self.count, self._rows_or_none, self.filters.status)
         overview = QWidget()
@@ -326,13 +334,18 @@ class ResultsPage(QWidget):
         rows = self.table.selected_rows()
         count, is_one = len(self.model.ids_of(rows)), len(rows) == 1
         self.commands.allow(dict.fromkeys(("open", "again"), is_one))
-        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), is_one and rows[0] > 0))
+        of_run = self._is_one_run_selected()
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), of_run))
         self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
         if not count and self.model.shown.query.is_filter:
             count = len(self.model.shown.ids)
         text = sentence("results_page.export_some", count=count) if count else sentence("results_page.export_all")
         self.export_button.setText(text)
         self.state_changed.emit()
+
+    def _is_one_run_selected(self) -> bool:
+        rows = self.table.selected_rows()
+        return len(rows) == 1 and rows[0] > 0
 
     def _on_menu(self, at: QPoint) -> None:
         if self.table.selected_rows():
