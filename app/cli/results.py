@@ -56,7 +56,7 @@ from app.core.storage.runs import (
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
-    Column("column.started_utc", least=11, is_late=True, order=6),
+    Column("column.started_utc", least=10, wraps=True, is_late=True, order=9),
     Column("column.workload"),
     Column("column.result", is_right=True),
     Column("column.spread", is_right=True, order=3),
@@ -129,7 +129,7 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
     rows = [
         (
             str(run.id),
-            run.started_at.replace("T", " ").removesuffix("Z") or "n/a",
+            run.started_at[: len("2026-11-25T14:12")].replace("T", " ") or "n/a",
             run.workload,
             _marked_value(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
