@@ -11,7 +11,7 @@ from app import __main__ as entry
 from app.cli import main
 from app.core.doctor.examination import examine
 from app.core.doctor.signals import signal
-from app.core.messages import Message
+from app.core.messages import Message, sentence
 from app.core.paths import Paths
 from tests.cli.commands import ended
 from tests.cli.conftest import CARD
@@ -48,7 +48,7 @@ def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFi
         "FAULT  Test on gpu",
     ]
     assert f"gpu:0 · {CARD.name}: not usable" in text
-    assert "What to do:" in text
+    assert said("doctor.what_to_do").is_in(text)
     assert said("doctor.harmless_lines", count="1").is_in(text)
     assert text.rstrip().splitlines()[-1].startswith("TensorFlow can't use the NVIDIA GeForce RTX 5080")
 
@@ -130,7 +130,7 @@ def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, pat
     found = examine(paths, step, cancel, lambda check: checks.append(check.id))
     assert steps == ["doctor.looking_at_system", "doctor.starting_tensorflow", "doctor.testing"]
     assert checks == ["driver", "tensorflow", "devices", "cpu"]
-    assert found.devices[1].why == "Not tested."
+    assert found.devices[1].why == sentence("doctor.untried")
 
 
 def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.doctor.rules import diagnose
 from app.core.doctor.scrubbing import scrub
 from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.messages import sentence
 
 CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")
 FACTS = Facts(
@@ -50,7 +51,7 @@ def test_the_report_has_versions_checks_devices_trials_and_telling_lines() -> No
         "tensorflow 2.21.0",
         "nvidia-cudnn-cu12 9.28.0.42",
         "580.65.06",
-        "compute capability 12.0",
+        sentence("part.compute_capability", version="12.0"),
         "[gpu_too_new]",
         "CUDA_ERROR_INVALID_PTX",
         "exit code 1",
@@ -58,7 +59,7 @@ def test_the_report_has_versions_checks_devices_trials_and_telling_lines() -> No
         FOUND.overall,
     ):
         assert part in text
-    assert "epoch 3" not in text
+    assert sentence("cli.at_epoch", epoch="3") not in text
 
 
 def test_neither_the_report_nor_the_plain_types_have_paths() -> None:

@@ -8,6 +8,7 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Build, Step
+from app.core.messages import sentence
 from tests.core.doctor.cases import (
     BLACKWELL,
     CARD,
@@ -36,14 +37,14 @@ def test_a_computer_without_a_gpu_is_reported_healthy() -> None:
     assert not found.has_fault
     assert found.complete
     assert [device.id for device in found.devices] == ["cpu"]
-    assert "No GPU" in found.overall
+    assert said("doctor.no_gpu").is_in(found.overall)
     assert said("doctor.no_gpu_is_fine").is_in(found.overall)
     assert [check.state for check in found.checks] == ["skipped", "ok", "ok", "ok"]
 
 
 def test_a_card_that_works_is_usable() -> None:
     found = diagnose(DRIVEN, [listing(CARD), work(), work("gpu:0")])
-    assert card_of(found).state == "usable"
+    assert card_of(found).state == sentence("doctor.device_usable")
     assert card_of(found).id == "gpu:0"
     assert not found.has_fault
     assert said("doctor.can_use", gpus="the NVIDIA GeForce RTX 4090").is_all_of(found.overall)

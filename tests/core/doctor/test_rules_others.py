@@ -9,6 +9,7 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import Nvml
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Device, Step, Trial
+from app.core.messages import sentence
 from tests.core.doctor.cases import BUILD, CARD, DRIVEN, NOTHING, PASCAL, STEPS, listing, work
 from tests.saying import said
 from workloads.protocol.machine import Gpu
@@ -43,7 +44,7 @@ def test_a_laptops_two_gpus_are_both_named() -> None:
 def test_of_two_equal_cards_one_may_be_missing() -> None:
     facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, CARD)), visible_devices="0")
     found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
-    assert [device.state for device in found.devices[1:]] == ["usable", "not usable"]
+    assert [device.state for device in found.devices[1:]] == ["usable", sentence("doctor.device_not_usable")]
     assert found.devices[2].signal_id == "hidden"
     assert "can't use 1 of 2 NVIDIA GeForce RTX 4090" in found.overall
     both = diagnose(
@@ -56,7 +57,7 @@ def test_cards_are_matched_by_name_whatever_their_order() -> None:
     facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, PASCAL)))
     trials = [listing(PASCAL, CARD), work(), work("gpu:0", status="failed"), work("gpu:1")]
     states = {device.name: device.state for device in diagnose(facts, trials).devices}
-    assert states[CARD.name] == "usable"
+    assert states[CARD.name] == sentence("doctor.device_usable")
     assert said("doctor.device_not_usable").is_all_of(states[PASCAL.name])
 
 
@@ -118,7 +119,7 @@ def test_steps_are_described_in_whole_sentences() -> None:
     assert told == [
         "Worked: matrix product. Failed: convolution, XLA step.",
         "Failed: XLA step.",
-        "Its process crashed.",
+        sentence("doctor.process_ended"),
         "Worked: matrix product. No answer within 0 s.",
     ]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.exchange.picture import embed
 from app.core.exchange.reading import read_results
-from app.core.messages import Message, message
+from app.core.messages import Message, message, sentence
 from app.core.records import EpochColumns, Run
 from app.core.report.formats.csv_table import CSV_COLUMNS, CsvStyle, csv_lines, guarded, table_lines, unguarded
 from app.core.report.formats.json_document import json_lines
@@ -213,7 +213,7 @@ def test_names_that_hide_something_are_shown_as_codes_or_refused(tmp_path: Path,
 
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     for path, words in (
-        (tmp_path, "not a regular file"),
+        (tmp_path, sentence("files.not_regular")),
         (tmp_path / "none", "can't be read"),
         (Path("a\0b"), "null"),
     ):

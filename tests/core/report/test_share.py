@@ -8,6 +8,7 @@ import pytest
 from app.core.analysis.compare import bars
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Group, Plan, Run
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
@@ -28,11 +29,14 @@ def changed(run: Run, **changes: Any) -> Run:
 def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(stored_run)
     assert card.title == "CIFAR-10 CNN · Keras · batch 100 · float32"
-    assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", "no 95 % interval")
+    assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", sentence("result.no_interval"))
     assert share_card(changed(stored_run, basis="estimate")).value == "≈ 66.3", "as in the window"
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == ("4 cores · 15 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
-    assert (card.badge, card.level) == (("Valid for 2 min · 10 epochs", "Valid for 2 min", "Valid"), "valid")
+    assert (card.badge, card.level) == (
+        ("Valid for 2 min · 10 epochs", sentence("short.valid_for_min", duration_min=2), "Valid"),
+        "valid",
+    )
     assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
     assert card.axis == "seconds per epoch (lower is better), log scale · references from 2019"
     position = "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U"
@@ -59,9 +63,12 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         ("cpu_name", "physical_cores", "memory_bytes", "os_name", "device", "data_source", "spread_pct")
     )
     card = share_card(replace(changed(stored_run, **unknown, workload="of another version"), environment=None))
-    assert (card.title, card.machine) == ("of another version · batch 100 · float32", "unknown device")
-    assert card.details == ("CPU run", "TensorFlow 2.21.0")
-    assert (card.badge[0], card.certainty) == ("Valid for 2 min · 10 epochs", "no 95 % interval")
+    assert (card.title, card.machine) == (
+        "of another version · batch 100 · float32",
+        sentence("share.unknown_device"),
+    )
+    assert card.details == (sentence("share.cpu_run"), "TensorFlow 2.21.0")
+    assert (card.badge[0], card.certainty) == ("Valid for 2 min · 10 epochs", sentence("result.no_interval"))
     assert card.axis == "seconds per epoch (lower is better), log scale"
     assert card.footer == "2026-11-20 · Epochmark 0.1.0", "no result file can hold it, so it has no code"
 
@@ -71,12 +78,17 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
     [
         (
             {"basis": "estimate", "epochs_done": 0} | INTERVAL,
-            "estimate ± 0.8 % (95 %)",
-            "Valid for 2 min",
+            sentence("share.estimate_within", half_pct=0.8),
+            sentence("short.valid_for_min", duration_min=2),
             "valid",
         ),
-        ({"basis": "estimate"}, "estimate, no interval", "Caution: no interval", "caution"),
-        ({"basis": "first_epoch", "epochs_done": 1}, "first epoch only", "Caution: first epoch only", "caution"),
+        ({"basis": "estimate"}, sentence("share.estimate_without_interval"), "Caution: no interval", "caution"),
+        (
+            {"basis": "first_epoch", "epochs_done": 1},
+            sentence("compare.first_epoch_only"),
+            "Caution: first epoch only",
+            "caution",
+        ),
         (
             {"status": "cancelled", "epochs_done": 7} | INTERVAL,
             "± 0.8 % (95 %)",
@@ -84,8 +96,18 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
             "caution",
         ),
         # Fewer epochs than six have a range only; their spread says something else.
-        (INTERVAL | {"confidence_pct": 50.0}, "no 95 % interval", "Valid for 2 min · 10 epochs", "valid"),
-        ({"spread_pct": 7.25}, "no 95 % interval", "Caution: 7.2 % spread", "caution"),
+        (
+            INTERVAL | {"confidence_pct": 50.0},
+            sentence("result.no_interval"),
+            "Valid for 2 min · 10 epochs",
+            "valid",
+        ),
+        (
+            {"spread_pct": 7.25},
+            sentence("result.no_interval"),
+            sentence("cli.found_caution", reason=sentence("short.verdict.spread_of_epochs", spread_pct=7.2)),
+            "caution",
+        ),
         (
             {"virtual_machine": True, "data_source": "synthetic"} | INTERVAL,
             "± 0.8 % (95 %)",

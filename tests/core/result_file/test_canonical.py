@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.messages import text
+from app.core.messages import sentence, text
 from app.core.records import RunSummary
 from app.core.result_file.canonical import (
     UnfitError,
@@ -97,7 +97,7 @@ def put(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
         (put("steps", "count", value=3), "doesn't have the 3 entries"),
         (put("epochs", 1, "duration_s", value=9.0), "but its epochs make 9 s"),
         (put("verdict", "level", value="perfect"), "verdict.level: Invalid enum value 'perfect'"),
-        (put("digest", value=None), "it has no digest"),
+        (put("digest", value=None), sentence("exchange.no_digest")),
     ],
 )  # fmt: skip
 def test_what_is_absurd_is_refused_with_its_place(change: Callable[[dict[str, Any]], None], words: str) -> None:

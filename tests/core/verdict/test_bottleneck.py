@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.messages import sentence
 from app.core.records import PeakShare, Run
 from app.core.report.wording import bottleneck_text, result_text
 from app.core.storage.database import Database
@@ -144,9 +145,9 @@ def test_cpu_time_taken_by_others_is_not_waiting(
 @pytest.mark.parametrize(
     ("environment", "changes", "busy_pct", "begin"),
     [
-        ({"cpu_quota": 0.5}, {}, 3.2, "0.5 of the 0.5 CPUs it may use were busy"),
-        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, "2.0 of the 2 CPUs it may use were busy"),
-        ({"visible_cpus": 4}, {}, 25.0, "4.0 of the 4 CPUs it may use were busy"),
+        ({"cpu_quota": 0.5}, {}, 3.2, sentence("bottleneck.busy_of_allowed", busy=0.5, allowed=0.5)),
+        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, sentence("bottleneck.busy_of_allowed", busy=2.0, allowed=2)),
+        ({"visible_cpus": 4}, {}, 25.0, sentence("bottleneck.busy_of_allowed", busy=4.0, allowed=4)),
     ],
 )
 def test_limits_of_a_container_are_reported(

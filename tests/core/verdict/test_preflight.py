@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.core.hardware.telemetry.monitor import read_telemetry
-from app.core.messages import ENGLISH, needs
+from app.core.messages import ENGLISH, needs, sentence
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
 from app.core.verdict.rules import RULES
@@ -36,7 +36,7 @@ QUIET = Telemetry(
 )
 
 
-TOO_HOT = {"too_hot": "The computer is already so hot that it lowers its clock."}
+TOO_HOT = {"too_hot": sentence("preflight.too_hot")}
 
 
 def busy_gpu(index: int) -> tuple[GpuTelemetry, ...]:
@@ -62,11 +62,11 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
     ("changes", "expected"),
     [
         ({"on_battery": True}, {"on_battery": "The computer is running on battery."}),
-        ({"power_plan": "power saver"}, {"power_saving": "The power plan saves energy: power saver."}),
+        ({"power_plan": "power saver"}, {"power_saving": sentence("preflight.power_saving", plan="power saver")}),
         ({"other_cpu_pct": 10.0}, {}),
-        ({"other_cpu_pct": 10.6}, {"other_load": "Other programs are using 11 % of the CPU."}),
-        ({"steal_pct": 30.0}, {"host_steal": "The host takes 30 % of the CPU time for other work."}),
-        ({"swap_bytes_per_s": 2.5e6}, {"swapping": "The computer is swapping 2.5 MB/s between memory and disk."}),
+        ({"other_cpu_pct": 10.6}, {"other_load": sentence("preflight.other_load", share_pct=11)}),
+        ({"steal_pct": 30.0}, {"host_steal": sentence("preflight.host_steal", share_pct=30)}),
+        ({"swap_bytes_per_s": 2.5e6}, {"swapping": sentence("preflight.swapping", rate_mb_per_s=2.5)}),
         ({"memory_used_bytes": 16_000_000_000 - NEED_BYTES}, {}),
         (
             {"memory_used_bytes": 15_100_000_000},
@@ -76,7 +76,7 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
             {"gpus": busy_gpu(0)},
             {
                 "gpu_memory_taken": "Other programs hold 5.6 GB of the GPU's memory.",
-                "gpu_busy": "Other programs keep the GPU 60 % busy.",
+                "gpu_busy": sentence("preflight.gpu_busy", share_pct=60),
             },
         ),
         ({"gpus": busy_gpu(1)}, {}),
@@ -88,16 +88,16 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
         ({"gpus": (GpuTelemetry(0, throttle_reasons=("power cap",)),)}, {}),
         ({"gpus": (GpuTelemetry(0), GpuTelemetry(1, throttle_reasons=("thermal",)))}, {}),
         ({"cpu_pressure_pct": 20.0, "memory_pressure_pct": 5.0, "cpu_held_pct": 5.0}, {}),
-        ({"cpu_pressure_pct": 45.0}, {"cpu_pressure": "Programs wait for a free CPU 45 % of the time."}),
+        ({"cpu_pressure_pct": 45.0}, {"cpu_pressure": sentence("preflight.cpu_pressure", share_pct=45)}),
         (  # one sentence is enough
             {"cpu_pressure_pct": 45.0, "other_cpu_pct": 30.0},
-            {"other_load": "Other programs are using 30 % of the CPU."},
+            {"other_load": sentence("preflight.other_load", share_pct=30)},
         ),
         (
             {"memory_pressure_pct": 12.0},
-            {"memory_pressure": "Programs wait 12 % of the time because memory is full."},
+            {"memory_pressure": sentence("preflight.memory_pressure", share_pct=12)},
         ),
-        ({"cpu_held_pct": 50.0}, {"cpu_quota": "A CPU limit stops Epochmark in 50 % of the scheduling periods."}),
+        ({"cpu_held_pct": 50.0}, {"cpu_quota": sentence("preflight.cpu_quota", share_pct=50)}),
     ],
 )
 def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, str]) -> None:

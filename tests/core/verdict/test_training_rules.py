@@ -145,9 +145,9 @@ def test_a_few_examples_may_be_there_twice(run: Run) -> None:
 def test_what_was_not_counted_is_said_of_new_runs_only(run: Run) -> None:
     kept = ("weights_changed", "proof_loss")
     old = replace(run, metrics={key: value for key, value in HONEST.items() if key in kept})
-    assert not {"Examples", "Operations", "Weight updates"} & dict(proof_lines(old)).keys()
+    assert not {"Examples", "Operations", sentence("proof.updates")} & dict(proof_lines(old)).keys()
     new = dict(proof_lines(replace(old, metrics={**old.metrics, "steps_counted": 0.0})))
-    names = ("Examples", "Different examples", "Operations", "Weight updates")
+    names = ("Examples", sentence("proof.distinct"), "Operations", sentence("proof.updates"))
     assert [new[name] for name in names] == [sentence("proof.not_counted")] * 4
 
 
