@@ -199,9 +199,11 @@ def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSumm
     assert (bar.name, bar.value) == ("EPYC", golden()[2].statistics.value)
     assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", "valid")
     assert sentence("compare.data", source="synthetic") in bar.remarks
-    said = dict(provenance(bar))
-    assert said["From"] == sentence("provenance.imported", number="5", source="x.png", date="2026-11-23")
-    assert said["Code"] == "67D0-963F"
+    rows = dict(provenance(bar))
+    assert rows[sentence("provenance.from")] == sentence(
+        "provenance.imported", number="5", source="x.png", date="2026-11-23"
+    )
+    assert rows[sentence("provenance.code")] == "67D0-963F"
     assert drawn(None, other())[0].remarks[:2] == bar.remarks[:2]
 
 
@@ -216,10 +218,8 @@ def test_what_does_not_compare_is_not_drawn_beside_a_run(mine: RunSummary, chang
 
 def test_two_of_one_name_have_their_numbers_and_neither_counts_in_the_rank(mine: RunSummary) -> None:
     two = drawn(mine, other(), other(seed=3))
-    assert {bar.name for bar in two} == {
-        sentence("compare.imported_numbered", name="EPYC", number="5"),
-        sentence("compare.imported_numbered", name="EPYC", number="6"),
-    }
+    names = {sentence("compare.imported_numbered", name="EPYC", number=number) for number in (5, 6)}
+    assert {bar.name for bar in two} == names
     with_them = bars("mnist_mlp", mine, imported=[imported(other())])
     assert rank_text(with_them) == rank_text(bars("mnist_mlp", mine))
     assert position(mine) == position(replace(mine))

@@ -50,7 +50,7 @@ def test_all_runs_go_into_the_trash_or_none(database: Database, machine: Machine
     over, running = store(database, machine, 90, 60), begin(database, machine)
     with pytest.raises(UsageError, match=f"Run {running} is still running"):
         trash_runs(database, [over, running])
-    with pytest.raises(UsageError, match=said("runs.unknown").pattern):
+    with pytest.raises(UsageError, match=said("runs.unknown", run_ids="77").pattern):
         trash_runs(database, [over, 77])
     assert all_ids(database) == [over, running]
 
