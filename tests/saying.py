@@ -38,7 +38,8 @@ def said(code: str, /, **shown: object) -> Saying:
 
     Args:
         code: Its name in the catalogue; KeyError if it has none.
-        shown: Its arguments as they are shown: "1,001" rather than 1001. Those left out may be anything.
+        shown: Its arguments as they are shown: "1,001" rather than 1001, or sayings themselves. Those left out
+            may be anything.
     """
     template = ENGLISH[code]
     both = (template,) if isinstance(template, str) else template
@@ -50,7 +51,9 @@ def said(code: str, /, **shown: object) -> Saying:
             parts.append(re.escape(text))
             if name is not None:
                 names.add(name)
-                parts.append(re.escape(str(shown[name])) if name in shown else "(?s:.*?)")
+                value = shown.get(name)
+                inner = value.pattern.pattern if isinstance(value, Saying) else re.escape(str(value))
+                parts.append(f"(?:{inner})" if name in shown else "(?s:.*?)")
         patterns.append("".join(parts))
     assert shown.keys() <= names, f"{code} has no {', '.join(sorted(shown.keys() - names))}"
     return Saying(re.compile("|".join(patterns)))

@@ -89,7 +89,7 @@ def test_every_example_can_be_typed(command: str, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_with_a_value_says_its_default(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = help_of(command, capsys)
-    assert text.startswith(f"usage: epochmark {command} [options]")
+    assert text.startswith(f"usage: epochmark {command} [{sentence('help.options')}]")
     options = text.partition("\noptions:\n")[2].partition("\n\n")[0]
     for option in re.split(r"\n(?=  -)", options):
         takes_value = re.match(r" *--[\w-]+ [A-Z{a]", option)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from app.cli import main
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.storage.database import Database
 from tests.cli.commands import on_a_terminal, posix_only
@@ -37,7 +38,7 @@ def shown(
 def test_verdicts_headings_and_the_own_result_are_coloured(shown: Shown) -> None:
     listed = shown("--color", "always", "results", "list")
     assert f"{YELLOW}caution{OFF}" in listed
-    assert listed.startswith(f"{MUTED}id{OFF}")
+    assert listed.startswith(f"{MUTED}{sentence('column.id')}{OFF}")
     compared = shown("compare", "--color=always")
     own = [line for line in compared.splitlines() if "█" in line]
     assert [line.startswith(BOLD) and line.endswith(OFF) for line in own] == [True]

@@ -11,7 +11,7 @@ from app import __main__ as entry
 from app.cli import main
 from app.core.doctor.examination import examine
 from app.core.doctor.signals import signal
-from app.core.messages import Message
+from app.core.messages import Message, sentence
 from app.core.paths import Paths
 from tests.cli.commands import ended
 from tests.cli.conftest import CARD
@@ -40,17 +40,16 @@ def test_this_computer_is_examined_from_end_to_end(epochmark: CommandLine) -> No
 def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
     text = capsys.readouterr().out
-    assert [line.split(":")[0] for line in text.splitlines()[:5]] == [
-        "ok     NVIDIA driver",
-        "ok     TensorFlow",
-        "ok     Devices that TensorFlow lists",
-        "ok     Test on cpu",
-        "FAULT  Test on gpu",
-    ]
+    checks = (sentence(f"doctor.check_{name}") for name in ("driver", "tensorflow", "devices"))
+    tests = (sentence("doctor.check_device", device=device) for device in ("cpu", "gpu:0"))
+    for state, check, line in zip(("ok",) * 4 + ("FAULT",), (*checks, *tests), text.splitlines(), strict=False):
+        assert line.split(maxsplit=1)[0] == state
+        assert line.split(maxsplit=1)[1].startswith(check)
     assert f"gpu:0 · {CARD.name}: not usable" in text
-    assert "What to do:" in text
+    assert said("doctor.what_to_do").is_in(text)
     assert said("doctor.harmless_lines", count="1").is_in(text)
-    assert text.rstrip().splitlines()[-1].startswith("TensorFlow can't use the NVIDIA GeForce RTX 5080")
+    card = said("doctor.the_gpu", name=CARD.name)
+    assert said("doctor.gpus_not_usable_because", gpus=card).begins(text.rstrip().splitlines()[-1])
 
 
 def test_verbose_lists_what_is_harmless(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +61,7 @@ def test_the_report_alone_goes_to_the_clipboard(broken_card: None, capsys: pytes
     log = LOGS / "xid_79.log"
     assert main(["doctor", "--report", "--log", str(log)]) == 1
     text = capsys.readouterr().out
-    assert text.startswith("Epochmark ")
+    assert said("doctor.report_head").begins(text)
     assert "[gpu_too_new]" in text
     assert "[gpu_lost]" in text
     assert "<bus>" in text
@@ -130,7 +129,7 @@ def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, pat
     found = examine(paths, step, cancel, lambda check: checks.append(check.id))
     assert steps == ["doctor.looking_at_system", "doctor.starting_tensorflow", "doctor.testing"]
     assert checks == ["driver", "tensorflow", "devices", "cpu"]
-    assert found.devices[1].why == "Not tested."
+    assert found.devices[1].why == sentence("doctor.untried")
 
 
 def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,15 +190,11 @@ def test_names_give_way_first_then_columns_in_their_order() -> None:
 
 def test_a_column_that_wraps_keeps_every_word() -> None:
     columns = (Column("column.name"), Column("column.here", least=10, wraps=True))
-    lines = [
-        "".join(text for text, _ in line) for line in table(columns, [("jax", "your GPU, 1.2 GB to load")], 20)
-    ]
-    assert lines == [
-        f"{sentence('column.name')}  on this",
-        "      computer",
-        "jax   your GPU,",
-        "      1.2 GB to load",
-    ]
+    cell = "your GPU, 1.2 GB to load"
+    lines = ["".join(text for text, _ in line) for line in table(columns, [("jax", cell)], 20)]
+    assert max(map(len, lines)) <= 20
+    words = f"{sentence('column.name')} {sentence('column.here')} jax {cell}"
+    assert " ".join(lines).split() == words.split()
 
 
 @pytest.mark.parametrize(

@@ -95,20 +95,24 @@ def test_without_a_wish_data_sets_lie_among_epochmarks_own_files(paths: Paths, f
 
 
 @pytest.mark.parametrize(
-    ("folder", "words"),
+    ("folder", "problem"),
     [
-        ("unplugged", "doesn't exist"),
-        ("unplugged/below", "doesn't exist"),
-        ("file", "is a file."),
-        ("file/below", "doesn't exist"),
-        ("x" * 300, "can't be used ("),
+        ("unplugged", "missing"),
+        ("unplugged/below", "missing"),
+        ("file", "is_file"),
+        ("file/below", "missing"),
+        ("x" * 300, "unusable"),
     ],
 )
-def test_a_missing_data_set_folder_is_one_sentence(paths: Paths, tmp_path: Path, folder: str, words: str) -> None:
+def test_a_missing_data_set_folder_is_one_sentence(
+    paths: Paths, tmp_path: Path, folder: str, problem: str
+) -> None:
     (tmp_path / "file").write_text("a file")
-    with pytest.raises(UsageError, match="The data set folder ") as refused:
-        check_datasets_folder(with_datasets_folder(paths, str(tmp_path / folder)))
-    assert words in refused.value.message or sys.platform == "win32"
+    chosen = str(tmp_path / folder)
+    with pytest.raises(UsageError) as refused:
+        check_datasets_folder(with_datasets_folder(paths, chosen))
+    codes = {f"folders.datasets_{each}" for each in (problem, "missing" if sys.platform == "win32" else problem)}
+    assert any(said(code).begins(refused.value.message) for code in codes)
     assert said("folders.connect_datasets_drive").is_in(refused.value.advice or "")
     assert not (tmp_path / "unplugged").exists()
 
@@ -119,8 +123,9 @@ def test_a_relative_folder_for_data_sets_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
-    with pytest.raises(UsageError, match=r"isn't an absolute path\. Choose an absolute path"):
+    with pytest.raises(UsageError, match=said("folders.datasets_not_absolute").pattern) as refused:
         check_datasets_folder(with_datasets_folder(paths, folder))
+    assert said("folders.choose_absolute_datasets").is_all_of(refused.value.advice)
 
 
 def test_the_resources_are_where_the_code_looks_for_them() -> None:
@@ -157,8 +162,9 @@ def test_no_folder_named_tilde_is_made_for_who_has_no_home(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows the user's folder without HOME")
 def test_a_home_below_an_unknown_home_is_refused(nobody: None) -> None:
-    with pytest.raises(UsageError, match=r"your home folder is unknown\. Set HOME too\."):
+    with pytest.raises(UsageError, match=said("folders.home_unknown", folder="~/here").pattern) as refused:
         default_paths({"EPOCHMARK_HOME": "~/here"})
+    assert said("folders.set_home").is_all_of(refused.value.advice)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own limits")
@@ -172,13 +178,17 @@ def test_a_name_that_is_too_long_is_said_to_be(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
-@pytest.mark.parametrize(("kind", "words"), [("pipe", "there's a file"), ("link", "it's a broken link")])
-def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "as_home", "as_datasets"),
+    [("pipe", "file_in_place", "datasets_is_no_folder"), ("link", "link_in_place", "datasets_is_dangling")],
+)
+def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str, as_home: str, as_datasets: str) -> None:
     home = tmp_path / "two\nlines"
     os.mkfifo(home) if kind == "pipe" else home.symlink_to("nowhere")
-    with pytest.raises(UsageError, match=rf"two lines can't be used as a folder: {words}"):
+    shown = tmp_path / "two lines"
+    with pytest.raises(UsageError, match=said(f"folders.{as_home}", folder=shown).pattern):
         default_paths({"EPOCHMARK_HOME": str(home)}).create()
-    with pytest.raises(UsageError, match=r"two lines is(n't a folder| a broken link)"):
+    with pytest.raises(UsageError, match=said(f"folders.{as_datasets}", folder=shown).pattern):
         check_datasets_folder(with_datasets_folder(default_paths({"EPOCHMARK_HOME": str(tmp_path)}), str(home)))
 
 

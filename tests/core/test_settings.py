@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.settings import Settings, load_settings, save_settings
 from tests.saying import said
 
@@ -138,8 +139,8 @@ def test_what_is_no_file_is_neither_waited_for_nor_written_to(
 ) -> None:
     make(file)
     assert load_settings(file) == Settings()
-    assert "can't be read (it is no regular file)" in caplog.text
-    with pytest.raises(AppError, match=r"settings\.json \(not a regular file\)"):
+    assert said("settings.unreadable", reason="it is no regular file").is_in(caplog.text)
+    with pytest.raises(AppError, match=said("settings.not_written", reason=sentence("files.not_regular")).pattern):
         save_settings(file, Settings())
     assert list(file.parent.iterdir()) == [file]
 

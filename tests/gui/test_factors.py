@@ -12,6 +12,7 @@ from app.cli.machine import compare
 from app.cli.run import print_result
 from app.core.analysis.compare import Bar, bars, baseline_name, find_baseline, position
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.share import share_card
@@ -29,7 +30,7 @@ from workloads import STANDARD
 from workloads.protocol.machine import Machine
 
 Compared = Callable[..., str]
-YEAR = "i5-8250U on 2019 software"
+YEAR = sentence("position.baseline", name="i5-8250U", year=2019)
 
 
 @pytest.fixture
@@ -72,19 +73,22 @@ OUTLETS: dict[str, Callable[[Run], str]] = {
 @pytest.mark.parametrize("outlet", OUTLETS)
 def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
     text = OUTLETS[outlet](stored_run)
-    assert "×" in text
-    assert text.count("i5-8250U on") == text.count("× the i5-8250U") == text.count(f"× the {YEAR}") == 1
+    assert text.count("×") == text.count(YEAR) == 1
 
 
 def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> None:
     you, baseline = chart(stored_run)
     assert baseline.row is not None
-    whole = f"66.3 · 4.8× the {YEAR}"
-    assert value_texts(you, baseline) == (whole, "66.3 · 4.8× (2019 software)", "66.3")
+    shown = {"value": "66.3", "ratio": "4.8×"}
+    whole, short = (
+        sentence("chart.times_the", **shown, baseline=YEAR),
+        sentence("chart.times_of_year", **shown, year=2019),
+    )
+    assert value_texts(you, baseline) == (whole, short, "66.3")
     unknown = replace(baseline, row=replace(baseline.row, year=None))
     assert value_texts(you, unknown)[1:] == ("66.3", "66.3")
     assert value_texts(you, None) == ("66.3",)
-    assert value_texts(baseline, baseline, ratios=True) == ("320 · baseline",)
+    assert value_texts(baseline, baseline, ratios=True) == (sentence("chart.is_baseline", value="320"),)
 
 
 def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared: Compared) -> None:
@@ -92,7 +96,7 @@ def test_an_invalid_result_has_no_factor(stored_run: Run, paths: Paths, compared
     you, baseline = chart(invalid)
     assert value_texts(you, baseline) == value_texts(you, baseline, ratios=True) == ("66.3",)
     drawn = bars(STANDARD, invalid.summary)
-    with pytest.raises(UsageError, match="no baseline"):
+    with pytest.raises(UsageError, match=said("baseline.unknown").pattern):
         find_baseline(drawn, you.name, STANDARD)
     other = next(bar for bar in drawn if bar.name == "GTX 1060")
     assert value_texts(other, you, ratios=True) == ("9.00",), "nor is it what others are compared with"
@@ -111,7 +115,7 @@ def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
     card = added(qtbot, HeadlineCard(services.theme))
     card.show_stored(stored_run)
-    assert f"4.8× the {YEAR}" in card.rank.whole_text
+    assert said("position.between", ratio="4.8×", baseline=YEAR).is_in(card.rank.whole_text)
 
 
 def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
@@ -119,7 +123,7 @@ def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -
     for view in ("bars", "table"):
         page.view.take(view)
         page.draw()
-        assert f"times as fast as the {YEAR}" in page.card.note.whole_text
+        assert said("compare_page.times_as_fast", baseline=YEAR).is_in(page.card.note.whole_text)
 
 
 def test_the_terminal_has_the_year(
@@ -129,8 +133,8 @@ def test_the_terminal_has_the_year(
     shown = compared()
     print_result(stored_run)
     for text in (shown, capsys.readouterr().out):
-        assert f"× relative to {YEAR}" in text
-        assert f"4.8× the {YEAR}" in text
+        assert sum(YEAR in line for line in text.splitlines()) >= 2
+        assert said("position.between", ratio="4.8×", baseline=YEAR).is_in(text)
 
 
 def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,4 +156,6 @@ def test_the_terminal_says_how_to_see_results_of_several_gpus(compared: Compared
 
 
 def test_the_terminal_tells_of_a_table_that_disagrees(compared: Compared) -> None:
-    assert compared().count("i5-8250U 37 GFLOP/s and the i7-9700K 328") == 1
+    speeds = {"slow_gflop_per_s": "37", "fast_gflop_per_s": "328"}
+    told = said("compare.table_disagrees", slow="i5-8250U", fast="i7-9700K", **speeds)
+    assert len(told.pattern.findall(compared())) == 1

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.analysis.student_t import student_t, t_limit
+from app.core.messages import Message, message, sentence, text
 from app.core.records import Group, Plan, RunSummary
 from tests.saying import said
 from tests.sure import sure
@@ -93,34 +94,31 @@ def test_drift_that_hits_both_sides_alike_does_not_bias() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "sentence"),
+    ("a", "b", "code", "figures", "more"),
     [
-        ([2.0, 2.02, 2.0], [1.6, 1.6, 1.6], "B is 1.25× as fast as A, 1.24 to 1.27 (95 %); 3 pairs."),
-        ([1.6, 1.6, 1.6], [2.0, 2.02, 2.0], "A is 1.25× as fast as B, 1.24 to 1.27 (95 %); 3 pairs."),
-        (
-            [1, 1.1, 1],
-            [1, 1.08, 1.02],
-            "No measurable difference: B is 0.95 to 1.05 times as fast as A (95 %); 3 pairs.",
-        ),
-        ([2.0], [1.0], "B was 2.00× as fast as A in the only pair. More pairs are needed"),
-        (
-            [2.0, 2.0],
-            [1.0, 1.5],
-            "No measurable difference: B is 0.12 to 21.5 times as fast as A (95 %); 2 pairs. More",
-        ),
-        ([2.0, 2.0], [1.0, 1.001], "B is 2.00× as fast as A, 1.99 to 2.01 (95 %); 2 pairs. More pairs are needed"),
-        ([1.0] * 3, [0.999, 0.9991, 0.9989], "B is 1.0010× as fast as A, 1.0008 to 1.0012 (95 %); 3 pairs."),
-        ([], [], "No pair has two results."),
-        ([None, 2.0], [1.0, None], "No pair has two results."),
+        ([2.0, 2.02, 2.0], [1.6, 1.6, 1.6], "difference", ("B", "A", "1.25", "1.24", "1.27"), False),
+        ([1.6, 1.6, 1.6], [2.0, 2.02, 2.0], "difference", ("A", "B", "1.25", "1.24", "1.27"), False),
+        ([1, 1.1, 1], [1, 1.08, 1.02], "no_difference", ("B", "A", "", "0.95", "1.05"), False),
+        ([2.0], [1.0], "only_pair", ("B", "A", "2.00"), True),
+        ([2.0, 2.0], [1.0, 1.5], "no_difference", ("B", "A", "", "0.12", "21.5"), True),
+        ([2.0, 2.0], [1.0, 1.001], "difference", ("B", "A", "2.00", "1.99", "2.01"), True),
+        ([1.0] * 3, [0.999, 0.9991, 0.9989], "difference", ("B", "A", "1.0010", "1.0008", "1.0012"), False),
+        ([], [], "no_pair", (), False),
+        ([None, 2.0], [1.0, None], "no_pair", (), False),
     ],
 )
-def test_sentences(a: list[float | None], b: list[float | None], sentence: str) -> None:
-    assert compare_pairs(a, b, is_rate=False).sentence().startswith(sentence)
+def test_sentences(
+    a: list[float | None], b: list[float | None], code: str, figures: tuple[str, ...], more: bool
+) -> None:
+    named = dict(zip(("first", "second", "times", "low", "high"), figures, strict=False)) | {"pairs": len(a)}
+    core = message(f"ab.{code}", **named, b="B", a="A")
+    wanted = sentence("ab.more_pairs", said=core) if more else text(core)
+    assert compare_pairs(a, b, is_rate=False).sentence() == wanted
 
 
 def test_labels_stand_in_the_sentence_and_those_with_spaces_are_quoted() -> None:
     told = compare_pairs([2.0, 2.02, 2.0], [1.6, 1.6, 1.6], is_rate=False).sentence("as usual", "threads=2")
-    assert told.startswith("threads=2 is 1.25× as fast as “as usual”")
+    assert said("ab.difference", first="threads=2", second="“as usual”").is_all_of(told)
 
 
 @given(st.lists(VALUES, min_size=1, max_size=40), st.lists(st.one_of(st.none(), VALUES), max_size=5))
@@ -155,6 +153,14 @@ def test_a_sentence_distinguishes_the_spreads() -> None:
     assert said("repeat.no_result").is_all_of(between_runs([], []).sentence("images_per_s"))
 
 
+CANCELLED = message("group.run_not_completed", run_id=9, status="cancelled")
+INVALID = message("group.run_invalid", run_id=9)
+HALF = message("compare.other_setting", theirs="mixed_float16", mine="float32")
+BATCHES = {"theirs": message("compare.batch", batch_size=200), "mine": message("compare.batch", batch_size=100)}
+OTHER_BATCH = message("compare.other_setting", **BATCHES)
+FUSED = message("compare.other_variant", theirs="lstm=fused", mine=message("compare.as_usual"))
+
+
 def group_of(kind: str, runs: tuple[RunSummary, ...], times: int, ids: tuple[int, ...] = ()) -> Group:
     ids = ids or tuple(run.id for run in runs)
     return Group(id=1, created_at="", kind=kind, plan=Plan(kind=kind, times=times), run_ids=ids, runs=runs)
@@ -177,7 +183,8 @@ def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
     left = ab(a1, b2, a2, ids=(1, 2, 3, 4))
     assert [(pair.a, pair.b) for pair in pairs_of(left)] == [(a1, None), (a2, b2)]
     assert judge_pairs(left).ratios == pytest.approx((3.0,))
-    assert group_remarks(left) == ["Not counted: run 1 (the other run of its pair is missing), run 2 (deleted)."]
+    alone, deleted = message("group.run_alone", run_id=1), message("group.run_deleted", run_id=2)
+    assert group_remarks(left) == [sentence("group.not_counted", runs=[alone, deleted])]
     assert said("ab.no_pair").is_all_of(group_sentence(ab(ids=(1, 2, 3, 4))))
 
 
@@ -192,30 +199,29 @@ def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary
     assert judge_repeats(group).count == 2
     assert judge_repeats(group).median == pytest.approx(68.15)
     assert group_remarks(group) == [
-        "The median of many runs lies between 66.3 and 70.0 (50 %).",
-        "Not counted: run 9 (cancelled), run 10 (no result).",
-        "1 of 5 planned runs wasn't started.",
+        sentence("repeat.limits", low="66.3", high="70.0", confidence_pct=50),
+        sentence("group.not_counted", runs=[CANCELLED, message("group.run_without_result", run_id=10)]),
+        sentence("group.not_begun", count=1, planned=5),
     ]
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"), [({"status": "cancelled"}, "cancelled"), ({"verdict": "invalid"}, "invalid")]
+    ("changes", "left_out"), [({"status": "cancelled"}, CANCELLED), ({"verdict": "invalid"}, INVALID)]
 )
 def test_a_pair_with_a_side_that_does_not_count_is_none(
-    summary: RunSummary, changes: dict[str, Any], reason: str
+    summary: RunSummary, changes: dict[str, Any], left_out: Message
 ) -> None:
-    group = ab(replace(summary, side="A"), replace(summary, id=8, side="B", value=1.0, **changes), times=1)
+    group = ab(replace(summary, side="A"), replace(summary, id=9, side="B", value=1.0, **changes), times=1)
     assert judge_pairs(group).pairs == 0
-    assert group_remarks(group) == [
-        f"Not counted: run 7 (the other run of its pair is missing), run 8 ({reason})."
-    ]
+    alone = message("group.run_alone", run_id=7)
+    assert group_remarks(group) == [sentence("group.not_counted", runs=[alone, left_out])]
 
 
 def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:
     runs = [replace(summary, id=number, value=60.0 + number) for number in range(4)]
     broken = replace(summary, id=9, value=1.0, verdict="invalid")
     assert judge_repeats(repeat(*runs, broken)).median == judge_repeats(repeat(*runs)).median
-    assert said("group.not_counted", runs="run 9 (invalid)").is_in(group_remarks(repeat(*runs, broken)))
+    assert sentence("group.not_counted", runs=[INVALID]) in group_remarks(repeat(*runs, broken))
 
 
 @pytest.mark.parametrize(
@@ -224,39 +230,37 @@ def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:
         ({"cpu_name": "Another CPU"}, "Another CPU"),
         ({"device": "gpu:0", "device_name": "GTX 1060"}, "GTX 1060"),
         ({"engine_version": "2.30.0"}, "TensorFlow 2.30.0"),
-        ({"precision": "mixed_float16"}, "mixed_float16, not float32"),
+        ({"precision": "mixed_float16"}, HALF),
         ({"engine": "other"}, "other 2.21.0"),
     ],
 )
-def test_repetitions_that_are_not_alike_say_so(summary: RunSummary, changes: dict[str, Any], reason: str) -> None:
+def test_repetitions_that_are_not_alike_say_so(
+    summary: RunSummary, changes: dict[str, Any], reason: str | Message
+) -> None:
     runs = [summary, replace(summary, id=8), replace(summary, id=9, **changes)]
-    said = [remark for remark in group_remarks(repeat(*runs)) if "isn't like" in remark]
-    assert said == [f"Run 9 isn't like run {summary.id}: {reason}."]
-    assert not [remark for remark in group_remarks(repeat(*runs[:2])) if "isn't like" in remark]
+    remark = sentence("group.changed", run_id=9, first_id=summary.id, reason=reason)
+    assert remark in group_remarks(repeat(*runs))
+    assert not said("group.changed").is_in(group_remarks(repeat(*runs[:2])))
 
 
 @pytest.mark.parametrize(
-    ("changes", "remark"),
+    ("changes", "code", "reason"),
     [
-        ({"batch_size": 200}, "The sides don't do the same work per epoch (batch 200, not batch 100)."),
-        (
-            {"variant": "lstm=fused"},
-            "The sides don't do the same work per epoch (network lstm=fused, not as usual).",
-        ),
-        (
-            {"precision": "mixed_float16"},
-            "The sides don't compute with the same precision (mixed_float16, not float32).",
-        ),
-        ({"threads": 2}, None),
-        ({"engine": "other"}, None),
-        ({"settings": "onednn=off"}, None),
-        ({"settings": "future=1"}, None),
+        ({"batch_size": 200}, "group.other_work", OTHER_BATCH),
+        ({"variant": "lstm=fused"}, "group.other_work", FUSED),
+        ({"precision": "mixed_float16"}, "group.other_precision", HALF),
+        ({"threads": 2}, None, None),
+        ({"engine": "other"}, None, None),
+        ({"settings": "onednn=off"}, None, None),
+        ({"settings": "future=1"}, None, None),
     ],
 )
-def test_differing_sides_are_reported(summary: RunSummary, changes: dict[str, object], remark: str | None) -> None:
+def test_differing_sides_are_reported(
+    summary: RunSummary, changes: dict[str, object], code: str | None, reason: Message | None
+) -> None:
     b = replace(summary, id=8, side="B", **changes)  # type: ignore[arg-type]
     remarks = group_remarks(ab(replace(summary, side="A"), b, times=1))
-    assert remarks == ([remark] if remark else [])
+    assert remarks == ([sentence(code, reason=reason)] if code else [])
 
 
 def test_a_rate_is_faster_when_it_is_higher(summary: RunSummary) -> None:
@@ -268,21 +272,23 @@ def test_a_rate_is_faster_when_it_is_higher(summary: RunSummary) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "low", "high", "headline"),
+    ("ratio", "low", "high", "code", "figures"),
     [
-        (1.073, 1.061, 1.085, "B is 7.3 % faster than A (± 1.2 %)"),
-        (1 / 1.073, 1 / 1.085, 1 / 1.061, "A is 7.3 % faster than B (± 1.2 %)"),
-        (1.0004, 1.0003, 1.0005, "B is 0.04 % faster than A (± 0.01 %)"),
-        (1.3, 1.02, 1.66, "B is 30.0 % faster than A (2.0 to 66.0 %)"),
-        (1.05, 1.0002, 1.1025, "B is 5.0 % faster than A (0.0 to 10.3 %)"),
-        (6.2, 6.0, 6.4, "B is 6.20× as fast as A (6.00 to 6.40)"),
-        (1.02, 0.99, 1.05, "No measurable difference"),
-        (1.25, None, None, "B was 25.0 % faster than A in the only pair"),
-        (0.2, None, None, "A was 5.00× as fast as B in the only pair"),
-        (None, None, None, "No pair has two results."),
+        (1.073, 1.061, 1.085, "faster_within", {"faster": "7.3", "half": "1.2"}),
+        (1 / 1.073, 1 / 1.085, 1 / 1.061, "faster_within", {"faster": "7.3", "half": "1.2"}),
+        (1.0004, 1.0003, 1.0005, "faster_within", {"faster": "0.04", "half": "0.01"}),
+        (1.3, 1.02, 1.66, "faster_range", {"faster": "30.0", "low": "2.0", "high": "66.0"}),
+        (1.05, 1.0002, 1.1025, "faster_range", {"faster": "5.0", "low": "0.0", "high": "10.3"}),
+        (6.2, 6.0, 6.4, "times_range", {"times": "6.20", "low": "6.00", "high": "6.40"}),
+        (1.02, 0.99, 1.05, "level", {}),
+        (1.25, None, None, "faster_once", {"faster": "25.0"}),
+        (0.2, None, None, "times_once", {"times": "5.00"}),
+        (None, None, None, "no_pair", {}),
     ],
 )
 def test_a_headline_says_how_much_faster_with_an_interval_that_is_true(
-    ratio: float | None, low: float | None, high: float | None, headline: str
+    ratio: float | None, low: float | None, high: float | None, code: str, figures: dict[str, str]
 ) -> None:
+    first, second = "BA" if (ratio or 1) > 1 else "AB"
+    headline = sentence(f"ab.{code}", first=first, second=second, **figures)
     assert PairResult((), ratio, low, high).headline() == headline

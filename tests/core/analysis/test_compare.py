@@ -11,7 +11,7 @@ from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, run_name
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
-from app.core.messages import Message, message
+from app.core.messages import Message, message, sentence
 from app.core.metrics import format_ratio
 from app.core.records import RunSummary
 from tests.saying import Saying, said
@@ -83,14 +83,21 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
     found = bars(STANDARD, summary)
     assert [bar.kind for bar in found] == ["reference"] * 5 + ["you"] + ["reference"] * 2
     you = found[5]
-    assert (you.name, you.value, you.run) == ("This computer", 66.3, summary)
+    assert (you.name, you.value, you.run) == (sentence("compare.you"), 66.3, summary)
     assert you.remarks == ("TensorFlow 2.21.0",)
 
 
 def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
     run = replace(summary, basis="estimate", jit=True, data_source="synthetic", threads=2, status="cancelled")
     (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
-    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "synthetic data", "compiled", "2 threads", "cancelled")
+    assert you.remarks == (
+        "TensorFlow 2.21.0",
+        sentence("compare.estimate"),
+        sentence("compare.data", source="synthetic"),
+        "compiled",
+        "2 threads",
+        "cancelled",
+    )
     first = replace(summary, basis="first_epoch")
     assert said("compare.first_epoch_only").is_in(
         next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
@@ -100,7 +107,7 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
 def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view() -> None:
     remarks = {bar.name: bar.remarks for bar in bars(STANDARD, None)}
     assert remarks["GTX 1060"] == ("2019", "Keras / tf.keras on TensorFlow 1.x")
-    assert remarks["Colab TPU"] == ("2019", "an anomaly, see notes", "Keras / tf.keras on TensorFlow 1.x")
+    assert remarks["Colab TPU"] == ("2019", sentence("compare.anomaly"), "Keras / tf.keras on TensorFlow 1.x")
 
 
 def test_the_software_of_every_published_row_is_short_and_there() -> None:
@@ -111,12 +118,20 @@ def test_the_software_of_every_published_row_is_short_and_there() -> None:
             assert sure(bar.row).software.startswith(software.removesuffix("...").partition(", ")[0])
 
 
+def other(theirs: str, mine: str) -> str:
+    return sentence("compare.other_setting", theirs=theirs, mine=mine)
+
+
+def other_batch(theirs: int, mine: int) -> str:
+    return other(*(sentence("compare.batch", batch_size=size) for size in (theirs, mine)))
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({}, None),
-        ({"batch_size": 32}, "batch 100, not batch 32"),
-        ({"precision": "mixed_float16"}, "float32, not mixed_float16"),
+        ({"batch_size": 32}, other_batch(100, 32)),
+        ({"precision": "mixed_float16"}, other("float32", "mixed_float16")),
     ],
 )
 def test_another_batch_or_precision_is_refused_with_its_reason(
@@ -133,28 +148,28 @@ def test_another_batch_or_precision_is_refused_with_its_reason(
 def test_a_row_without_batch_or_precision_is_assumed_to_be_usual(summary: RunSummary) -> None:
     row = replace(comparable_rows(STANDARD)[0], batch_size=None, precision="")
     assert refusal(summary, row) is None
-    assert refusal(replace(summary, batch_size=1), row) == "batch 100, not batch 1"
-    assert refusal(summary, replace(row, precision="framework default")) == "framework default, not float32"
+    assert refusal(replace(summary, batch_size=1), row) == other_batch(100, 1)
+    assert refusal(summary, replace(row, precision="framework default")) == other("framework default", "float32")
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"workload": "demo"}, "demo, not cifar10_keras_cnn"),
-        ({"workload_version": 2}, "workload version 2, not 1"),
-        ({"batch_size": 32}, "batch 32, not batch 100"),
-        ({"precision": "mixed_float16"}, "mixed_float16, not float32"),
-        ({"samples_per_epoch": 1000}, "1000 samples per epoch, not 50000"),
+        ({"workload": "demo"}, sentence("compare.other_workload", theirs="demo", mine=STANDARD)),
+        ({"workload_version": 2}, sentence("compare.other_workload_version", theirs="2", mine="1")),
+        ({"batch_size": 32}, other_batch(32, 100)),
+        ({"precision": "mixed_float16"}, other("mixed_float16", "float32")),
+        ({"samples_per_epoch": 1000}, sentence("compare.other_samples_per_epoch", theirs="1000", mine="50000")),
         ({"engine_version": "2.20.0", "jit": True, "threads": 1, "cpu_name": "Other"}, None),
     ],
 )
 def test_own_runs_are_drawn_together_like_for_like(
     summary: RunSummary, changes: dict[str, object], reason: str | None
 ) -> None:
-    other = replace(summary, id=8, **changes)  # type: ignore[arg-type]
-    assert run_refusal(summary, other) == reason
-    own = [bar.run for bar in bars(STANDARD, summary, [summary, other]) if bar.kind == "own"]
-    assert own == ([] if reason else [other])
+    past = replace(summary, id=8, **changes)  # type: ignore[arg-type]
+    assert run_refusal(summary, past) == reason
+    own = [bar.run for bar in bars(STANDARD, summary, [summary, past]) if bar.kind == "own"]
+    assert own == ([] if reason else [past])
 
 
 def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
@@ -167,7 +182,10 @@ def test_a_stored_run_has_its_name_or_device_and_its_date(summary: RunSummary) -
     found = names(bars(STANDARD, summary, others))
     assert {"i7-1165G7 · 2026-11-20", "overclocked · 2026-11-20"} <= set(found)
     alike = names(bars(STANDARD, summary, [*others, replace(summary, id=10)]))
-    assert {"i7-1165G7 · 2026-11-20 (run 8)", "i7-1165G7 · 2026-11-20 (run 10)"} <= set(alike)
+    assert {
+        sentence("compare.own_numbered", name="i7-1165G7 · 2026-11-20", run_id="8"),
+        sentence("compare.own_numbered", name="i7-1165G7 · 2026-11-20", run_id="10"),
+    } <= set(alike)
 
 
 def test_the_best_and_the_latest_are_chosen_among_those_that_compare(summary: RunSummary) -> None:
@@ -265,7 +283,7 @@ def test_a_published_number_is_converted_where_that_is_exact(
         "s_per_epoch": "s per epoch",
         "images_per_s": "images per second",
     }
-    remark = "" if value == expected else f"converted from {units[given]}"
+    remark = "" if value == expected else sentence("compare.converted", unit=units[given])
     assert answer is None or answer[1] == remark
     with_validation = converted(replace(row, workload=STANDARD), "seconds_per_epoch_s")
     assert (with_validation is None) == (given != "s_per_epoch")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from app.core.analysis.engines import engine_rows
 from app.core.analysis.groups import group_remarks, group_sentence, group_summary, worst_verdict
+from app.core.messages import message, sentence
 from app.core.records import Group, Plan, RunSummary
 from tests.saying import said
 from tests.sure import sure
@@ -56,9 +57,11 @@ def test_the_fastest_is_named_with_how_far_the_others_are(summary: RunSummary) -
 
 def test_a_clear_winner_is_said_with_intervals(summary: RunSummary) -> None:
     stored = group(summary, [10.0, 10.0, 10.1], [20.0, 20.1, 20.0], [5.0, 5.0, 5.05])
-    said = group_sentence(stored)
-    assert said.startswith("mnist_mlp: JAX is fastest; TensorFlow takes 2.00 (")
-    assert "PyTorch takes 3.99 (3.92 to 4.07) times as long." in said
+    told = group_sentence(stored)
+    assert said("engines_table.fastest", workload="mnist_mlp", engine="JAX").is_all_of(told)
+    interval = message("engines_table.interval", times=3.99, low=3.92, high=4.07)
+    assert sentence("engines_table.times", engine="PyTorch", times=interval) in told
+    assert said("engines_table.times", engine="TensorFlow").is_in(told)
 
 
 def test_for_rates_more_is_faster(summary: RunSummary) -> None:
@@ -66,24 +69,25 @@ def test_for_rates_more_is_faster(summary: RunSummary) -> None:
     stored = group(rates, [100.0] * 3, [50.0] * 3, [25.0, 25.1, 25.0])
     (row,) = engine_rows(stored)
     assert [cell.is_fastest for cell in row.cells] == [True, False, False]
-    assert "PyTorch takes 2.00" in group_sentence(stored)
+    assert said("engines_table.times", engine="PyTorch").is_in(group_sentence(stored))
 
 
 def test_a_run_that_failed_leaves_the_others(summary: RunSummary) -> None:
     stored = group(summary, [10.0, 10.1, 10.0], [None] * 3, [20.0, None, 20.2])
     (row,) = engine_rows(stored)
     assert [cell.median for cell in row.cells] == [10.0, None, 20.1]
-    assert "JAX takes 2.01" in group_sentence(stored)
-    assert "Not counted: run 2 (failed)" in group_remarks(stored)[0]
+    assert said("engines_table.times", engine="JAX").is_in(group_sentence(stored))
+    failed = said("group.run_not_completed", run_id="2", status="failed")
+    assert failed.is_in(group_remarks(stored)[0])
     nothing = group(summary, [], [], [])
-    assert group_sentence(nothing) == "mnist_mlp: no result."
+    assert group_sentence(nothing) == sentence("engines_table.no_result", workload="mnist_mlp")
 
 
 def test_one_round_tells_no_ties(summary: RunSummary) -> None:
     stored = group(summary, [10.0], [10.1], [20.0], asked=plan("mnist_mlp", times=1))
     (row,) = engine_rows(stored)
     assert not any(cell.is_level for cell in row.cells)
-    assert group_remarks(stored) == ["Each engine ran once, so small differences mean nothing."]
+    assert group_remarks(stored) == [sentence("engines_table.one_round")]
 
 
 def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:

@@ -12,6 +12,7 @@ from app.core.analysis.conversion import converted
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import Timed, timed
+from app.core.messages import message, sentence
 from app.core.metrics import HEADLINES, format_value
 from app.core.records import RunSummary
 from app.core.report.wording import derived_epoch_text, headline, result_text
@@ -77,15 +78,19 @@ def test_the_interval_of_a_rate_has_its_lower_end_first(run_of: Of) -> None:
     assert run.confidence_pct == 95
 
 
+def batch(size: int) -> str:
+    return sentence("compare.batch", batch_size=size)
+
+
 def test_seconds_per_mini_batch_keep_the_epoch_beside_them(run_of: Of) -> None:
     run = run_of("fcn_r", [0.9] * 59, [0.5] * 59, [0.5] * 59, steps=None)
     assert (run.metric, run.basis) == ("seconds_per_batch_s", "later_epochs")
     assert run.value == pytest.approx(0.5)
     assert run.seconds_per_epoch_s == pytest.approx(29.5)
-    assert headline(run).startswith(
-        "0.500 s per mini-batch\n"
-        "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms per step"
-    )
+    basis = sentence("result.later_steps", part=sentence("result.epoch"))
+    interval = sentence("result.interval", low="0.500", high="0.500", half_pct=0)
+    limits = sentence("result.step_range", low_ms=500, high_ms=500)
+    assert headline(run).startswith(f"0.500 s per mini-batch\n{basis} · {interval} · {limits}")
     assert said("note.epoch_takes", duration_s="29.5", samples="60,000").is_all_of(derived_epoch_text(run))
 
 
@@ -104,8 +109,10 @@ def test_images_per_second_are_the_batch_over_its_step(run_of: Of) -> None:
     assert all(bar.row is None or bar.row.batch_size == 64 for bar in chart)
     at = [bar.kind for bar in chart].index("you")
     assert chart[at - 1].value > 200 > chart[at + 1].value
-    assert str(position(run)).startswith("3.9× the Tesla K80 on 2017 software, between ")
-    assert any("batch 128, not batch 64" in reason for _, reason in left_out(run))
+    baseline = said("position.baseline", name="Tesla K80", year="2017")
+    assert said("position.between", ratio="3.9×", baseline=baseline).is_all_of(position(run))
+    other_batch = said("compare.other_setting", theirs=batch(128), mine=batch(64))
+    assert any(other_batch.is_in(reason) for _, reason in left_out(run))
 
 
 def test_tokens_count_each_token_of_a_sequence_also_of_a_variant(run_of: Of) -> None:
@@ -132,18 +139,20 @@ def test_a_float32_run_stands_above_six_cards_with_autocast_and_is_not_ranked_wi
     # A table with results at forty batches is one line for each card.
     reasons = dict(left_out(run))
     assert len(left_out(run)) == 6
-    assert reasons["RTX 4090"] == "batch 1, not batch 16, and 13 more"
+    other_batch = message("compare.other_setting", theirs=batch(1), mine=batch(16))
+    assert reasons["RTX 4090"] == sentence("compare.refused_several", reason=other_batch, count=13)
     # Networks of the studies stay apart: half precision beside single is refused.
     study = run_of("resnet_50", [9.0] * 3, [0.1] * 3)
     other = next(row for row in comparable_rows("resnet_50") if row.precision == "mixed fp16")
-    assert "mixed_float16, not float32" in str(refusal(study, replace(other, batch_size=64)))
+    half = said("compare.other_setting", theirs="mixed_float16", mine="float32")
+    assert half.is_in(str(refusal(study, replace(other, batch_size=64))))
 
 
 def test_pictures_stand_beside_other_batches_which_their_bars_name(run_of: Of) -> None:
     run = run_of("resnet50_224", [9.0] * 3, [0.1] * 3)
     cards = [bar for bar in bars("resnet50_224", run) if bar.row is not None]
     assert {bar.row.batch_size for bar in cards if bar.row} > {224, 512, 640}
-    assert all(f"batch {bar.row.batch_size}" in bar.remarks for bar in cards if bar.row)
+    assert all(batch(sure(bar.row.batch_size)) in bar.remarks for bar in cards if bar.row)
     assert not left_out(run)
 
 
@@ -172,7 +181,7 @@ def test_a_headline_measured_by_the_workload_comes_first(database: Database, mac
 def test_a_limit_that_was_not_measured_has_no_value(database: Database, machine: Machine) -> None:
     run_id = record(database, machine, measured(0.1, 0.1), status="failed", workload="matmul")
     run = load_run(database, run_id).summary
-    assert (run.value, headline(run)) == (None, "Nothing was measured.")
+    assert (run.value, headline(run)) == (None, sentence("result.nothing_measured"))
 
 
 @pytest.mark.parametrize("workload", sorted(PUBLISHED & set(CATALOGUE)))
@@ -207,14 +216,15 @@ def test_another_network_is_not_the_studys(summary: RunSummary) -> None:
     row = comparable_rows("cifar10_keras_cnn")[0]
     assert refusal(summary, row) is None
     other = replace(summary, variant="hidden_layers=4")
-    assert refusal(other, row) == "network as usual, not hidden_layers=4"
-    assert run_refusal(summary, other) == "network hidden_layers=4, not as usual"
-    assert run_refusal(other, summary) == "network as usual, not hidden_layers=4"
+    usual = sentence("compare.as_usual")
+    not_usual = sentence("compare.other_variant", theirs=usual, mine="hidden_layers=4")
+    assert refusal(other, row) == run_refusal(other, summary) == not_usual
+    assert run_refusal(summary, other) == sentence("compare.other_variant", theirs="hidden_layers=4", mine=usual)
 
 
 def test_half_precision_is_not_drawn_beside_float32(summary: RunSummary) -> None:
     row = replace(comparable_rows("cifar10_keras_cnn")[0], precision="fp16")
-    assert refusal(summary, row) == "float16, not float32"
+    assert refusal(summary, row) == sentence("compare.other_setting", theirs="float16", mine="float32")
 
 
 def test_several_cards_are_not_called_one() -> None:
@@ -264,8 +274,9 @@ def test_twice_the_rate_and_half_the_seconds_are_twice_as_fast() -> None:
 
 def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
     summary = replace(stored_run.summary, workload="resnet_50", metric="images_per_s", value=200.0, batch_size=64)
-    text = result_text(replace(stored_run, summary=summary))
-    assert text.startswith("200 images per second (higher is better) · ResNet-50, batch 64, float32, CPU\n")
+    better, of_batch = sentence("compare.higher_is_better"), sentence("share.batch", batch_size=64)
+    first_line = f"200 images per second ({better}) · ResNet-50, {of_batch}, float32, CPU\n"
+    assert result_text(replace(stored_run, summary=summary)).startswith(first_line)
 
 
 def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
@@ -280,7 +291,8 @@ def test_fused_networks_stand_beside_fused_ones(summary: RunSummary) -> None:
     assert len(names["usual"]) == 23
     assert len(names["fused"]) == 2
     assert all("CuDNNLSTM" in bar.row.notes for bar in names["fused"] if bar.row)
-    assert "network lstm=fused, not as usual" in [reason for _, reason in left_out(usual)]
+    reason = sentence("compare.other_variant", theirs="lstm=fused", mine=sentence("compare.as_usual"))
+    assert reason in [each for _, each in left_out(usual)]
 
 
 def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary: RunSummary) -> None:

@@ -37,14 +37,14 @@ def test_it_is_the_farther_end_in_time(
 def test_what_is_shown_as_three_percent_is_within_three_percent(stored_run: Run, half_pct: float) -> None:
     ends = {"value_low": 100.0 - half_pct, "value_high": 100.0 + half_pct, "confidence_pct": 95.0}
     run = summarised(**QUICK, **ends)(quiet_run(stored_run, 0))
-    shown = f"± {half_pct:.1f} %"
-    is_within = float(f"{half_pct:.1f}") <= 3.0
-    assert f"(95 %, {shown})" in interval_text(run.summary)
-    assert share_card(run).certainty == f"estimate {shown} (95 %)"
+    shown = f"{half_pct:.1f}"
+    is_within = float(shown) <= 3.0
+    assert said("result.interval", half_pct=shown).is_all_of(interval_text(run.summary))
+    assert said("share.estimate_within", half_pct=shown).is_all_of(share_card(run).certainty)
     codes = [reason.code for reason in judge(run).reasons]
     assert ("interval_wide" in codes) != is_within
     texts = [reason.text for reason in judge(run).reasons if reason.code == "interval_wide"]
-    assert all(f"by {shown}" in text for text in texts)
+    assert all(said("verdict.interval_wide", half_pct=shown).begins(text) for text in texts)
 
 
 def test_a_rate_that_quick_knows_well_enough_is_valid(stored_run: Run) -> None:

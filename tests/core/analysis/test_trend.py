@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.analysis.trend import against_own, machine_changes, trend_of
+from app.core.messages import Message, message, sentence, text
 from app.core.records import PastRun, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
@@ -31,41 +32,53 @@ def other(run: RunSummary, run_id: int, value: float, **changes: Any) -> RunSumm
     return replace(run, id=run_id, value=value, started_at=f"2026-10-{run_id:02}T10:00:00Z", **changes)
 
 
+def which(run_id: int) -> Message:
+    return message("trend.run", run_id=run_id, date=f"2026-10-{run_id:02}")
+
+
+def by(pct: float) -> Message:
+    return message("trend.faster" if pct > 0 else "trend.slower", by_pct=abs(pct))
+
+
+def times(factor: float) -> Message:
+    return message("trend.times", times=factor)
+
+
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
-        ([], "Your first result with this workload, engine, device and settings"),
-        (
-            [(3, 40.0), (7, 55.0)],
-            "20.0 % slower than your best (run 3, 2026-10-03) · 10.0 % faster than your last (run 7, 2026-10-07)",
-        ),
-        ([(3, 55.0), (7, 40.0)], "20.0 % slower than your last, which is also your best (run 7, 2026-10-07)"),
-        ([(3, 55.0)], "Your best: 10.0 % faster than the next best (run 3, 2026-10-03)"),
-        (
-            [(3, 55.0), (7, 60.0)],
-            "Your best: 10.0 % faster than the next best (run 3, 2026-10-03)"
-            " · 20.0 % faster than your last (run 7, 2026-10-07)",
-        ),
-        ([(20, 20.0)], "0.40× as fast as your best (run 20, 2026-10-20)"),
-        ([(3, 150.0)], "Your best: 3.00× as fast as the next best (run 3, 2026-10-03)"),
-        ([(3, 50.1)], "About as fast as your last, which is also your best (run 3, 2026-10-03)"),
+        ([], [("first_run", None, None)]),
+        ([(3, 40.0), (7, 55.0)], [("against_best", by(-20), 3), ("against_last", by(10), 7)]),
+        ([(3, 55.0), (7, 40.0)], [("against_both", by(-20), 7)]),
+        ([(3, 55.0)], [("is_best", by(10), 3)]),
+        ([(3, 55.0), (7, 60.0)], [("is_best", by(10), 3), ("against_last", by(20), 7)]),
+        ([(20, 20.0)], [("against_best", times(0.4), 20)]),
+        ([(3, 150.0)], [("is_best", times(3), 3)]),
+        ([(3, 50.1)], [("against_both", message("trend.level"), 3)]),
     ],
 )
-def test_against_the_best_and_the_last(run: RunSummary, others: list[tuple[int, float]], expected: str) -> None:
-    assert against_own(run, [run, *(other(run, *each) for each in others)]) == expected
+def test_against_the_best_and_the_last(
+    run: RunSummary, others: list[tuple[int, float]], expected: list[tuple[str, Message, int]]
+) -> None:
+    parts = [sentence(f"trend.{code}", how=how, which=run_id and which(run_id)) for code, how, run_id in expected]
+    line = against_own(run, [run, *(other(run, *each) for each in others)])
+    # The first letter is a capital, wherever the sentence begins.
+    assert line[1:] == " · ".join(parts)[1:]
+    assert line[0] == parts[0][0].upper()
 
 
 def test_what_intervals_can_not_tell_apart_is_about_as_fast(run: RunSummary) -> None:
     wide = replace(run, value_low=48.0, value_high=52.0)
     apart = other(run, 3, 55.0, value_low=53.0, value_high=57.0)
-    assert against_own(wide, [apart]).startswith("Your best: 10.0 % faster")
-    assert against_own(wide, [replace(apart, value_low=51.0)]).startswith("About as fast as your last")
+    for past, code, how in ((apart, "is_best", by(10)), (replace(apart, value_low=51.0), "against_both", None)):
+        line = sentence(f"trend.{code}", how=how or message("trend.level"), which=which(3))
+        assert against_own(wide, [past]).casefold() == line.casefold()
 
 
 def test_for_rates_more_is_faster(run: RunSummary) -> None:
     rate = replace(run, metric="flop_per_s", value=2e12)
     line = against_own(rate, [other(rate, 3, 1.6e12), other(rate, 7, 2.5e12)])
-    assert said("trend.against_both", which="run 7, 2026-10-07", how="20.0 % slower than").is_all_of(line)
+    assert said("trend.against_both", which=text(which(7)), how=text(by(-20))).is_all_of(line)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +118,16 @@ def test_a_trend_marks_where_the_machine_changed(run: RunSummary) -> None:
     ]
     trend = trend_of(run, past)
     assert [point.run.id for point in trend.points] == [3, 5, 9]
+    engine = message("trend.other_engine", engine="TensorFlow", before="2.20.0", now="2.21.0")
+    plan = message("trend.other_power_plan", before="balanced", now="performance")
+    plugged = message("trend.plugged_in")
     assert trend.change_lines() == [
-        "1 · 2026-10-05, run 5: TensorFlow 2.20.0 → 2.21.0",
-        "2 · 2026-10-09, run 9: power plan balanced → performance, plugged in",
+        sentence("trend.changes", number=1, date="2026-10-05", run_id=5, changes=[engine]),
+        sentence("trend.changes", number=2, date="2026-10-09", run_id=9, changes=[plan, plugged]),
     ]
-    said = "3 runs from 2026-10-03 to 2026-10-09: 40.0 to 60.0 s per epoch."
-    assert trend.sentence() == " ".join((said, *trend.change_lines()))
+    figures = {"count": 3, "first": "2026-10-03", "last": "2026-10-09", "low": "40.0", "high": "60.0"}
+    described = sentence("trend.described", unit="s per epoch", **figures)
+    assert trend.sentence() == " ".join((described, *trend.change_lines()))
 
 
 @pytest.mark.parametrize(("run_id", "first"), [(400, 341), (10, 1), (200, 170)])
@@ -118,21 +135,22 @@ def test_of_very_many_runs_those_around_this_one_are_shown(run: RunSummary, run_
     past = [PastRun(run=replace(run, id=number, value=50.0 + number)) for number in range(1, 401)]
     trend = trend_of(past[run_id - 1].run, past)
     assert [point.run.id for point in trend.points] == list(range(first, first + 60))
-    assert "(run 1, " in trend.line or run_id == 1
+    assert said("trend.run", run_id="1").is_in(trend.line) or run_id == 1
 
 
 def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None:
     before = PastRun(
         run=run, gpu_driver="560.2", kernel="6.1", bios_version="F12", power_plan="balanced", on_battery=False
     )
+    plan = message("trend.other_power_plan", before="balanced", now="performance")
     for changes, expected in (
-        ({"gpu_driver": "570.1"}, "driver 560.2 → 570.1"),
-        ({"kernel": "6.2"}, "kernel 6.1 → 6.2"),
-        ({"bios_version": "F14"}, "BIOS F12 → F14"),
-        ({"power_plan": "performance"}, "power plan balanced → performance"),
-        ({"on_battery": True}, "on battery"),
-        ({"run": replace(run, cpu_name="Other CPU")}, "Test CPU → Other CPU"),
-        ({"run": replace(run, os_name="Test OS 2")}, "Test OS 1 → Test OS 2"),
+        ({"gpu_driver": "570.1"}, sentence("trend.other_driver", before="560.2", now="570.1")),
+        ({"kernel": "6.2"}, sentence("trend.other_kernel", before="6.1", now="6.2")),
+        ({"bios_version": "F14"}, sentence("trend.other_bios", before="F12", now="F14")),
+        ({"power_plan": "performance"}, text(plan)),
+        ({"on_battery": True}, sentence("trend.on_battery")),
+        ({"run": replace(run, cpu_name="Other CPU")}, sentence("trend.other", before="Test CPU", now="Other CPU")),
+        ({"run": replace(run, os_name="Test OS 2")}, sentence("trend.other", before="Test OS 1", now="Test OS 2")),
     ):
         assert machine_changes(before, replace(before, **changes)) == (expected,)
     assert machine_changes(before, before) == machine_changes(before, PastRun(run=run)) == ()

@@ -9,6 +9,7 @@ from app.core.doctor.engines import diagnose_engine
 from app.core.doctor.facts import Facts
 from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.engines.stamp import FORMAT, Package, Stamp
+from app.core.messages import sentence
 from tests.conftest import MACHINE
 from tests.saying import said
 from workloads.protocol.machine import Gpu, Machine
@@ -63,14 +64,14 @@ def test_a_card_that_computes_is_usable() -> None:
 def test_a_build_for_the_cpu_beside_a_card_names_the_right_one(gpu: Gpu, other: str) -> None:
     cpu, card = diagnosed(gpu, "cpu", listing(), worked("cpu"))
     assert (cpu.state, card.state, card.is_fault) == ("usable", "not usable", True)
-    assert card.why == f"The build “cpu” can't use it; “{other}” can."
+    assert said("doctor.other_build", variant="cpu", other=other).is_all_of(card.why)
     assert card.commands == (f"python3 start.py engine install torch --variant {other}",)
 
 
 def test_a_driver_that_is_too_old_is_named() -> None:
     *_, card = diagnosed(replace(RTX, driver="470.10"), "cuda", listing(cuda=True), worked("cpu"))
     assert card.is_fault
-    assert card.why == "GeForce RTX 5070 needs driver 580 or newer for it, and this is 470.10"
+    assert card.why == sentence("engines.driver_too_old", gpu="GeForce RTX 5070", oldest="580", driver="470.10")
 
 
 def test_a_card_without_code_is_no_fault_of_the_computer() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from app.core.doctor.logs import diagnose_log
+from tests.saying import said
 
 
 def _ids(text: str) -> list[str]:
@@ -84,7 +85,7 @@ def test_a_log_that_stops_midway_is_not_called_healthy(last: str) -> None:
     assert found.unknown
     assert found.findings == ()
     assert found.unknown_lines[-1][0] == found.lines - 1
-    assert found.summary.startswith(f"The log stops at line {found.lines - 1}, in the middle of the work.")
+    assert said("doctor.log_stops", line=found.lines - 1).begins(found.summary)
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_errors_with_numbers_stay_trouble(line: str) -> None:
 
 def test_a_caution_is_given_in_a_sentence() -> None:
     found = diagnose_log("00:02.0 VGA compatible controller: Intel Corporation UHD")
-    assert found.summary == "Nothing is broken, but: TensorFlow does not use Intel graphics."
+    assert said("doctor.log_caution", title="TensorFlow does not use Intel graphics").is_all_of(found.summary)
     assert inside("The card") == "the card"
     assert inside("Windows cannot") == "Windows cannot"
 
@@ -312,12 +312,12 @@ def test_commands_are_those_of_the_system() -> None:
 def test_files_that_are_not_logs_are_refused_in_a_sentence(tmp_path: Path) -> None:
     binary = tmp_path / "a.png"
     binary.write_bytes(b"\x89PNG\x00\x01")
-    for path, says in (
-        (binary, "isn't text"),
-        (tmp_path, "is a folder"),
-        (tmp_path / "nothing.log", "can't be read"),
+    for path, problem in (
+        (binary, "is_no_text"),
+        (tmp_path, "is_folder"),
+        (tmp_path / "nothing.log", "unreadable"),
     ):
-        with pytest.raises(UsageError, match=says):
+        with pytest.raises(UsageError, match=said(f"doctor.log_{problem}").pattern):
             read_log(path)
 
 

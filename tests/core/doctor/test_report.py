@@ -17,6 +17,7 @@ from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.doctor.rules import diagnose
 from app.core.doctor.scrubbing import scrub
 from app.core.doctor.trial import Build, Device, Step, Trial
+from tests.saying import said
 
 CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")
 FACTS = Facts(
@@ -50,14 +51,14 @@ def test_the_report_has_versions_checks_devices_trials_and_telling_lines() -> No
         "tensorflow 2.21.0",
         "nvidia-cudnn-cu12 9.28.0.42",
         "580.65.06",
-        "compute capability 12.0",
         "[gpu_too_new]",
         "CUDA_ERROR_INVALID_PTX",
-        "exit code 1",
         "GPU is lost",
         FOUND.overall,
     ):
         assert part in text
+    assert said("doctor.report_gpu", capability="12.0").is_in(text)
+    assert said("doctor.report_trial_exit", target="gpu:0", exit_code="1").is_in(text)
     assert "epoch 3" not in text
 
 

@@ -30,13 +30,15 @@ from tests.core.doctor.cases import (
 from tests.saying import said
 from workloads.protocol.machine import Gpu
 
+THE_CARD = said("doctor.the_gpu", name="NVIDIA GeForce RTX 4090")
+
 
 def test_a_computer_without_a_gpu_is_reported_healthy() -> None:
     found = diagnose(NOTHING, [listing(), work()])
     assert not found.has_fault
     assert found.complete
     assert [device.id for device in found.devices] == ["cpu"]
-    assert "No GPU" in found.overall
+    assert said("doctor.no_gpu").is_in(found.overall)
     assert said("doctor.no_gpu_is_fine").is_in(found.overall)
     assert [check.state for check in found.checks] == ["skipped", "ok", "ok", "ok"]
 
@@ -46,7 +48,7 @@ def test_a_card_that_works_is_usable() -> None:
     assert card_of(found).state == "usable"
     assert card_of(found).id == "gpu:0"
     assert not found.has_fault
-    assert said("doctor.can_use", gpus="the NVIDIA GeForce RTX 4090").is_all_of(found.overall)
+    assert said("doctor.can_use", gpus=THE_CARD).is_all_of(found.overall)
 
 
 def test_windows_is_not_the_drivers_fault() -> None:
@@ -172,7 +174,7 @@ def test_an_old_card_beside_one_that_works_is_not_a_fault() -> None:
     found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
     assert [device.signal_id for device in found.devices] == [None, None, "gpu_too_old"]
     assert not found.has_fault
-    assert said("doctor.can_use", gpus="the NVIDIA GeForce RTX 4090").is_all_of(found.overall)
+    assert said("doctor.can_use", gpus=THE_CARD).is_all_of(found.overall)
     ignored = "Ignoring gpu device (device: 1) with Cuda multiprocessor count: 3. The minimum required count is 8."
     small = NvidiaGpu("NVIDIA GeForce GT 1030", "6.1")
     facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, small)))
@@ -243,16 +245,14 @@ def test_code_that_is_compiled_first_is_a_slow_path_and_no_fault() -> None:
     ):
         trial = replace(work("gpu:0", log=JIT), **changes)
         found = diagnose(driven(BLACKWELL), [listing(BLACKWELL), work(), trial])
-        assert said("doctor.device_slow_path").is_all_of(card_of(found).state)
+        assert card_of(found).state == "slow path"
         assert card_of(found).signal_id == "ptx_jit"
         assert not card_of(found).is_fault
 
 
 def test_a_step_that_takes_minutes_is_a_slow_path() -> None:
     trial = work("gpu:0", steps=(Step("matmul", 95.0), *STEPS[1:]))
-    assert said("doctor.device_slow_path").is_all_of(
-        card_of(diagnose(DRIVEN, [listing(CARD), work(), trial])).state
-    )
+    assert card_of(diagnose(DRIVEN, [listing(CARD), work(), trial])).state == "slow path"
 
 
 def test_a_card_that_gives_no_answer_is_not_usable() -> None:

@@ -9,6 +9,7 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import Nvml
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Device, Step, Trial
+from app.core.messages import message, sentence, text
 from tests.core.doctor.cases import BUILD, CARD, DRIVEN, NOTHING, PASCAL, STEPS, listing, work
 from tests.saying import said
 from workloads.protocol.machine import Gpu
@@ -45,11 +46,14 @@ def test_of_two_equal_cards_one_may_be_missing() -> None:
     found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
     assert [device.state for device in found.devices[1:]] == ["usable", "not usable"]
     assert found.devices[2].signal_id == "hidden"
-    assert "can't use 1 of 2 NVIDIA GeForce RTX 4090" in found.overall
+    one = said("doctor.some_of_gpus", number="1", of="2", name="NVIDIA GeForce RTX 4090")
+    assert said("doctor.gpus_not_usable_because", gpus=one).is_in(found.overall)
     both = diagnose(
         replace(facts, visible_devices=None), [listing(CARD, CARD), work(), work("gpu:0"), work("gpu:1")]
     )
-    assert said("doctor.can_use", gpus="both NVIDIA GeForce RTX 4090").is_all_of(both.overall)
+    assert said("doctor.can_use", gpus=said("doctor.both_gpus", name="NVIDIA GeForce RTX 4090")).is_all_of(
+        both.overall
+    )
 
 
 def test_cards_are_matched_by_name_whatever_their_order() -> None:
@@ -57,7 +61,7 @@ def test_cards_are_matched_by_name_whatever_their_order() -> None:
     trials = [listing(PASCAL, CARD), work(), work("gpu:0", status="failed"), work("gpu:1")]
     states = {device.name: device.state for device in diagnose(facts, trials).devices}
     assert states[CARD.name] == "usable"
-    assert said("doctor.device_not_usable").is_all_of(states[PASCAL.name])
+    assert states[PASCAL.name] == "not usable"
 
 
 def test_a_device_that_only_tensorflow_knows_is_judged_by_its_work() -> None:
@@ -85,7 +89,8 @@ def test_without_tensorflow_nothing_works_and_the_reason_is_given(error: str, si
     assert found.devices[0].signal_id == signal_id
     assert found.devices[0].is_fault
     assert found.devices[1].signal_id == signal_id
-    assert "not even on the CPU" in found.overall
+    works_not = "doctor.nothing_works_because" if signal_id else "doctor.nothing_works"
+    assert said(works_not).is_all_of(found.overall)
     assert [check.state for check in found.checks] == ["ok", "fault", "skipped"]
 
 
@@ -115,11 +120,14 @@ def test_steps_are_described_in_whole_sentences() -> None:
     whole = replace(half, steps=(Step("xla", 0.1, "no"),))
     broken, killed = replace(half, status="crashed", steps=()), replace(half, status="timed_out", steps=STEPS[:1])
     told = [checks(DRIVEN, [listing(CARD), trial])[-1].text for trial in (half, whole, broken, killed)]
+    product, convolution, xla = (sentence(f"doctor.step_{name}") for name in ("matmul", "convolution", "xla"))
+    both, one = (message("doctor.steps_failed", steps=steps) for steps in ([convolution, xla], [xla]))
+    no_answer = message("doctor.no_answer", limit_s=0)
     assert told == [
-        "Worked: matrix product. Failed: convolution, XLA step.",
-        "Failed: XLA step.",
-        "Its process crashed.",
-        "Worked: matrix product. No answer within 0 s.",
+        sentence("doctor.some_worked", done=product, result=both),
+        text(one),
+        sentence("doctor.process_ended"),
+        sentence("doctor.some_worked", done=product, result=no_answer),
     ]
 
 
@@ -137,7 +145,7 @@ def test_a_cancelled_check_is_not_a_fault(trials: list[Trial]) -> None:
     found = diagnose(DRIVEN, trials)
     assert not found.complete
     assert not found.has_fault
-    assert "stopped" in found.overall
+    assert said("doctor.stopped").is_in(found.overall)
 
 
 def test_checks_are_reported_in_order_as_they_are_decided() -> None:

@@ -1,6 +1,7 @@
 """Files of others: every kind comes back equal, and what isn't right is refused whole, with place and reason."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -201,7 +202,7 @@ def test_what_is_wrong_is_refused_whole_with_its_place(
     with pytest.raises(UsageError) as refusal:
         read_results(path)
     assert has_at_its_core(refusal.value.said, wanted)
-    assert str(refusal.value).startswith(f"{path} isn't taken: ")
+    assert said("exchange.refused", path=path).begins(str(refusal.value))
     assert len(str(refusal.value)) < 300 + len(str(path))
 
 
@@ -212,12 +213,12 @@ def test_names_that_hide_something_are_shown_as_codes_or_refused(tmp_path: Path,
 
 
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
-    for path, words in (
-        (tmp_path, "not a regular file"),
-        (tmp_path / "none", "can't be read"),
-        (Path("a\0b"), "null"),
+    for path, why in (
+        (tmp_path, said("exchange.refused", problem=said("files.not_regular"))),
+        (tmp_path / "none", said("exchange.unreadable", reason=os.strerror(errno.ENOENT))),
+        (Path("a\0b"), said("exchange.unreadable", reason="embedded null byte")),
     ):
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(UsageError, match=why.pattern):
             read_results(path)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from app.core.analysis.groups import group_example
 from app.core.errors import UsageError
+from app.core.messages import message, sentence
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.report.ab_result import ab_card, ab_text
 from app.core.report.share import card_of, text_of
@@ -17,7 +18,9 @@ from workloads import CATALOGUE
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPECS = (WORKLOAD.default_spec(), WORKLOAD.default_spec(threads=1))
+TITLE = " · ".join((sentence("group.kind_ab"), WORKLOAD.title, sentence("share.batch", batch_size=100), "float32"))
 FASTER = ((107.0, 100.0), (107.5, 100.1), (106.8, 100.2))
+INTERVAL = f"107 · {sentence('group.interval', low='107', high='108', confidence_pct=75)}"
 
 
 def ab(run: Run, *pairs: tuple[float, float], b: dict[str, Any] | None = None, label_b: str = "") -> Group:
@@ -40,29 +43,30 @@ def with_example(run: Run, group: Group) -> Run:
 def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> None:
     group = ab(stored_run, *FASTER, label_b="plugged in")
     card = ab_card(with_example(stored_run, group), group)
-    assert card.title == "A/B test · CIFAR-10 CNN · batch 100 · float32"
+    assert card.title == TITLE
     assert said("ab.faster_within", half="1.0", second="A", faster="7.0", first="B").is_all_of(card.headline)
     assert said("ab.interval_of_pairs", count="3").is_all_of(card.note)
     a, b = card.sides
     assert (a.name, a.settings, a.is_faster) == ("A", "threads automatic", False)
     assert (b.name, b.settings, b.is_faster) == ("B · plugged in", "1 thread", True)
-    assert (a.value, a.low, a.high, a.text) == (107.0, 106.8, 107.5, "107 · 107 to 108 (75 %)")
-    assert card.axis == "seconds per epoch (lower is better)"
-    assert card.machine == "This computer: Intel Core i7-1165G7"
-    assert card.details[0] == "4 cores · 15 GB · Test OS 1 · CPU run"
-    assert card.details[1] == "TensorFlow 2.21.0 · real data"
-    assert (card.level, card.badge[0]) == ("valid", "Valid · all 6 runs")
-    assert card.footer == "2026-11-01 · Epochmark 0.1.0"
+    assert (a.value, a.low, a.high, a.text) == (107.0, 106.8, 107.5, INTERVAL)
+    assert card.axis == f"seconds per epoch ({sentence('compare.lower_is_better')})"
+    assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7")
+    cores, kind = sentence("share.cores", count=4), sentence("share.cpu_run")
+    assert card.details[0] == f"{cores} · 15 GB · Test OS 1 · {kind}"
+    assert card.details[1] == f"TensorFlow 2.21.0 · {sentence('share.data', source='real')}"
+    assert (card.level, card.badge[0]) == ("valid", f"Valid · {sentence('share.all_runs', count=6)}")
+    assert card.footer == f"2026-11-01 · {sentence('share.version', version='0.1.0')}"
 
 
 def test_sides_on_different_engines_and_devices_name_both(stored_run: Run) -> None:
     other = {"engine": "torch", "engine_version": "2.9", "device": "gpu:0", "device_name": "RTX 4090"}
     group = ab(stored_run, *FASTER, b=other | {"batch_size": 64})
     card = ab_card(with_example(stored_run, group), group)
-    assert card.machine == "This computer: Intel Core i7-1165G7 · RTX 4090"
+    assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7 · RTX 4090")
     assert "TensorFlow 2.21.0 · PyTorch 2.9" in card.details[1]
-    assert "batch" not in card.title
-    assert "run" not in card.details[0].split(" · ")[-1]
+    assert not said("share.batch").is_in(card.title.split(" · "))
+    assert card.details[0].split(" · ")[-1] not in {sentence("share.cpu_run"), sentence("share.gpu_run")}
     assert said("group.other_work").is_in(card.details[2])
 
 
@@ -73,31 +77,33 @@ def test_the_worst_verdict_is_shown_with_its_cause(stored_run: Run) -> None:
     assert group_example(group) == doubtful
     card = ab_card(with_example(stored_run, group), group)
     assert card.level == "caution"
-    assert card.badge[0].startswith("Caution: ")
-    assert card.badge[0].endswith(" · 1 of 6 runs")
-    text = ab_text(with_example(stored_run, group), group)
-    assert f"Verdict: caution ({card.badge[0].removeprefix('Caution: ')})" in text.splitlines()
+    cause, of_runs = card.badge[0].removeprefix("Caution: ").split(" · ")
+    assert said("share.of_runs", count="1", planned="6").is_all_of(of_runs)
+    verdict = sentence("result.text_verdict_because", verdict="caution", reasons=f"{cause} · {of_runs}")
+    assert verdict in ab_text(with_example(stored_run, group), group).splitlines()
 
 
 def test_no_difference_and_few_pairs_say_so(stored_run: Run) -> None:
     level = ab(stored_run, (100.0, 101.0), (101.0, 100.0), (100.0, 100.5))
     card = ab_card(with_example(stored_run, level), level)
     assert said("ab.level").is_all_of(card.headline)
-    assert card.note.startswith("B is 0.97 to 1.02")
+    assert said("ab.within", low="0.97", high="1.02").begins(card.note)
     assert not any(side.is_faster for side in card.sides)
     once = ab(stored_run, (100.0, 80.0))
     card = ab_card(with_example(stored_run, once), once)
     assert said("ab.faster_once", second="A", faster="25.0", first="B").is_all_of(card.headline)
-    assert card.note == "one pair, so there is no interval · more pairs are needed to be sure"
+    assert card.note == f"{sentence('ab.interval_of_pairs', count=1)} · {sentence('ab.needs_more_pairs')}"
     assert card.sides[0].low is None
 
 
 def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:
     group = ab(stored_run, *FASTER)
     lines = ab_text(with_example(stored_run, group), group).splitlines()
-    assert lines[0] == ("B is 7.0 % faster than A (± 1.0 %) · A/B test · CIFAR-10 CNN · batch 100 · float32")
-    assert lines[2] == "A (threads automatic): 107 · 107 to 108 (75 %) s per epoch"
-    assert "Verdict: valid (all 6 runs)" in lines
+    faster = message("ab.faster_within", first="B", second="A", faster="7.0", half="1.0")
+    assert lines[0] == sentence("ab.text_headline", headline=faster, title=TITLE)
+    assert lines[2] == sentence("ab.text_side", side="A (threads automatic)", values=INTERVAL, unit="s per epoch")
+    of_all = message("share.all_runs", count=6)
+    assert sentence("result.text_verdict_because", verdict="valid", reasons=of_all) in lines
     assert said("result.text_footer", date="2026-11-01", version="0.1.0").is_all_of(lines[-1])
     assert len(lines) <= 9
 

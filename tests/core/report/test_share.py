@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.compare import bars
+from app.core.analysis.compare import bars, position
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Group, Plan, Run
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
@@ -18,7 +19,18 @@ from tests.saying import said
 INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
 
 
-FACTS = "763 examples/s · real data"
+REAL = sentence("share.data", source="real")
+FACTS = f"{sentence('result.examples_per_second', examples_per_s=763)} · {REAL}"
+NO_INTERVAL, VALID_SHORT = sentence("share.no_interval"), sentence("short.valid_for_min", duration_min=2)
+VALID = f"{VALID_SHORT} · {sentence('share.epochs', count=10)}"
+BATCH, CORES = sentence("share.batch", batch_size=100), sentence("share.cores", count=4)
+CPU_RUN, MADE_BY = sentence("share.cpu_run"), sentence("share.version", version="0.1.0")
+AXIS = f"seconds per epoch ({sentence('compare.lower_is_better')})"
+WITHIN = sentence("share.within", half_pct=0.8)
+
+
+def caution(code: str, **figures: float) -> str:
+    return f"Caution: {sentence(code, **figures)}"
 
 
 def changed(run: Run, **changes: Any) -> Run:
@@ -27,19 +39,19 @@ def changed(run: Run, **changes: Any) -> Run:
 
 def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(stored_run)
-    assert card.title == "CIFAR-10 CNN · Keras · batch 100 · float32"
-    assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", "no 95 % interval")
+    assert card.title == f"CIFAR-10 CNN · Keras · {BATCH} · float32"
+    assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", NO_INTERVAL)
     assert share_card(changed(stored_run, basis="estimate")).value == "≈ 66.3", "as in the window"
     assert card.machine == "Intel Core i7-1165G7"
-    assert card.details == ("4 cores · 15 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
-    assert (card.badge, card.level) == (("Valid for 2 min · 10 epochs", "Valid for 2 min", "Valid"), "valid")
-    assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
-    assert card.axis == "seconds per epoch (lower is better), log scale · references from 2019"
-    position = "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U"
-    assert (
-        card.footer
-        == f"{position} · 2026-11-20 · Epochmark 0.1.0 · result {short_code(result_of(stored_run).digest or '')}"
+    assert card.details == (f"{CORES} · 15 GB · Test OS 1 · {CPU_RUN}", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
+    assert (card.badge, card.level) == (
+        (VALID, VALID_SHORT, "Valid"),
+        "valid",
     )
+    assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
+    assert card.axis == sentence("share.axis_of_years", label=AXIS, years="2019")
+    code = sentence("share.result_code", checksum=short_code(result_of(stored_run).digest or ""))
+    assert card.footer == " · ".join((str(position(stored_run.summary)), "2026-11-20", MADE_BY, code))
 
 
 def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: Run) -> None:
@@ -48,7 +60,7 @@ def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: 
     )
     assert card.machine == "NVIDIA GeForce RTX 4090"
     assert card.details == (
-        "i7-1165G7 · 4 cores · 15 GB · Test OS 1 · GPU run",
+        f"i7-1165G7 · {CORES} · 15 GB · Test OS 1 · {sentence('share.gpu_run')}",
         "TensorFlow 2.21.0 · Keras 3.15.1 · XLA · 1 thread",
         FACTS,
     )
@@ -59,11 +71,14 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         ("cpu_name", "physical_cores", "memory_bytes", "os_name", "device", "data_source", "spread_pct")
     )
     card = share_card(replace(changed(stored_run, **unknown, workload="of another version"), environment=None))
-    assert (card.title, card.machine) == ("of another version · batch 100 · float32", "unknown device")
-    assert card.details == ("CPU run", "TensorFlow 2.21.0")
-    assert (card.badge[0], card.certainty) == ("Valid for 2 min · 10 epochs", "no 95 % interval")
-    assert card.axis == "seconds per epoch (lower is better), log scale"
-    assert card.footer == "2026-11-20 · Epochmark 0.1.0", "no result file can hold it, so it has no code"
+    assert (card.title, card.machine) == (
+        f"of another version · {BATCH} · float32",
+        sentence("share.unknown_device"),
+    )
+    assert card.details == (CPU_RUN, "TensorFlow 2.21.0")
+    assert (card.badge[0], card.certainty) == (VALID, NO_INTERVAL)
+    assert card.axis == sentence("share.axis", label=AXIS)
+    assert card.footer == f"2026-11-20 · {MADE_BY}", "no result file can hold it, so it has no code"
 
 
 @pytest.mark.parametrize(
@@ -71,25 +86,40 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
     [
         (
             {"basis": "estimate", "epochs_done": 0} | INTERVAL,
-            "estimate ± 0.8 % (95 %)",
-            "Valid for 2 min",
+            sentence("share.estimate_within", half_pct=0.8),
+            VALID_SHORT,
             "valid",
         ),
-        ({"basis": "estimate"}, "estimate, no interval", "Caution: no interval", "caution"),
-        ({"basis": "first_epoch", "epochs_done": 1}, "first epoch only", "Caution: first epoch only", "caution"),
+        ({"basis": "estimate"}, sentence("share.estimate_without_interval"), "Caution: no interval", "caution"),
+        (
+            {"basis": "first_epoch", "epochs_done": 1},
+            sentence("share.first_epoch_only"),
+            caution("short.first_epoch"),
+            "caution",
+        ),
         (
             {"status": "cancelled", "epochs_done": 7} | INTERVAL,
-            "± 0.8 % (95 %)",
-            "Caution: cancelled early",
+            WITHIN,
+            caution("short.cancelled"),
             "caution",
         ),
         # Fewer epochs than six have a range only; their spread says something else.
-        (INTERVAL | {"confidence_pct": 50.0}, "no 95 % interval", "Valid for 2 min · 10 epochs", "valid"),
-        ({"spread_pct": 7.25}, "no 95 % interval", "Caution: 7.2 % spread", "caution"),
+        (
+            INTERVAL | {"confidence_pct": 50.0},
+            NO_INTERVAL,
+            VALID,
+            "valid",
+        ),
+        (
+            {"spread_pct": 7.25},
+            NO_INTERVAL,
+            caution("short.verdict.spread_of_epochs", spread_pct=7.25),
+            "caution",
+        ),
         (
             {"virtual_machine": True, "data_source": "synthetic"} | INTERVAL,
-            "± 0.8 % (95 %)",
-            "Valid for 2 min · 10 epochs",
+            WITHIN,
+            VALID,
             "valid",
         ),
     ],
@@ -113,8 +143,10 @@ def test_the_badge_is_the_verdict_with_its_cause(
 def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, shown: str) -> None:
     run = changed(stored_run, os_name=os_name, virtual_machine=True, data_source="synthetic")
     details = share_card(run).details
-    assert details[0] == f"4 cores · 15 GB · {shown} · CPU run"
-    assert details[2].endswith("synthetic data · virtual machine")
+    assert details[0] == f"{CORES} · 15 GB · {shown} · {CPU_RUN}"
+    assert details[2].endswith(
+        " · ".join((sentence("share.data", source="synthetic"), sentence("share.virtual_machine")))
+    )
 
 
 def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
@@ -127,27 +159,29 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     last = replace(stored_run, summary=runs[2])
     card = share_card(last, group)
     assert (card.value, card.level) == ("66.3", "caution")
-    assert card.badge == ("Caution · 1 of 3 runs", "Caution")
+    assert card.badge == (f"Caution · {sentence('share.of_runs', count=1, planned=3)}", "Caution")
     assert next(bar.value for bar in card.bars if bar.kind == "you") == 66.3
     quiet = replace(group, runs=tuple(replace(run, verdict="valid") for run in runs))
-    assert share_card(last, quiet).badge[0] == "Valid · median of 3 runs"
-    text = result_text(last, group)
-    assert text.startswith("66.3 s per epoch (lower is better) · CIFAR-10 CNN, batch 100, float32, CPU\n")
-    assert "\nVerdict: caution\n" in text
-    assert "\nMeasured: median of 3 runs · 65.0 to 70.1 (75 %) · spread between runs 4.0 %\n" in text
+    assert share_card(last, quiet).badge[0] == f"Valid · {sentence('share.runs', count=3)}"
+    first, *lines = result_text(last, group).splitlines()
+    assert first.startswith(f"66.3 s per epoch ({sentence('compare.lower_is_better')}) · CIFAR-10 CNN, {BATCH}")
+    assert sentence("result.text_verdict", verdict="caution") in lines
+    interval = sentence("group.interval", low="65.0", high="70.1", confidence_pct=75)
+    parts = sentence("result.median_of_runs", count=3), interval, sentence("result.spread_between", spread_pct=4.0)
+    assert sentence("result.text_measured", note=" · ".join(parts)) in lines
 
 
 def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     row = reference_rows()[0]
-    for years, words in (
-        ((2019, 2017, 2019), ", log scale · references from 2017, 2019"),
-        ((2015, 2016, 2020, 2024), ", log scale · references from 2015–2024"),
-        ((2019, None), " · references from 2019, some of unknown year"),
-        ((None,), ", log scale · references of unknown year"),
+    for years, code, shown in (
+        ((2019, 2017, 2019), "share.axis_of_years", "2017, 2019"),
+        ((2015, 2016, 2020, 2024), "share.axis_of_years", "2015–2024"),
+        ((2019, None), "share.axis_some_unknown", "2019"),
+        ((None,), "share.axis_of_unknown_year", ""),
     ):
         rows = [replace(row, year=year) for year in years]
         monkeypatch.setattr("app.core.analysis.compare.comparable_rows", lambda workload, rows=rows: rows)
-        assert share_card(stored_run).axis == f"seconds per epoch (lower is better){words}"
+        assert share_card(stored_run).axis == sentence(code, label=AXIS, years=shown)
 
 
 def test_a_run_without_an_epoch_time_has_no_picture(stored_run: Run) -> None:

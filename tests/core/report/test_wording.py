@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.messages import Message, message
+from app.core.messages import Message, message, sentence, text
 from app.core.records import Run, RunSummary
 from app.core.report.wording import (
+    bottleneck_text,
     error_advice,
     estimated_from_s,
     headline,
@@ -22,7 +23,7 @@ from app.core.report.wording import (
 )
 from app.core.storage.reading import read_machine
 from app.core.verdict.rules import RULES, judge
-from tests.saying import said
+from tests.saying import Saying, said
 from tests.sure import sure
 from tests.telemetry import machine_of, telemetry_of
 from workloads.protocol import events
@@ -42,35 +43,53 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
     return replace(run, **({"steps": tuple(cut)} | parts), summary=replace(run.summary, **changes))
 
 
+MEDIAN, NO_INTERVAL = message("result.median_of_epochs", last=10), message("result.no_interval")
+SPREAD, FIRST_S = message("result.spread", spread_pct=0.4), message("result.first_epoch", duration="68.9")
+ALL_STEPS: dict[str, Any] = {"steps": 10, "steps_per_epoch": 500}
+
+
 @pytest.mark.parametrize(
-    ("changes", "value", "note"),
+    ("changes", "value", "notes"),
     [
-        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9"),
+        ({}, "66.3 s per epoch", [MEDIAN, NO_INTERVAL, SPREAD, FIRST_S]),
         (
             {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
             "66.3 s per epoch",
-            "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.6 %) · mean 66.4 · spread 0.4 %"
-            " · first epoch 68.9",
+            [
+                MEDIAN,
+                message("result.interval", low="66.0", high="66.7", half_pct=0.6),
+                message("result.mean", value="66.4"),
+                SPREAD,
+                FIRST_S,
+            ],
         ),
         (
             {"epochs_done": 2, "spread_pct": None},
             "66.3 s per epoch",
-            "epoch 2 · no 95 % interval · first epoch 68.9",
+            [message("result.second_epoch"), NO_INTERVAL, FIRST_S],
         ),
-        (FIRST, "66.3 s per epoch", "first and only epoch, startup included"),
-        (ESTIMATE, "about 66.3 s per epoch", "estimated from timed steps · no 95 % interval · spread 0.4 %"),
+        (FIRST, "66.3 s per epoch", [message("result.first_epoch_only")]),
+        (
+            ESTIMATE,
+            message("result.about", value="66.3 s per epoch"),
+            [message("result.estimated"), NO_INTERVAL, SPREAD],
+        ),
         (
             SHORT,
-            "131.0 ms per step, 763 examples per second",
-            "A short run: 10 of 500 steps per epoch, so it has no epoch time.",
+            message("result.step_rate", step_ms=131.0, examples_per_s=763),
+            [message("note.short_run", **ALL_STEPS)],
         ),
-        (NOTHING, "No whole epoch was measured.", ""),
-        (SHORT | {"step_median_s": None}, "No whole epoch was measured.", ""),
+        (NOTHING, message("result.no_whole_epoch"), []),
+        (SHORT | {"step_median_s": None}, message("result.no_whole_epoch"), []),
     ],
 )
-def test_a_headline_has_its_basis(summary: RunSummary, changes: dict[str, Any], value: str, note: str) -> None:
+def test_a_headline_has_its_basis(
+    summary: RunSummary, changes: dict[str, Any], value: str | Message, notes: list[Message]
+) -> None:
     run = replace(summary, **changes)
+    note = " · ".join(map(text, notes))
     assert headline_note(run) == note
+    value = text(value) if isinstance(value, Message) else value
     assert headline(run) == (f"{value}\n{note}" if note else value)
 
 
@@ -90,40 +109,44 @@ def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) ->
         assert "--repair" not in f"{error_advice(code, second_engine)} {error_advice(code, 'removed_since')}"
 
 
+OF_EPOCHS, REAL, NO_EPOCH = said("note.spread_of_epochs"), said("note.real_data"), said("verdict.no_epoch")
+AFTER_NONE, ALL_EPOCHS = {"epochs_done": "0", "epochs": "10"}, {"epochs_done": "10", "epochs": "10"}
+
+
 @pytest.mark.parametrize(
     ("changes", "cautions", "facts"),
     [
-        ({}, [], ["epochs after the first have a spread of 0.4 %", "real data"]),
-        ({"spread_pct": 5.0}, [], ["spread of 5.0 %", "real data"]),
-        ({"spread_pct": 5.1}, ["spread of 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
+        ({}, [], [said("note.spread_of_epochs", spread_pct="0.4"), REAL]),
+        ({"spread_pct": 5.0}, [], [said("note.spread_of_epochs", spread_pct="5.0"), REAL]),
+        ({"spread_pct": 5.1}, [said("verdict.spread_of_epochs", spread_pct="5.1")], [REAL]),
         (
             ESTIMATE | {"value_low": 66.0, "value_high": 67.0},
             [],
-            ["no whole epoch was run", "parts of the measurement have a spread", "real data"],
+            [said("note.estimate"), said("note.spread_of_parts"), REAL],
         ),
-        (FIRST, ["Only one epoch was measured, and it includes starting up."], ["real data"]),
-        (SHORT, ["A short run: 10 of 500 steps"], ["real data"]),
+        (FIRST, [said("verdict.first_epoch")], [REAL]),
+        (SHORT, [said("note.short_run", **ALL_STEPS)], [REAL]),
+        (NOTHING | {"status": "failed"}, [said("verdict.failed_after", **AFTER_NONE), NO_EPOCH], [REAL]),
         (
-            NOTHING | {"status": "failed"},
-            ["The run failed after 0 of 10 epochs.", "No whole epoch was measured."],
-            ["real data"],
+            {"status": "cancelled", "epochs_done": 3},
+            [said("verdict.cancelled_after", epochs_done="3", epochs="10")],
+            [OF_EPOCHS, REAL],
         ),
-        ({"status": "cancelled", "epochs_done": 3}, ["was cancelled after 3 of 10"], ["spread", "real data"]),
-        ({"status": "interrupted"}, ["was interrupted after 10 of 10"], ["spread", "real data"]),
-        (NOTHING | {"status": "running"}, ["hasn't finished", "No whole epoch"], ["real data"]),
-        ({"data_source": "synthetic"}, [], ["spread", "synthetic data of the same shapes"]),
-        ({"data_source": None}, [], ["spread"]),
-        ({"workload": "demo"}, ["The demo doesn't train"], ["spread", "real data"]),
-        ({"workload": "of another version"}, [], ["spread", "real data"]),
+        ({"status": "interrupted"}, [said("verdict.interrupted_after", **ALL_EPOCHS)], [OF_EPOCHS, REAL]),
+        (NOTHING | {"status": "running"}, [said("verdict.running"), NO_EPOCH], [REAL]),
+        ({"data_source": "synthetic"}, [], [OF_EPOCHS, said("note.synthetic_data")]),
+        ({"data_source": None}, [], [OF_EPOCHS]),
+        ({"workload": "demo"}, [said("verdict.demo")], [OF_EPOCHS, REAL]),
+        ({"workload": "of another version"}, [], [OF_EPOCHS, REAL]),
     ],
 )
 def test_notes_on_a_number_list_cautions_first(
-    stored_run: Run, changes: dict[str, Any], cautions: list[str], facts: list[str]
+    stored_run: Run, changes: dict[str, Any], cautions: list[Saying], facts: list[Saying]
 ) -> None:
     notes = result_notes(changed(stored_run, changes))
     assert [note.kind for note in notes] == ["caution"] * len(cautions) + ["fact"] * len(facts)
-    for note, words in zip(notes, [*cautions, *facts], strict=True):
-        assert words in note.text
+    for note, saying in zip(notes, [*cautions, *facts], strict=True):
+        assert saying.is_all_of(note.text)
 
 
 def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None:
@@ -169,32 +192,38 @@ def test_a_verdict_in_one_line() -> None:
     facts = reasons("fact", "real_data")
     cautions = reasons("caution", "on_battery", "other_load", share_pct=12.0)
     assert verdict_line(events.Judged(level="valid", reasons=facts)) == "Valid"
-    for measured_s, shown in ((31.2, "Valid for 31 s"), (119.0, "Valid for 119 s"), (444.0, "Valid for 7 min")):
-        assert verdict_texts(events.Judged(level="valid", measured_s=measured_s)) == (shown, "Valid")
+    for measured_s, code, shown in (
+        (31.2, "short.valid_for_s", {"duration_s": 31}),
+        (119.0, "short.valid_for_s", {"duration_s": 119}),
+        (444.0, "short.valid_for_min", {"duration_min": 7}),
+    ):
+        whole = sentence(code, **shown)
+        assert verdict_texts(events.Judged(level="valid", measured_s=measured_s)) == (whole, "Valid")
     caution = events.Judged(level="caution", reasons=(*cautions, *facts))
-    assert verdict_line(caution) == "Caution: on battery; other programs used 12 % of the CPU"
+    load = sentence("short.verdict.other_load", share_pct=12.0)
+    assert verdict_line(caution) == f"Caution: on battery; {load}", "a code without few words is shown itself"
     invalid = reasons("invalid", "suspended", slept_s=60.0)
-    assert verdict_line(events.Judged(level="invalid", reasons=(*invalid, *cautions))) == (
-        "Invalid: slept during the run"
-    )
+    judged = events.Judged(level="invalid", reasons=(*invalid, *cautions))
+    assert verdict_line(judged) == f"Invalid: {sentence('short.suspended')}"
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "words"),
+    ("code", "said", "short"),
     [
-        ("interval_wide", message("verdict.interval_wide", half_pct=3.1), "uncertain by ± 3.1 %"),
-        ("spread", message("verdict.spread_of_epochs", spread_pct=5.1), "5.1 % spread"),
-        ("host_steal", message("verdict.host_steal", share_pct=7.0), "7 % CPU steal"),
-        ("drift", message("verdict.faster", gained_pct=4.0), "speed rose 4.0 %"),
-        ("other_load", None, "other load"),
-        ("other_load", message("verdict.other_load"), "other load"),
-        ("gpu_not_used", None, "GPU not used"),
-        ("data_incomplete", None, "data incomplete"),
-        ("{of_another} version", None, "{of another} version"),
+        ("interval_wide", message("verdict.interval_wide", half_pct=3.1), "short.verdict.interval_wide"),
+        ("spread", message("verdict.spread_of_epochs", spread_pct=5.1), "short.verdict.spread_of_epochs"),
+        ("host_steal", message("verdict.host_steal", share_pct=7.0), "short.verdict.host_steal"),
+        ("drift", message("verdict.faster", gained_pct=4.0), "short.verdict.faster"),
+        ("other_load", None, "short.other_load"),
+        ("other_load", message("verdict.other_load"), "short.other_load"),
+        ("gpu_not_used", None, "short.gpu_not_used"),
+        ("data_incomplete", None, None),
+        ("{of_another} version", None, None),
     ],
 )
-def test_a_reason_in_a_few_words(code: str, said: Message | None, words: str) -> None:
+def test_a_reason_in_a_few_words(code: str, said: Message | None, short: str | None) -> None:
     one = events.Reason(code=code, level="caution", text="", said=said)
+    words = code.replace("_", " ") if short is None else sentence(short, **(said.arguments if said else {}))
     assert verdict_line(events.Judged(level="caution", reasons=(one, one))) == f"Caution: {words}"
 
 
@@ -206,24 +235,33 @@ def test_every_rule_has_few_words(stored_run: Run) -> None:
 
 
 def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
+    better, baseline = (
+        sentence("compare.lower_is_better"),
+        message("position.baseline", name="i5-8250U", year=2019),
+    )
+    rank = {"ratio": "4.8×", "baseline": baseline, "faster": "MX150", "slower": "i5-8250U"}
+    cores = sentence("result.cores", physical=4, logical=8)
+    machine = f"Intel Core i7-1165G7 · {cores} · 15 GB · Test OS 1"
+    engine = {"engine": "TensorFlow 2.21.0", "device": "cpu", "precision": "float32", "compiler": "XLA"}
     assert result_text(stored_run).splitlines() == [
-        "66.3 s per epoch (lower is better) · CIFAR-10 CNN, batch 100, float32, CPU",
-        "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U",
-        "Verdict: valid for 2 min",
-        "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 15 GB · Test OS 1",
-        "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
-        "Measured: median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9",
-        "Data: real, seed 0",
-        "The run was too short to tell what limited it.",
-        "Epochmark 0.1.0, run on 2026-11-20",
+        f"66.3 s per epoch ({better}) · CIFAR-10 CNN, batch 100, float32, CPU",
+        sentence("position.between", **rank),
+        sentence("result.text_verdict", verdict=sentence("short.valid_for_min", duration_min=2).lower()),
+        sentence("result.text_machine", machine=machine),
+        sentence("result.text_engine", engine=message("result.engine_without_xla", **engine)),
+        sentence("result.text_measured", note=headline_note(stored_run.summary)),
+        sentence("result.text_data", data="real", seed=0),
+        bottleneck_text(stored_run),
+        sentence("result.text_footer", version="0.1.0", date="2026-11-20"),
     ]
 
 
 def test_its_first_line_says_how_certain_it_is_and_on_what(stored_run: Run) -> None:
     certain = {"value_low": 62.7, "value_high": 69.9, "confidence_pct": 95.0, "device": "gpu:0"}
-    text = result_text(changed(stored_run, ESTIMATE | certain | {"device_name": "NVIDIA GeForce RTX 4090"}))
-    line = "about 66.3 s per epoch ± 5.4 % (lower is better) · CIFAR-10 CNN, batch 100, float32, RTX 4090"
-    assert text.splitlines()[0] == line
+    shown = result_text(changed(stored_run, ESTIMATE | certain | {"device_name": "NVIDIA GeForce RTX 4090"}))
+    value = sentence("result.within", value=message("result.about", value="66.3 s per epoch"), half_pct=5.4)
+    what = f"CIFAR-10 CNN, {sentence('share.batch', batch_size=100)}, float32, RTX 4090"
+    assert shown.splitlines()[0] == f"{value} ({sentence('compare.lower_is_better')}) · {what}"
 
 
 @pytest.mark.parametrize("changes", [SHORT, NOTHING | {"status": "failed"}, {"workload": "demo"}])
@@ -237,20 +275,23 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
     warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
-    text = result_text(run)
-    assert text.count("first and only epoch") == 1
-    assert "\nVerdict: caution (cancelled early; first epoch only; data incomplete)\n" in text
-    assert "anna" not in text.casefold()
+    shown = result_text(run)
+    assert shown.count(sentence("result.first_epoch_only")) == 1
+    causes = f"{sentence('short.cancelled')}; {sentence('short.first_epoch')}; data incomplete"
+    verdict = sentence("result.text_verdict_because", verdict="caution", reasons=causes)
+    assert verdict in shown.splitlines()
+    assert "anna" not in shown.casefold()
 
 
 def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
-    def stored(text: str) -> Machine:
-        return read_machine(text, [])
+    def stored(record: str) -> Machine:
+        return read_machine(record, [])
 
+    cores, unknown = sentence("result.cores", physical="?", logical="?"), sentence("result.unknown_cpu")
     old = stored('{"cpu_name": "Old CPU"}')
-    assert machine_line(old) == "Old CPU · ? cores / ? threads · n/a · n/a"
+    assert machine_line(old) == f"Old CPU · {cores} · n/a · n/a"
     new = stored('{"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8000000000}]}')
-    assert machine_line(new) == "unknown CPU · ? cores / ? threads · n/a · New GPU · n/a"
+    assert machine_line(new) == f"{unknown} · {cores} · n/a · New GPU · n/a"
     assert stored('{"cpu_name": {}}').cpu_name is None
 
 
@@ -261,5 +302,6 @@ def test_an_estimate_names_the_seconds_that_it_speaks_of(stored_run: Run) -> Non
     estimate = replace(stored_run, summary=replace(stored_run.summary, **ESTIMATE), steps=blocks)
     assert estimated_from_s(estimate) == pytest.approx(32.4)
     assert estimated_from_s(replace(estimate, steps=())) is None
-    assert headline_note(estimate.summary, measured_s=32.4).startswith("estimated from 32 s of steps · ")
-    assert "estimated from 32 s of steps · " in result_text(estimate)
+    basis = sentence("result.estimated_from", measured_s=32.4)
+    assert headline_note(estimate.summary, measured_s=32.4).startswith(f"{basis} · ")
+    assert f"{basis} · " in result_text(estimate)

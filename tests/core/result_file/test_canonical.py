@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.messages import text
+from app.core.messages import message, text
 from app.core.records import RunSummary
 from app.core.result_file.canonical import (
     UnfitError,
@@ -25,6 +25,7 @@ from app.core.result_file.canonical import (
 from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from tests.core.result_file.results import golden, results
+from tests.saying import Saying, said
 
 
 @pytest.mark.slow
@@ -74,67 +75,91 @@ def put(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+NO_DIGEST = said("exchange.no_digest")
+
+
+TOO_LONG = "Expected `str` of length <= 300"
+UNKNOWN_FIELD = "Object contains unknown field `serial`"
+
+
+def hidden(place: str) -> Saying:
+    return said("exchange.hidden_characters", place=place)
+
+
+def wrong(place: str, reason: str) -> Saying:
+    return said("exchange.wrong_field", place=place, reason=reason)
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "wanted"),
     [
-        (put("statistics", "value", value=-3.0), "results[2].statistics.value: Expected `float` > 0"),
-        (put("statistics", "value", value="3.0"), "statistics.value: Expected `float`, got `str`"),
-        (put("spec", "epochs", value=10**9), "spec.epochs: Expected `int` <= 10000000"),
-        (put("epochs", 0, "duration_s", value=-3), "duration_s: Expected `float` >= 0"),
-        (put("machine", "cpu_name", value="x" * 10_000_000), "machine.cpu_name: Expected `str` of length <= 300"),
-        (put("machine", "cpu_name", value="a\u202eb"), "result 3: machine.cpu_name has characters that"),
-        (put("machine", "cpu_name", value="a\x1b[31m"), "machine.cpu_name has characters that are hidden"),
-        (put("machine", "cpu_name", value="a\u200bb"), "machine.cpu_name has characters that are hidden"),
-        (put("machine", "cpu_name", value="a\nb"), "machine.cpu_name has characters that are hidden"),
-        (put("comment", value="\u2066"), "comment has characters that are hidden"),
-        (put("spec", "parameters", value={"a\n": 1}), "spec.parameters has characters that are hidden"),
-        (put("machine", "serial", value="1"), "unknown field `serial`"),
-        (put("started_at", value="2026-13-45T00:00:00Z"), "“2026-13-45T00:00:00Z”, which is no date"),
-        (put("started_at", value="1970-01-01T00:00:00Z"), "which is no date since 2020"),
-        (put("statistics", "low", value=9e9), "9e+09 to "),
-        (put("statistics", "epochs_done", value=7), "epochs doesn't have the 7 entries"),
-        (put("steps", "durations_s", 3, value=0.5), "its steps don't match their checksum"),
-        (put("steps", "count", value=3), "doesn't have the 3 entries"),
-        (put("epochs", 1, "duration_s", value=9.0), "but its epochs make 9 s"),
-        (put("verdict", "level", value="perfect"), "verdict.level: Invalid enum value 'perfect'"),
-        (put("digest", value=None), "it has no digest"),
+        (put("statistics", "value", value=-3.0), wrong("results[2].statistics.value", "Expected `float` > 0")),
+        (put("statistics", "value", value="3.0"), wrong("statistics.value", "Expected `float`, got `str`")),
+        (put("spec", "epochs", value=10**9), wrong("spec.epochs", "Expected `int` <= 10000000")),
+        (put("epochs", 0, "duration_s", value=-3), wrong("duration_s", "Expected `float` >= 0")),
+        (put("machine", "cpu_name", value="x" * 10_000_000), wrong("machine.cpu_name", TOO_LONG)),
+        (put("machine", "cpu_name", value="a\u202eb"), hidden("machine.cpu_name")),
+        (put("machine", "cpu_name", value="a\x1b[31m"), hidden("machine.cpu_name")),
+        (put("machine", "cpu_name", value="a\u200bb"), hidden("machine.cpu_name")),
+        (put("machine", "cpu_name", value="a\nb"), hidden("machine.cpu_name")),
+        (put("comment", value="\u2066"), hidden("comment")),
+        (put("spec", "parameters", value={"a\n": 1}), hidden("spec.parameters")),
+        (put("machine", "serial", value="1"), wrong("results[2].machine", UNKNOWN_FIELD)),
+        (put("started_at", value="2026-13-45T00:00:00Z"), said("exchange.no_date", text="2026-13-45T00:00:00Z")),
+        (put("started_at", value="1970-01-01T00:00:00Z"), said("exchange.no_date", text="1970-01-01T00:00:00Z")),
+        (put("statistics", "low", value=9e9), said("exchange.outside_range", low="9e+09")),
+        (put("statistics", "epochs_done", value=7), said("exchange.other_count", place="epochs", count="7")),
+        (put("steps", "durations_s", 3, value=0.5), said("exchange.other_steps")),
+        (put("steps", "count", value=3), said("exchange.other_count", count="3")),
+        (put("epochs", 1, "duration_s", value=9.0), said("exchange.not_of_epochs", median_s="9")),
+        (put("verdict", "level", value="perfect"), wrong("verdict.level", "Invalid enum value 'perfect'")),
+        (put("digest", value=None), NO_DIGEST),
     ],
 )  # fmt: skip
-def test_what_is_absurd_is_refused_with_its_place(change: Callable[[dict[str, Any]], None], words: str) -> None:
+def test_what_is_absurd_is_refused_with_its_place(
+    change: Callable[[dict[str, Any]], None], wanted: Saying
+) -> None:
     with pytest.raises(UnfitError) as refusal:
-        decode(changed(change, seal="digest" not in words))
-    said = text(refusal.value.problem)
-    assert words in said
-    assert len(said) < 300
+        decode(changed(change, seal=wanted is not NO_DIGEST))
+    told = text(refusal.value.problem)
+    assert wanted.is_in(told)
+    assert len(told) < 300
 
 
 def test_a_change_shows_in_the_digest() -> None:
     honest = golden()[2]
     with pytest.raises(UnfitError) as refusal:
         decode(changed(put("spec", "batch_size", value=64), seal=False))
-    assert text(refusal.value.problem) == (
-        f"result 3: its content doesn't match its code {short_code(honest.digest or '')}:"
-        " it was damaged or changed"
-    )
+    other = message("exchange.other_digest", digits=short_code(honest.digest or ""))
+    assert refusal.value.problem == message("exchange.in_result", number=3, problem=other)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "wanted"),
     [
-        (b"", "Input data was truncated"),
-        (b"{}", "missing required field `format`"),
-        (b'{"format": "epochmark-result", "format_version": 2, "results": []}', "format version 2"),
-        (b'{"format": "epochmark-result", "format_version": 1, "results": []}', "length >= 1"),
-        (b'{"format": "epochmark-result", "format_version": 1, "results": NaN}', "isn't valid JSON"),
-        (b'{"format": "x", "format_version": 1, "results": []}', "format"),
-        (b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"[" * 10_000, "nested too deeply"),
-        (b'\xff{"format"', "isn't valid JSON"),
+        (b"", said("exchange.not_json", reason="Input data was truncated")),
+        (b"{}", said("exchange.not_json", reason="Object missing required field `format`")),
+        (
+            b'{"format": "epochmark-result", "format_version": 2, "results": []}',
+            said("exchange.unknown_version", version="2"),
+        ),
+        (
+            b'{"format": "epochmark-result", "format_version": 1, "results": []}',
+            wrong("results", "Expected `array` of length >= 1"),
+        ),
+        (b'{"format": "epochmark-result", "format_version": 1, "results": NaN}', said("exchange.not_json")),
+        (b'{"format": "x", "format_version": 1, "results": []}', wrong("format", "Invalid enum value 'x'")),
+        (
+            b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"[" * 10_000,
+            said("exchange.nested_too_deeply"),
+        ),
+        (b'\xff{"format"', said("exchange.not_json")),
     ],
 )
-def test_what_is_no_result_file_is_refused(content: bytes, words: str) -> None:
+def test_what_is_no_result_file_is_refused(content: bytes, wanted: Saying) -> None:
     with pytest.raises(UnfitError) as refusal:
         decode(content)
-    assert words in text(refusal.value.problem)
+    assert wanted.is_in(text(refusal.value.problem))
 
 
 def test_the_code_has_eight_digits_in_two_groups() -> None:

@@ -154,7 +154,7 @@ def test_events_of_a_run_that_is_gone_are_not_lost(database: Database, machine: 
     writer = RunWriter(database, run_id)
     database.connection.execute("DELETE FROM runs")
     writer.add(events.Epoch(index=0, duration_s=2.0, train_s=1.0))
-    with pytest.raises(RunGoneError, match=f"Run {run_id} is no longer in .*"):
+    with pytest.raises(RunGoneError, match=said("runs.gone", run_id=run_id).pattern):
         writer.finish("completed", None)
     assert [event.type for event in writer.unsaved()] == ["epoch"]
 
@@ -179,7 +179,7 @@ def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: M
             path.rename(path.with_name(f"aside-{path.name}"))
         with Database(paths.database):
             pass
-        with pytest.raises(RunGoneError, match=f"was replaced during run {run_id}"):
+        with pytest.raises(RunGoneError, match=said("runs.replaced", run_id=run_id).pattern):
             writer.finish("completed", None)
 
 

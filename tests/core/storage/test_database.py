@@ -55,10 +55,11 @@ def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
     paths.database.write_bytes(content)
     with (
         Database(paths.database) as database,
-        pytest.raises(DatabaseError, match=r"are damaged .*Try again: Epochmark then keeps the damaged file"),
+        pytest.raises(DatabaseError, match=said("database.damaged").pattern) as refused,
         database.complaints(),
     ):
         database.connection.execute("SELECT max(length(machine)) FROM machines").fetchone()
+    assert said("database.try_again_to_repair").is_all_of(refused.value.advice)
 
 
 def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
@@ -66,8 +67,9 @@ def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
         database.connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
         database.connection.execute("UPDATE format SET version = version + 1")
     before = paths.database.read_bytes()
-    with pytest.raises(DatabaseError, match=r"newer Epochmark .*Update Epochmark"):
+    with pytest.raises(DatabaseError, match=said("database.too_new").pattern) as refused:
         Database(paths.database)
+    assert said("database.update").is_all_of(refused.value.advice)
     assert paths.database.read_bytes() == before
 
 
@@ -83,8 +85,10 @@ def test_another_programs_database_is_refused_and_left_alone(paths: Paths) -> No
 def test_a_locked_file_is_reported_in_a_sentence_and_nothing_is_half_written(paths: Paths) -> None:
     with Database(paths.database) as first, Database(paths.database, busy_timeout_s=0.05) as second:
         first.connection.execute("BEGIN IMMEDIATE")
-        with pytest.raises(DatabaseError, match=r"locked by another program\. Close"), second.transaction():
+        refusal = pytest.raises(DatabaseError, match=said("database.locked").pattern)
+        with refusal as refused, second.transaction():
             pass
+        assert said("database.close_other_program").is_all_of(refused.value.advice)
         first.connection.execute("ROLLBACK")
         with second.transaction() as connection:
             connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
@@ -133,15 +137,18 @@ except DatabaseError as error:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write to")
 def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
-    with pytest.raises(UsageError, match=r"/proc/.* can't be created .*EPOCHMARK_HOME"):
+    not_created = said("folders.not_created", folder="/proc/epochmark")
+    with pytest.raises(UsageError, match=not_created.pattern) as refused:
         Database(Path("/proc/epochmark/runs.sqlite3"))
+    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
 
 
 def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
     database.connection.execute("PRAGMA query_only = ON")
-    refusal = pytest.raises(DatabaseError, match=r"can't be read or written .*permissions")
-    with refusal, database.transaction() as connection:
+    refusal = pytest.raises(DatabaseError, match=said("database.no_access").pattern)
+    with refusal as refused, database.transaction() as connection:
         connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+    assert said("database.check_permissions").is_all_of(refused.value.advice)
 
 
 def test_migrating_keeps_a_copy_and_the_rows(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

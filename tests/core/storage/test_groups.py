@@ -3,6 +3,7 @@
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Plan
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.groups import begin_group, group_places, list_groups, load_group
@@ -77,7 +78,7 @@ def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Dat
     delete_runs(database, ids[1:2])
     group = load_group(database, group_id)
     assert ([run.id for run in group.runs], list(group.run_ids)) == (ids[2:], ids)
-    assert places(database) == {ids[2]: f"run 3 of 3 in group {group_id}"}
+    assert places(database) == {ids[2]: sentence("groups.run_of", number=3, planned=3, group_id=group_id)}
     delete_runs(database, ids[2:])
     assert load_group(database, group_id).runs == ()
     assert list_groups(database) == []
@@ -100,10 +101,10 @@ def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
     a, b = add(database, machine, ab, "A", "B")
     begin_run(database, DEMO.default_spec(), DEMO, machine)
     assert places(database) == {
-        first: f"run 1 of 5 in group {repeat}",
-        second: f"run 2 of 5 in group {repeat}",
-        a: f"side A of group {ab}",
-        b: f"side B of group {ab}",
+        first: sentence("groups.run_of", number=1, planned=5, group_id=repeat),
+        second: sentence("groups.run_of", number=2, planned=5, group_id=repeat),
+        a: sentence("groups.side", side="A", group_id=ab),
+        b: sentence("groups.side", side="B", group_id=ab),
     }
 
 

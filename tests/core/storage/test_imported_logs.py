@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.core.analysis.compare import bars
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
-from app.core.messages import Message, message
+from app.core.messages import Message, message, sentence
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import epochs_of_totals, import_log, list_logs, read_log, remove_log
@@ -104,7 +104,7 @@ def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
     assert logs == [log]
     assert list_logs(database, "mnist_cnn") == []
     (bar,) = [bar for bar in bars("mnist_mlp", None, logs=logs) if bar.kind == "log"]
-    assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, ("imported log",))
+    assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, (sentence("compare.imported_log"),))
     assert ("Measured", "3.25 s per epoch") in provenance(bar)
     run = replace(summary, workload="mnist_mlp", batch_size=128)
     assert bar in bars("mnist_mlp", run, logs=logs)

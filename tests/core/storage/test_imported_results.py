@@ -11,6 +11,7 @@ from app.core.analysis.own_runs import best_and_latest, runs_like
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
 from app.core.exchange.preview import without
+from app.core.messages import sentence
 from app.core.others import ImportedResult
 from app.core.records import RunSummary
 from app.core.report.export import FORMATS
@@ -196,11 +197,13 @@ def mine(summary: RunSummary) -> RunSummary:
 def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSummary) -> None:
     (bar,) = drawn(mine, other())
     assert (bar.name, bar.value) == ("EPYC", golden()[2].statistics.value)
-    assert bar.remarks[:3] == ("imported, not verified", "TensorFlow 2.21.0", "valid")
-    assert "synthetic data" in bar.remarks
-    said = dict(provenance(bar))
-    assert said["From"] == "imported result 5, from x.png on 2026-11-23"
-    assert said["Code"] == "67D0-963F"
+    assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", "valid")
+    assert sentence("compare.data", source="synthetic") in bar.remarks
+    rows = dict(provenance(bar))
+    assert rows[sentence("provenance.from")] == sentence(
+        "provenance.imported", number="5", source="x.png", date="2026-11-23"
+    )
+    assert rows[sentence("provenance.code")] == "67D0-963F"
     assert drawn(None, other())[0].remarks[:2] == bar.remarks[:2]
 
 
@@ -215,7 +218,8 @@ def test_what_does_not_compare_is_not_drawn_beside_a_run(mine: RunSummary, chang
 
 def test_two_of_one_name_have_their_numbers_and_neither_counts_in_the_rank(mine: RunSummary) -> None:
     two = drawn(mine, other(), other(seed=3))
-    assert {bar.name for bar in two} == {"EPYC (imported 5)", "EPYC (imported 6)"}
+    names = {sentence("compare.imported_numbered", name="EPYC", number=number) for number in (5, 6)}
+    assert {bar.name for bar in two} == names
     with_them = bars("mnist_mlp", mine, imported=[imported(other())])
     assert rank_text(with_them) == rank_text(bars("mnist_mlp", mine))
     assert position(mine) == position(replace(mine))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.messages import text
+from app.core.messages import sentence, text
 from app.core.records import PeakShare
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -49,7 +49,7 @@ def test_a_run_is_a_share_of_the_best_recent_peak(database: Database, machine: M
     assert share.reached_flop_per_s == pytest.approx(1e9)
     assert share.share_pct == pytest.approx(25)
     told = text(sure(said(share)))
-    assert told == "It computed about 0.0010 TFLOP/s, 25 % of the 0.0040 that Matrix products reach here."
+    assert told == sentence("note.peak_share", reached="0.0010", share_pct=25, peak="0.0040")
 
 
 @pytest.mark.parametrize(

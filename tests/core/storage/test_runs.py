@@ -95,7 +95,7 @@ def test_what_could_not_be_written_is_written_later(paths: Paths, machine: Machi
         other.connection.execute("BEGIN IMMEDIATE")
         add_epochs(writer, 90, 60)
         assert writer.trouble is not None
-        with pytest.raises(DatabaseError, match="locked"):
+        with pytest.raises(DatabaseError, match=said("database.locked").pattern):
             writer.finish("completed", None)
         other.connection.execute("ROLLBACK")
         writer.finish("completed", None)
@@ -132,7 +132,7 @@ def test_deleting_takes_everything_of_a_run_and_nothing_of_others(database: Data
     for table in ("epochs", "warnings"):
         rows = database.connection.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall()
         assert [row[0] for row in rows] == ids[1:]
-    with pytest.raises(UsageError, match="no run 77"):
+    with pytest.raises(UsageError, match=said("runs.unknown", run_ids="77").pattern):
         delete_runs(database, [ids[1], 77])
     assert [run.id for run in list_runs(database)] == ids[1:]
 
@@ -184,7 +184,7 @@ def test_thousands_of_missing_runs_are_one_short_sentence(database: Database) ->
 
 
 def test_an_unknown_run_is_a_usage_error(database: Database) -> None:
-    with pytest.raises(UsageError, match=r"no run 5\."):
+    with pytest.raises(UsageError, match=said("runs.unknown", run_ids="5").pattern):
         load_run(database, 5)
 
 

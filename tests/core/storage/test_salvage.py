@@ -1,7 +1,6 @@
 """Damaged database files: set aside, never changed, and what can be read of them brought over."""
 
 import logging
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from app.core.storage.runs import list_runs, load_run
 from app.core.storage.schema import MIGRATIONS
 from tests.conftest import ROOT
 from tests.core.storage.storing import make_many, store
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 PAGE_BYTES = 4_096
@@ -65,7 +65,7 @@ def test_a_letter_of_the_schema_costs_no_run(
         assert [epoch.duration_s for epoch in load_run(database, ids[3]).epochs] == [3.0, 2.0, 5.0]
     (aside,) = paths.data.glob("runs.damaged-*.sqlite3")
     assert aside.read_bytes() == damaged, "the damaged file is evidence"
-    assert re.search(r"are damaged .* kept as runs\.damaged-.* with 12 runs from it", caplog.text)
+    assert said("database.repaired", count="12", kept=aside.name).is_in(caplog.text)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,12 @@ def test_a_large_file_is_checked_once_it_has_shown_damage(
     leaves = [at for at in starts if b'"batch_size"' in content[at : at + PAGE_BYTES]]
     content[leaves[9] : leaves[9] + PAGE_BYTES] = b"\xff" * PAGE_BYTES
     paths.database.write_bytes(content)
-    with Database(paths.database) as database, pytest.raises(DatabaseError, match=r"are damaged .*Try again"):
+    with (
+        Database(paths.database) as database,
+        pytest.raises(DatabaseError, match=said("database.damaged").pattern) as failed,
+    ):
         list(list_runs(database))
+    assert said("database.try_again_to_repair").is_all_of(failed.value.advice)
     assert len(listed(paths)) > 150
     assert not list(paths.data.glob("*.suspect"))
 

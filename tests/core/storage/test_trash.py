@@ -11,6 +11,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
 from tests.core.storage.storing import begin, make_many, store
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 
@@ -49,7 +50,7 @@ def test_all_runs_go_into_the_trash_or_none(database: Database, machine: Machine
     over, running = store(database, machine, 90, 60), begin(database, machine)
     with pytest.raises(UsageError, match=f"Run {running} is still running"):
         trash_runs(database, [over, running])
-    with pytest.raises(UsageError, match="no run 77"):
+    with pytest.raises(UsageError, match=said("runs.unknown", run_ids="77").pattern):
         trash_runs(database, [over, 77])
     assert all_ids(database) == [over, running]
 

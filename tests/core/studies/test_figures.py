@@ -39,7 +39,8 @@ def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(thread
     assert [round(spot.value) for spot in ideal.spots if spot] == [125, 250, 500, 1_000, 2_000]
     assert [spot.x for spot in own.spots if spot and spot.is_marked] == [8]
     assert speed.marks == ((8.0, sentence("studies.physical_cores", count=8)),)
-    assert (speed.x_title, speed.value_title) == ("CPUs", "Images per second")
+    assert speed.x_title == "CPUs"
+    assert speed.value_title.casefold() == sentence("studies.unit_images").casefold()
     assert said("studies.step_title").is_all_of(steps.value_title)
     assert f"8: 1,000 {sentence('studies.unit_images')}" in speed.description
     assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"

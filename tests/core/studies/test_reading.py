@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import UsageError
-from app.core.messages import sentence
+from app.core.messages import Message, message, sentence
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.studies.details import Details, load_details
@@ -69,35 +69,23 @@ def test_what_helps_a_phase_is_its_limit(result: StudyResult) -> None:
         }
 
     lines = findings(result, measured(result, rates))
+    one, two = (message("studies.folder", number=number) for number in (1, 2))
+    prepare, jpeg, infer = (
+        message(f"studies.phase_{name}") for name in ("preprocess", "train_jpeg", "infer_jpeg")
+    )
+
+    def smallest(phase: Message, cpus: int, folders: list[Message], rate: str) -> str:
+        setup = message("studies.setup", count=cpus, folders=folders)
+        return sentence("studies.phase_smallest", phase=phase, setup=setup, rate=rate)
+
     assert lines[:7] == [
-        sentence("studies.reading_enough", setup="4 CPUs with Folder 1"),
-        sentence("studies.phase_cpu", phase=sentence("studies.phase_preprocess"), times=4.0, cpus=4, fewer=1),
-        sentence(
-            "studies.phase_smallest",
-            phase=sentence("studies.phase_preprocess"),
-            setup="4 CPUs with Folder 1 / Folder 2",
-            rate="400",
-        ),
-        sentence("studies.phase_gpu", phase=sentence("studies.phase_train_jpeg"), share_pct=98),
-        sentence(
-            "studies.phase_smallest",
-            phase=sentence("studies.phase_train_jpeg"),
-            setup="1 CPU with Folder 1 / Folder 2",
-            rate="250",
-        ),
-        sentence(
-            "studies.phase_io",
-            phase=sentence("studies.phase_infer_jpeg"),
-            times=8 / 3,
-            fast="Folder 1",
-            slow="Folder 2",
-        ),
-        sentence(
-            "studies.phase_smallest",
-            phase=sentence("studies.phase_infer_jpeg"),
-            setup="1 CPU with Folder 1",
-            rate="800",
-        ),
+        sentence("studies.reading_enough", setup=message("studies.setup", count=4, folders=[one])),
+        sentence("studies.phase_cpu", phase=prepare, times=4.0, cpus=4, fewer=1),
+        smallest(prepare, 4, [one, two], "400"),
+        sentence("studies.phase_gpu", phase=jpeg, share_pct=98),
+        smallest(jpeg, 1, [one, two], "250"),
+        sentence("studies.phase_io", phase=infer, times=8 / 3, fast=one, slow=two),
+        smallest(infer, 1, [one], "800"),
     ]
 
 
@@ -110,7 +98,7 @@ def test_what_overlaps_is_no_difference_and_one_round_is_said(result: StudyResul
     def rates(cpus: int, folder: int) -> dict[str, float]:
         return {"preprocess": 300.0 / folder}
 
-    assert "I/O-bound" in findings(result, measured(result, rates))[1]
+    assert said("studies.phase_io").is_all_of(findings(result, measured(result, rates))[1])
     lines = findings(result, measured(result, rates, spread=3.0))
     assert said("studies.phase_open").is_in(lines[1])
     assert not any(said("studies.reading_once").is_in(line) for line in lines)

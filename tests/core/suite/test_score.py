@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -22,7 +23,7 @@ from app.core.suite.texts import points_text, suite_lines, suite_table, verdict_
 from app.core.suite.uncertainty import Score, geometric_mean
 from tests.core.studies.storing_studies import store_point
 from tests.core.suite.conftest import Store
-from tests.saying import said
+from tests.saying import Saying, said
 from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -35,7 +36,9 @@ def plan(runner: Runner) -> Plan:
 
 def test_the_reference_machine_scores_1000_in_each_part_and_in_all(plan: Plan, store: Store) -> None:
     result = store(plan)
-    assert [each.score.points for each in result.parts if each.score] == pytest.approx([1_000.0] * 8)
+    assert [each.score.points for each in result.parts if each.score] == pytest.approx(
+        [1_000.0] * len(SUITE_1.parts)
+    )
     assert sure(result.total).points == pytest.approx(1_000)
     assert result.verdict == "valid"
     assert result.is_finished
@@ -80,19 +83,25 @@ def test_a_part_out_of_memory_is_zero_and_so_is_the_score_which_says_why(plan: P
     assert [each.spec.workload for each in result.left] == ["gpt_mini"] * 2, (
         "it may fit when other programs have ended"
     )
-    said = " ".join(suite_lines(result))
-    assert "GPT mini" in said
-    assert f"The geometric mean of the other 7 parts is {points_text(1_000 * 2 ** (1 / 7))}" in said
+    lines = suite_lines(result)
+    assert sentence("suite.zeros", count=1, parts=[CATALOGUE["gpt_mini"].title]) in " ".join(lines)
+    rest = points_text(1_000 * 2 ** (1 / 7))
+    assert sentence("suite.rest", count=len(SUITE_1.parts) - 1, points=rest) in " ".join(lines)
 
 
-@pytest.mark.parametrize("outcome", ["crashed", None])
-def test_a_part_that_failed_gives_no_score_and_is_run_again(plan: Plan, store: Store, outcome: str | None) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [("crashed", said("suite.no_score", count="1")), (None, said("suite.not_finished", count="2"))],
+)
+def test_a_part_that_failed_gives_no_score_and_is_run_again(
+    plan: Plan, store: Store, outcome: str | None, why: Saying
+) -> None:
     result = store(plan, {"resnet_56": outcome})
     assert result.total is None
     assert [each.spec.workload for each in result.left] == ["resnet_56"] * 2
     assert result.mean("training") is None
     assert result.mean("prediction") is not None
-    assert suite_lines(result)[0].startswith("No score")
+    assert why.begins(suite_lines(result)[0])
 
 
 def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, plan: Plan, store: Store) -> None:
@@ -104,7 +113,9 @@ def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, pl
     assert result.total is None
     assert [each.spec.workload for each in result.left] == ["mnist_mlp"] * 2
     row = next(row for row in suite_table(result).rows if row[0] == "MNIST MLP")
-    assert row[1:] == ("", "", row[3], "Invalid: slept during the run")
+    invalid = sentence("studies.verdict_invalid")
+    verdict = sentence("suite.with_reason", word=invalid, reason=sentence("short.suspended"))
+    assert row[1:] == ("", "", row[3], verdict)
     assert "MNIST MLP" in suite_lines(result)[0]
 
 
@@ -115,8 +126,12 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
     )
     result = load_suite(database, group_id)
     assert result.verdict == "caution"
-    assert said("cli.found_caution", reason="other load").is_all_of(suite_table(result).rows[-1][-1])
-    assert verdict_texts(result)[0] == "Caution · 1 of 8 parts: other load"
+    reason = sentence("short.other_load")
+    assert said("cli.found_caution", reason=reason).is_all_of(suite_table(result).rows[-1][-1])
+    badge = sentence(
+        "suite.badge", verdict=sentence("studies.verdict_caution"), count=1, planned=len(result.parts)
+    )
+    assert verdict_texts(result)[0] == sentence("suite.badge_because", badge=badge, reason=reason)
 
 
 def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
@@ -136,8 +151,10 @@ def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
 
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
     line = suite_lines(store(plan))[0]
-    for part in ("Suite 1: 1,000 points (", "TensorFlow", "float32", "Verdict: Valid"):
-        assert part in line
+    name, verdict = sentence("suite.name", number=1), sentence("studies.verdict_valid")
+    assert said("suite.scored", name=name, points="1,000", verdict=verdict).is_all_of(line)
+    assert "TensorFlow" in line
+    assert "float32" in line
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.messages import message, sentence
 from app.core.records import PeakShare, Run
 from app.core.report.wording import bottleneck_text, result_text
 from app.core.storage.database import Database
@@ -142,18 +143,23 @@ def test_cpu_time_taken_by_others_is_not_waiting(
 
 
 @pytest.mark.parametrize(
-    ("environment", "changes", "busy_pct", "begin"),
+    ("environment", "changes", "busy_pct", "busy"),
     [
-        ({"cpu_quota": 0.5}, {}, 3.2, "0.5 of the 0.5 CPUs it may use were busy"),
-        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, "2.0 of the 2 CPUs it may use were busy"),
-        ({"visible_cpus": 4}, {}, 25.0, "4.0 of the 4 CPUs it may use were busy"),
+        ({"cpu_quota": 0.5}, {}, 3.2, (0.5, 0.5)),
+        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, (2.0, 2)),
+        ({"visible_cpus": 4}, {}, 25.0, (4.0, 4)),
     ],
 )
 def test_limits_of_a_container_are_reported(
-    stored_run: Run, environment: dict[str, Any], changes: dict[str, Any], busy_pct: float, begin: str
+    stored_run: Run,
+    environment: dict[str, Any],
+    changes: dict[str, Any],
+    busy_pct: float,
+    busy: tuple[float, float],
 ) -> None:
     run = on_cpu(stored_run, busy_pct, (16, 16), **changes)
-    assert text(replace(run, environment=environment_of(run, **environment))).startswith(begin)
+    shown = sentence("bottleneck.busy_of_allowed", busy=busy[0], allowed=busy[1])
+    assert text(replace(run, environment=environment_of(run, **environment))).startswith(shown)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +174,8 @@ def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     run = with_telemetry(run, measured(run)[30:], throttle_count=1)
     assert code(run) == "throttled"
-    assert text(run).startswith("Throttled after 31 seconds: the CPU clock was held down for")
-    assert said("bottleneck.better_cooling").is_in(text(run))
+    shown = {"when": sentence("bottleneck.after_seconds", count=31), "advice": said("bottleneck.better_cooling")}
+    assert said("bottleneck.throttled", how=said("bottleneck.cpu_held_down"), **shown).is_all_of(text(run))
 
 
 def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:
@@ -183,14 +189,17 @@ def test_a_hot_cpu_does_not_limit_a_busy_gpu(stored_run: Run) -> None:
 
 
 def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
-    assert "cooling" not in text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
+    assert not said("bottleneck.better_cooling").is_in(
+        text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
+    )
 
 
 def test_a_falling_clock_is_reported_with_its_time(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     run = with_telemetry(run, measured(run)[25:], cpu_clock_mhz=2600.0)
-    assert text(run).startswith("Throttled after 26 seconds: the CPU clock fell from 3,8")
-    assert "cooling" not in text(run), "a limit of power does that, too"
+    # Not cooling: a limit of power does that, too.
+    shown = {"when": sentence("bottleneck.after_seconds", count=26), "advice": said("bottleneck.heat_or_power")}
+    assert said("bottleneck.throttled", how=said("bottleneck.cpu_clock_fell"), **shown).is_all_of(text(run))
 
 
 def test_a_few_telemetry_records_are_not_enough(stored_run: Run) -> None:
@@ -227,7 +236,8 @@ def test_where_it_is_no_question(stored_run: Run, changes: dict[str, Any]) -> No
 
 
 def test_forums_get_it_too(stored_run: Run) -> None:
-    assert "\n8 of 16 threads do the work: physical cores are enough.\n" in result_text(on_cpu(stored_run, 50.0))
+    line = sentence("bottleneck.physical_cores", busy=8, there=16)
+    assert line in result_text(on_cpu(stored_run, 50.0)).splitlines()
 
 
 def test_a_run_is_read_with_its_explanation(database: Database, machine: Machine) -> None:
@@ -235,7 +245,8 @@ def test_a_run_is_read_with_its_explanation(database: Database, machine: Machine
     looks = [events.TelemetryEvent(seq=second, t_s=float(second), telemetry=load) for second in range(12)]
     steps = events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=(4.0, 4.0))
     run = load_run(database, record(database, machine, steps, *looks))
-    assert bottleneck_text(run) == "7.9 of 8 CPUs were busy: CPU-bound."
+    busy = message("bottleneck.busy_of_all", busy=7.9, allowed=8)
+    assert bottleneck_text(run) == sentence("bottleneck.cpu_bound", busy=busy)
 
 
 anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())

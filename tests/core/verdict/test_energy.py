@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.core.hardware.telemetry.energy_counters import PackageEnergy, find_zones, grown_uj
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Sensors, find_sensors
+from app.core.messages import message, sentence
 from app.core.metrics import format_energy
 from app.core.records import Run, RunSummary
 from app.core.report.formats.csv_table import CSV_COLUMNS
@@ -190,14 +191,17 @@ def test_a_run_on_the_cpu_counts_no_gpu(stored_run: Run) -> None:
     assert columns["cpu_energy_j"] == pytest.approx(900.0)
     assert columns["cpu_energy_per_epoch_j"] == pytest.approx(200.0)
     told = energy_text(with_columns(run))
-    assert told == "Energy: CPU 900 J (0.25 Wh) (200 J (0.06 Wh) per epoch)."
+    each = message("note.energy_per_epoch", energy_j=200)
+    assert told == sentence(
+        "note.energy", parts=[message("note.energy_of_cpu", energy_j=900, each=each, source="")]
+    )
 
 
 def test_the_sentence_says_where_it_comes_from(stored_run: Run) -> None:
     run = with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0))
     told = energy_text(with_columns(run))
-    assert said("note.energy_by_power").is_in(told)
-    assert told.startswith("Energy: GPU 4.5 kJ (1.2 Wh)")
+    gpu = said("note.energy_of_gpu", energy_j="4.5 kJ (1.2 Wh)", source=said("note.energy_by_power"))
+    assert said("note.energy", parts=gpu).is_all_of(told)
 
 
 def test_energies_for_people() -> None:

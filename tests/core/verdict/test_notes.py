@@ -12,6 +12,7 @@ from app.core.verdict.notes import derived_epoch
 from app.core.verdict.rules import judge
 from tests.core.verdict.changes import quick, summarised
 from tests.core.verdict.records import measured, quiet_run, with_telemetry
+from tests.saying import said
 
 EPOCH = 50_000
 
@@ -53,14 +54,14 @@ def told(run: Run, *, preset: str = "quick", **curves: Callable[[int], float]) -
 
 
 def test_a_quick_run_on_a_machine_that_is_still_warming_up_is_burst_speed(stored_run: Run) -> None:
-    (said,) = told(stored_run, cpu_temperature_c=lambda second: 50.0 + 0.2 * second)
-    assert said.startswith("Burst speed: the CPU was still warming up (")
+    (burst,) = told(stored_run, cpu_temperature_c=lambda second: 50.0 + 0.2 * second)
+    assert said("note.still_warming", device="CPU").is_all_of(burst)
     assert not told(stored_run, cpu_temperature_c=lambda second: min(70.0, 50.0 + 2 * second))
     assert not told(stored_run, cpu_temperature_c=lambda second: 70.0 + second % 3)
     assert not told(stored_run, preset="standard", cpu_temperature_c=lambda second: 50.0 + 0.2 * second)
 
 
 def test_a_quick_run_whose_clock_is_still_falling_is_burst_speed(stored_run: Run) -> None:
-    (said,) = told(stored_run, cpu_clock_mhz=lambda second: 4_500.0 - 5 * second)
-    assert said.startswith("Burst speed: the CPU's clock was still falling (4,")
+    (burst,) = told(stored_run, cpu_clock_mhz=lambda second: 4_500.0 - 5 * second)
+    assert said("note.boost_ending", device="CPU").is_all_of(burst)
     assert not told(stored_run, cpu_clock_mhz=lambda second: 4_000.0 + 30 * (second % 2))

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.core.hardware.telemetry.monitor import read_telemetry
-from app.core.messages import ENGLISH, needs
+from app.core.messages import ENGLISH, message, needs, sentence
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
 from app.core.verdict.rules import RULES
@@ -36,7 +36,7 @@ QUIET = Telemetry(
 )
 
 
-TOO_HOT = {"too_hot": "The computer is already so hot that it lowers its clock."}
+TOO_HOT: dict[str, Any] = {"too_hot": {}}
 
 
 def busy_gpu(index: int) -> tuple[GpuTelemetry, ...]:
@@ -61,22 +61,22 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"on_battery": True}, {"on_battery": "The computer is running on battery."}),
-        ({"power_plan": "power saver"}, {"power_saving": "The power plan saves energy: power saver."}),
+        ({"on_battery": True}, {"on_battery": {"part": ""}}),
+        ({"power_plan": "power saver"}, {"power_saving": {"plan": "power saver"}}),
         ({"other_cpu_pct": 10.0}, {}),
-        ({"other_cpu_pct": 10.6}, {"other_load": "Other programs are using 11 % of the CPU."}),
-        ({"steal_pct": 30.0}, {"host_steal": "The host takes 30 % of the CPU time for other work."}),
-        ({"swap_bytes_per_s": 2.5e6}, {"swapping": "The computer is swapping 2.5 MB/s between memory and disk."}),
+        ({"other_cpu_pct": 10.6}, {"other_load": {"share_pct": 11}}),
+        ({"steal_pct": 30.0}, {"host_steal": {"share_pct": 30}}),
+        ({"swap_bytes_per_s": 2.5e6}, {"swapping": {"rate_mb_per_s": 2.5}}),
         ({"memory_used_bytes": 16_000_000_000 - NEED_BYTES}, {}),
         (
             {"memory_used_bytes": 15_100_000_000},
-            {"low_memory": "Only 858 MB of memory is free, and the run needs about 1.4 GB."},
+            {"low_memory": {"free_bytes": 900_000_000, "need_bytes": NEED_BYTES}},
         ),
         (
             {"gpus": busy_gpu(0)},
             {
-                "gpu_memory_taken": "Other programs hold 5.6 GB of the GPU's memory.",
-                "gpu_busy": "Other programs keep the GPU 60 % busy.",
+                "gpu_memory_taken": {"memory_bytes": 6 * 10**9},
+                "gpu_busy": {"share_pct": 60},
             },
         ),
         ({"gpus": busy_gpu(1)}, {}),
@@ -88,24 +88,28 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
         ({"gpus": (GpuTelemetry(0, throttle_reasons=("power cap",)),)}, {}),
         ({"gpus": (GpuTelemetry(0), GpuTelemetry(1, throttle_reasons=("thermal",)))}, {}),
         ({"cpu_pressure_pct": 20.0, "memory_pressure_pct": 5.0, "cpu_held_pct": 5.0}, {}),
-        ({"cpu_pressure_pct": 45.0}, {"cpu_pressure": "Programs wait for a free CPU 45 % of the time."}),
+        ({"cpu_pressure_pct": 45.0}, {"cpu_pressure": {"share_pct": 45}}),
         (  # one sentence is enough
             {"cpu_pressure_pct": 45.0, "other_cpu_pct": 30.0},
-            {"other_load": "Other programs are using 30 % of the CPU."},
+            {"other_load": {"share_pct": 30}},
         ),
         (
             {"memory_pressure_pct": 12.0},
-            {"memory_pressure": "Programs wait 12 % of the time because memory is full."},
+            {"memory_pressure": {"share_pct": 12}},
         ),
-        ({"cpu_held_pct": 50.0}, {"cpu_quota": "A CPU limit stops Epochmark in 50 % of the scheduling periods."}),
+        ({"cpu_held_pct": 50.0}, {"cpu_quota": {"share_pct": 50}}),
     ],
 )
-def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, str]) -> None:
-    assert told(*[replace(QUIET, **changes)] * 2) == expected
+def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, dict[str, Any]]) -> None:
+    sentences = {code: sentence(f"preflight.{code}", **figures) for code, figures in expected.items()}
+    assert told(*[replace(QUIET, **changes)] * 2) == sentences
 
 
 def test_battery_use_is_reported_with_its_share_of_the_time() -> None:
-    assert told(QUIET, replace(QUIET, on_battery=True))["on_battery"].endswith("battery for 50 % of the time.")
+    half = message("verdict.part_of_time", share_pct=50)
+    assert told(QUIET, replace(QUIET, on_battery=True))["on_battery"] == sentence(
+        "preflight.on_battery", part=half
+    )
 
 
 @pytest.mark.parametrize(("device", "codes"), [("gpu:1", 2), ("gpu:0", 0), ("cpu", 0), ("auto", 0)])

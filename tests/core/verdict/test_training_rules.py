@@ -111,9 +111,10 @@ def test_durations_that_do_not_fill_the_time_between_their_events_are_told(run: 
         msgspec.structs.replace(block, durations_s=tuple(step_s / 2 for step_s in block.durations_s))
         for block in run.steps
     )
-    assert "add up to" in reasons(replace(run, steps=steps))["clock_slow"]
+    too_short = said("verdict.durations_short")
+    assert too_short.is_all_of(reasons(replace(run, steps=steps))["clock_slow"])
     epochs = tuple(msgspec.structs.replace(epoch, duration_s=epoch.duration_s / 2) for epoch in run.epochs)
-    assert "add up to" in reasons(replace(run, epochs=epochs))["clock_slow"]
+    assert too_short.is_all_of(reasons(replace(run, epochs=epochs))["clock_slow"])
 
 
 def test_records_without_evidence_are_not_judged_by_it(run: Run) -> None:
@@ -145,18 +146,18 @@ def test_a_few_examples_may_be_there_twice(run: Run) -> None:
 def test_what_was_not_counted_is_said_of_new_runs_only(run: Run) -> None:
     kept = ("weights_changed", "proof_loss")
     old = replace(run, metrics={key: value for key, value in HONEST.items() if key in kept})
-    assert not {"Examples", "Operations", "Weight updates"} & dict(proof_lines(old)).keys()
+    names = [sentence(f"proof.{name}") for name in ("examples", "distinct", "operations", "updates")]
+    assert not set(names) & dict(proof_lines(old)).keys()
     new = dict(proof_lines(replace(old, metrics={**old.metrics, "steps_counted": 0.0})))
-    names = ("Examples", "Different examples", "Operations", "Weight updates")
     assert [new[name] for name in names] == [sentence("proof.not_counted")] * 4
 
 
 def test_operations_of_some_steps_say_of_how_many(run: Run) -> None:
     lines = dict(proof_lines(replace(run, metrics={**HONEST, "steps_counted": 12.0})))
     text = sentence("proof.operations_of", declared_mflop=OPERATIONS / 1e6, done_mflop=OPERATIONS / 1e6)
-    assert lines["Operations"] == sentence("proof.operations_in_steps", text=text, count=12)
+    assert lines[sentence("proof.operations")] == sentence("proof.operations_in_steps", text=text, count=12)
     of_all = dict(proof_lines(replace(run, metrics={**HONEST, "steps_counted": 1_500.0})))
-    assert of_all["Operations"] == text
+    assert of_all[sentence("proof.operations")] == text
 
 
 def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> None:
@@ -165,7 +166,7 @@ def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> Non
             run.summary, workload=name, batch_size=CATALOGUE[name].batch_size, data_source="synthetic"
         )
         metrics = {**HONEST, "proof_loss": 0.69}
-        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))["Loss"]
+        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))[sentence("proof.loss")]
 
     assert said("proof.band_of_guessing").is_in(lines("imdb_fasttext"))
     assert not said("proof.band_of_guessing").is_in(lines("mnist_mlp"))
@@ -173,10 +174,14 @@ def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> Non
 
 def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
     lines = dict(proof_lines(run))
-    assert said("proof.examples_done", asked="150,000", done="150,000").is_all_of(lines["Examples"])
-    assert said("proof.operations_of", declared_mflop="236.3", done_mflop="236.3").is_all_of(lines["Operations"])
-    assert lines["Precision"] == "100 % float32"
-    assert said("proof.clocks", parent_s="50.0", worker_s="50.0").is_all_of(lines["Clock"])
+    assert said("proof.examples_done", asked="150,000", done="150,000").is_all_of(
+        lines[sentence("proof.examples")]
+    )
+    assert said("proof.operations_of", declared_mflop="236.3", done_mflop="236.3").is_all_of(
+        lines[sentence("proof.operations")]
+    )
+    assert lines[sentence("proof.precision")] == sentence("proof.share", share_pct=100, number="float32")
+    assert said("proof.clocks", parent_s="50.0", worker_s="50.0").is_all_of(lines[sentence("proof.clock")])
 
 
 @pytest.mark.parametrize(

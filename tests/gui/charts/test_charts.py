@@ -3,6 +3,7 @@
 import gc
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.series import Curve, RunSeries
+from app.core.messages import ENGLISH, sentence
 from app.core.storage.database import Database
 from app.gui.charts.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
 from app.gui.charts.speed_charts import EstimateChart, SustainedChart, in_percent
@@ -67,7 +69,8 @@ def test_epochs_are_bars_with_a_line_at_the_median_of_the_later_ones(
     assert set(median.getData()[1]) == {62.0}
     assert span(chart, "x") == (0.4, 10.6)
     assert span(chart, "y")[1] >= 90.0
-    assert chart.accessibleDescription() == "4 of 10 epochs: 90.0, 60.0, 70.0, 62.0"
+    done = said("chart.epochs_done", done="4", planned="10", durations="90.0, 60.0, 70.0, 62.0")
+    assert done.is_all_of(chart.accessibleDescription())
     chart.show_epochs([], planned=10)
     assert not chart.bars.isVisible()
     assert len(median.getData()[0]) == 0
@@ -89,7 +92,7 @@ def test_loss_stands_left_and_accuracy_in_percent_right(qtbot: QtBot, applicatio
     assert all(math.isnan(y) for _, y in points(chart.lines["val_accuracy"]))
     assert chart.lines["accuracy"].item in chart.right.addedItems
     assert span(chart, "y")[1] >= 2.5
-    assert "validation loss 2.500" in chart.accessibleDescription()
+    assert f"{sentence('chart.validation_loss')} 2.500" in chart.accessibleDescription()
 
 
 def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, application_theme: Theme) -> None:
@@ -111,11 +114,13 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert chart.right.viewRange()[1][1] >= 288.0
     # The host took nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
-    assert [text for _, text, _ in chart.entries] == ["CPU 98 %", "memory 7.5 GB", "clock 4.7 GHz", "GPU 288 W"]
+    cpu, memory, clock, gpu = (sentence(f"chart.{name}") for name in ("cpu", "memory", "clock", "gpu"))
+    texts = [f"{cpu} 98 %", f"{memory} 7.5 GB", f"{clock} 4.7 GHz", f"{gpu} 288 W"]
+    assert [text for _, text, _ in chart.entries] == texts
     chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
-    assert chart.entries[0][1] == "CPU 74 %"  # of a run that is over, what was typical
+    assert chart.entries[0][1] == f"{cpu} 74 %"  # of a run that is over, what was typical
     chart.show_curves({"cpu_pct": Curve([3.0], [None])})
-    assert [text for _, text, _ in chart.entries] == ["CPU n/a"]
+    assert [text for _, text, _ in chart.entries] == [f"{cpu} n/a"]
     assert points(chart.lines["gpu0_power_w"]) == []
 
 
@@ -182,7 +187,8 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
     assert chart.band.isVisible()
     assert span(chart, "x") == (12.0, 20.0)
     assert is_whole(chart)
-    assert chart.accessibleDescription() == "66.0 s per epoch, ± 2.0 %"
+    shown = said("chart.value_with_half", value="66.0 s per epoch", half_pct="2.0")
+    assert shown.is_all_of(chart.accessibleDescription())
     chart.show_estimates(RunSeries(500), EPOCH, 10.0, live=True)
     assert not chart.band.isVisible()
     assert points(chart.line) == []
@@ -285,8 +291,8 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     qtbot.addWidget(chart)
     chart.show_series(series, 60.0, live=True)
     assert (chart.entries, chart.accessibleDescription()) == (
-        [(chart.entries[0][0], "speed", False)],
-        "No speed yet",
+        [(chart.entries[0][0], sentence("chart.speed"), False)],
+        sentence("chart.no_speed"),
     )
     for number in range(60):
         series.steps_per_s.add(float(number), 20.0 if number < 30 else 18.0)
@@ -325,23 +331,21 @@ def charts_of(driver: Driver) -> RunCharts:
     return driver.view.charts
 
 
-def note_of(charts: RunCharts) -> str:
-    return f"{charts.epochs_card.heading.text()}: {charts.epochs_card.note.whole_text}"
-
-
 def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> None:
     recorded = recorded_events()
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 0, more_steps=200), "quick"))
     charts = charts_of(driver)
     assert charts.estimate.isVisible()
     assert not charts.epochs.isVisible()
-    assert note_of(charts).startswith("Seconds per epoch, estimated: ± ")
+    assert said("chart.estimated").is_all_of(charts.epochs_card.heading.text())
+    assert said("chart.half_width").is_all_of(charts.epochs_card.note.whole_text)
     assert len(points(charts.estimate.line)) > 10
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 2), "sustained"))
     assert charts.sustained.isVisible()
-    assert note_of(charts) == "Sustained speed: pass: 97 %"
+    assert said("chart.sustained_heading").is_all_of(charts.epochs_card.heading.text())
+    assert said("chart.sustained_pass", pass_pct="97").is_all_of(charts.epochs_card.note.whole_text)
     assert charts.speed_legend.isVisible()
-    assert charts.speed_legend.accessibleName().startswith("speed, clock")
+    assert charts.speed_legend.accessibleName().startswith(f"{sentence('chart.speed')}, {sentence('chart.clock')}")
     replay(driver.window, driver.services, until_epoch(recorded, 2))
     assert charts.epochs.isVisible()
     assert not charts.speed_legend.isVisible()
@@ -360,8 +364,10 @@ def test_stored_runs_show_the_same_charts(driver: Driver) -> None:
     assert points(charts.estimate.line)[-1][1] == pytest.approx(driver.page.run.summary.value, rel=0.02)
     driver.page.show_result(sustained)
     driver.until(lambda: driver.page.run is not None)
-    assert note_of(charts).startswith("Sustained speed: last third 106.7")
-    assert note_of(charts).endswith(" % (pass: 97 %)")
+    assert said("chart.sustained_heading").is_all_of(charts.epochs_card.heading.text())
+    assert said("chart.sustained_result", share_pct="106.7", pass_pct="97").begins(
+        charts.epochs_card.note.whole_text
+    )
     assert len(points(charts.sustained.speed)) > 400
     assert len(charts.throughput.marks.getData()[0]) > 10
 
@@ -386,6 +392,7 @@ CHARTS: dict[type[Plot], Callable[[Plot, RunSeries, bool], None]] = {
     SustainedChart: lambda chart, series, live: chart.show_series(series, 5.0, live=live),
     TelemetryChart: lambda chart, series, live: chart.show_curves(series.telemetry, live=live),
 }
+LATER = {sentence(code) for code in ENGLISH if re.fullmatch(r"chart\.\w+_later", code)}
 # Prints how many pixels of the screen a line of a chart is high.
 THICKNESS = """
 from PySide6.QtGui import QColor
@@ -428,7 +435,7 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
         if series is not None:
             show(chart, series, live)
         assert chart.instead.isVisible()
-        assert ("appear" in chart.instead.text()) == live
+        assert (chart.instead.text() in LATER) == live
         assert not has_axes(chart)
     show(chart, a_run(), True)
     assert has_axes(chart)
@@ -440,7 +447,7 @@ def test_a_chart_has_axes_only_with_data(kind: type[Plot], qtbot: QtBot, applica
 def test_a_trend_without_results_has_no_axes_either(qtbot: QtBot, application_theme: Theme) -> None:
     chart = added(qtbot, TrendChart(application_theme))
     assert not has_axes(chart)
-    assert "appear" in chart.instead.text()
+    assert said("trend.later").is_all_of(chart.instead.text())
 
 
 def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:

@@ -2,10 +2,11 @@
 
 from functools import partial
 
+from app.core.messages import message, sentence
 from app.core.storage.database import Database
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
-from tests.saying import said as told
+from tests.saying import said
 from workloads.protocol.machine import Machine
 
 VALUES = (60.0, 50.0, 40.0, 45.0)
@@ -21,8 +22,9 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     driver.open_results()
     detail = driver.open_run(4)
     driver.until(lambda: detail.trend.trend is not None)
-    best = "11.1 % slower than your last, which is also your best (run 3, 2026-11-03)"
-    assert detail.trend.line.whole_text == best
+    best = message("trend.run", run_id=3, date="2026-11-03")
+    slower = {"how": message("trend.slower", by_pct=11.1), "which": best}
+    assert detail.trend.line.whole_text == sentence("trend.against_both", **slower)
     assert detail.trend.line.isVisible()
     driver.press(detail.trend_button)
     chart = detail.trend.chart
@@ -31,15 +33,18 @@ def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, ma
     assert list(y) == list(VALUES)
     assert list(x) == [0, 1, 2, 3]
     assert [mark.value() for mark in chart.marks] == [1.5]
-    change = "1 · 2026-11-03, run 3: TensorFlow 2.20.0 → 2.21.0"
+    engine = message("trend.other_engine", engine="TensorFlow", before="2.20.0", now="2.21.0")
+    change = sentence("trend.changes", number=1, date="2026-11-03", run_id=3, changes=[engine])
     assert detail.trend.changes.text() == change
-    said = "4 runs from 2026-11-01 to 2026-11-04: 40.0 to 60.0 s per epoch."
-    assert chart.accessibleDescription() == f"{said} {change}"
+    figures = {"count": 4, "first": "2026-11-01", "last": "2026-11-04", "low": "40.0", "high": "60.0"}
+    described = sentence("trend.described", unit="s per epoch", **figures)
+    assert chart.accessibleDescription() == f"{described} {change}"
     driver.services.theme.choose("dark")
     assert len(chart.marks) == 1
     detail = driver.open_run(1)
     driver.until(lambda: detail.trend.trend is not None)
-    assert detail.trend.line.whole_text == "33.3 % slower than your best (run 3, 2026-11-03)"
+    slower = {"how": message("trend.slower", by_pct=33.3), "which": best}
+    assert detail.trend.line.whole_text == sentence("trend.against_best", **slower)
     detail = driver.open_run(5)
     driver.until(lambda: detail.trend.trend is not None)
     assert detail.trend.line.whole_text == ""
@@ -57,4 +62,4 @@ def test_nothing_changed_is_said_only_of_several_runs(driver: Driver, machine: M
     driver.open_results()
     for run_id, code in ((1, "trend.only_one"), (2, "trend.no_changes"), (4, "trend.nothing")):
         changes = driver.open_run(run_id).trend.changes
-        driver.until(partial(lambda code, changes: told(code).is_all_of(changes.text()), code, changes))
+        driver.until(partial(lambda code, changes: said(code).is_all_of(changes.text()), code, changes))
