@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.core.messages import sentence
 from app.core.report.share import share_card
-from app.core.report.wording import bottleneck_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
 from tests.gui.driving import Driver, replay
@@ -57,7 +58,7 @@ def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     looks = (
         replace(sample, telemetry=telemetry_of({"cpu_energy_j": 20 * sample.t_s})) for sample in run.telemetry
     )
-    detail.show_run(dataclasses.replace(run, telemetry=tuple(looks)))
+    detail.show_run(JudgedRun(dataclasses.replace(run, telemetry=tuple(looks))))
     assert not table.isColumnHidden(8)
     assert table.isColumnHidden(9)
     told = table.item(3, 8)
@@ -158,13 +159,13 @@ def test_after_the_end(
     headline = driver.view.headline
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
-    assert headline.value.text() == share_card(run).value
+    assert headline.value.text() == share_card(JudgedRun(run)).value
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert "spread" in headline.message.whole_text
     assert headline.pill.whole_text.startswith("Caution: 8.6 % spread")
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
-    assert share_card(run).value in QGuiApplication.clipboard().text()
+    assert share_card(JudgedRun(run)).value in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"

@@ -15,6 +15,7 @@ from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.results.cells import copy_rows
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.empty import EmptyCard
@@ -163,9 +164,7 @@ class ResultsPage(QWidget):
 
     def copy_text(self) -> None:
         """Copy the run or group shown as text, or the selected rows as a table."""
-        if self.run is not None:
-            self.result_actions.copy_text(self.run)
-        elif self.group is not None and self.group.kind == "ab" and self.can_share:
+        if self.run is not None or (self.group is not None and self.group.kind == "ab" and self.can_share):
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
             self.result_actions.copy_group(self.group)
@@ -212,19 +211,19 @@ class ResultsPage(QWidget):
             return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()
 
-    def _load(self, run_id: int, done: Callable[[Run], None]) -> None:
+    def _load(self, run_id: int, done: Callable[[JudgedRun], None]) -> None:
         path = self._services.paths.database
 
-        def load() -> Run:
+        def load() -> JudgedRun:
             with Database(path) as database:
-                return load_run(database, run_id)
+                return JudgedRun(load_run(database, run_id)).prepared()
 
         self._services.tasks.start(load, done, self._services.complain)
 
-    def _with_run(self, do: Callable[[Run, Group | None], None]) -> None:
+    def _with_run(self, do: Callable[[JudgedRun, Group | None], None]) -> None:
         rows, group = self._targeted(), self.group
-        if self.run is not None:
-            do(self.run, None)
+        if self.detail is not None and self.detail.judged is not None and self.run is not None:
+            do(self.detail.judged, None)
         elif group is not None and (example := group_example(group)) is not None:
             self._load(example.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
@@ -365,7 +364,7 @@ class ResultsPage(QWidget):
         else:
             self.open_group(-entry)
 
-    def _on_loaded(self, number: int, run: Run) -> None:
+    def _on_loaded(self, number: int, run: JudgedRun) -> None:
         if number != self._wanted:
             return  # the user has left, or opened another run
         if self.detail is None:
