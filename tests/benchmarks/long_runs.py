@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from app.core.report.formats.csv_table import csv_lines
@@ -90,14 +90,15 @@ def _events(epochs: int, steps: int) -> Iterator[events.Event]:
         yield events.Epoch(index=epoch, t_s=now_s, duration_s=each * 0.001, train_s=each * 0.001, loss=1.0)
 
 
-def _store(database: Database, epochs: int, steps: int) -> None:
+def store_long_run(database: Database, epochs: int, steps: int) -> RunWriter:
+    """Store a run that isn't over, as a session does; return what ends it."""
     machine = Machine("Test CPU", 2, 2, 8_000_000_000, "Test OS", "x86_64", "3.11", virtual_machine=True)
-    run_id = begin_run(database, WORKLOAD.default_spec(epochs=epochs), WORKLOAD, machine)
-    writer = RunWriter(database, run_id)
+    writer = RunWriter(database, begin_run(database, WORKLOAD.default_spec(epochs=epochs), WORKLOAD, machine))
     database.connection.execute("PRAGMA synchronous = OFF")
     for event in _events(epochs, steps):
         writer.add(event)
     writer.flush()
+    return writer
 
 
 def _end(database: Database, epochs: int, steps: int) -> None:
@@ -142,8 +143,8 @@ def _window(database: Database, epochs: int, steps: int) -> None:
         view.close()
 
 
-_VERBS = {
-    "store": _store,
+_VERBS: dict[str, Callable[[Database, int, int], object]] = {
+    "store": store_long_run,
     "end": _end,
     "list": _list,
     "open": _open,

@@ -1,6 +1,6 @@
 """What the window costs: start, idle, pages, a streaming run, 100,000 runs, 3,000 chart updates, a theme.
 
-python -m tests.benchmarks.window [start|idle|pages|stream|results|charts|theme] ...
+python -m tests.benchmarks.window [start|idle|pages|stream|results|charts|theme|clicks] ...
 """
 
 import gc
@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -19,7 +20,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import msgspec
 import psutil
 from PySide6.QtCore import QEventLoop, Qt, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog
 
 from app.core.analysis.series import RunSeries
 from app.core.paths import default_paths
@@ -27,6 +28,7 @@ from app.core.records import Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.pages.results.columns import COLUMNS
+from app.gui.run.share_dialog import ShareDialog
 from app.gui.services.bundle import Services
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.run_bridge import RunBridge
@@ -35,6 +37,7 @@ from app.gui.shell.main_window import MainWindow
 from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
 from tests.benchmarks.commands import fill
+from tests.benchmarks.long_runs import store_long_run
 from tests.conftest import command
 from tests.recording import recorded_events, store_recording
 from workloads import CATALOGUE
@@ -93,6 +96,24 @@ class Bench:
         while not condition() and time.monotonic() < end_s:
             self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
         timer.stop()
+
+    def longest(
+        self, name: str, act: Callable[[], object], condition: Callable[[], object] = lambda: True
+    ) -> None:
+        """Print the most processor time that the window's thread needs at once for something, of three tries."""
+        longest_s = []
+        timer = QTimer()
+        timer.start(TICK_MS)
+        for _ in range(3):
+            before_s = time.thread_time()
+            act()
+            works_s, end_s = [time.thread_time() - before_s], time.monotonic() + 0.5
+            while not condition() or time.monotonic() < end_s:
+                before_s = time.thread_time()
+                self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+                works_s.append(time.thread_time() - before_s)
+            longest_s.append(max(works_s))
+        print(f"  {name:28} {1000 * statistics.median(longest_s):4.0f} ms (at most {1000 * max(longest_s):.0f})")
 
     def idle(self, duration_s: float) -> None:
         """Let Qt work for a while, without a tick of our own."""
@@ -329,6 +350,40 @@ def charts(bench: Bench, updates: int = 3_000) -> None:
     bench.close()
 
 
+def clicks(bench: Bench) -> None:
+    """Find the longest work in the window's own thread while a very long run is opened, explained and shared."""
+    sizes = ((20, 1_000_000), (100_000, 100_000))
+    with Database(bench.paths.database) as database:
+        for size in sizes:
+            store_long_run(database, *size).finish("completed", None)
+    bench.open()
+    window, results = bench.window, bench.window.results
+    window.show_page("results")
+    bench.wait(lambda: len(results.model.rows) == len(sizes))
+    for number, (epochs, steps) in enumerate(sizes, 1):
+        target = bench.paths.data / f"{number}.png"
+        print(f"a run of {epochs:,} epochs and {steps:,} steps:")
+        bench.longest("open", partial(results.open_run, number), lambda: results.run is not None)
+        detail = results.detail
+        assert detail is not None
+        assert detail.judged is not None
+        save = partial(results.result_actions.save_picture, detail.judged, None, target)
+        bench.longest("its table", detail.table_button.click)
+        bench.longest("why", detail.view.headline.why_button.click)
+        bench.longest("copy its text", results.copy_text)
+        bench.longest("save its picture", save, target.is_file)
+        bench.longest("share", results.share, lambda: _is_filled(window))
+        for dialog in window.findChildren(QDialog):
+            dialog.reject()
+        detail.charts_button.click()
+        detail.back_button.click()
+    bench.close()
+
+
+def _is_filled(window: MainWindow) -> bool:
+    return any(dialog.leaving is not None for dialog in window.findChildren(ShareDialog))
+
+
 def theme(bench: Bench, switches: int = 20) -> None:
     """Time switching the theme by processor time, without the events that follow, and with them."""
     bench.open()
@@ -360,7 +415,7 @@ def _any_summary(bench: Bench) -> RunSummary:
 
 def main(names: list[str]) -> None:
     """Run what is named, each in a process of its own if there is more than one."""
-    known = {"stream": stream, "results": results, "charts": charts, "theme": theme}
+    known = {"stream": stream, "results": results, "charts": charts, "theme": theme, "clicks": clicks}
     if names[:1] != ["page"] and (unknown := {*names} - {"start", "idle", "pages", *known}):
         sys.exit(f"There is no part {unknown.pop()!r} of this benchmark. {__doc__}")
     if names[:1] == ["page"]:

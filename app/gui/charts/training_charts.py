@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.core.analysis.series import Curve, RunSeries
+from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
 from app.gui.charts.plots import (
@@ -26,6 +26,8 @@ from app.gui.widgets.basics import set_tip
 
 BLUE, ORANGE = SERIES[:2]
 _HALF_LABEL_PX = LABEL_PX // 2 + 2
+BAR_WIDTH, BARS_LIMIT = 0.68, 1_000
+DESCRIBED = 20  # epochs that a screen reader reads
 
 
 class Legend(QWidget):
@@ -98,7 +100,7 @@ class EpochChart(Plot):
     """A bar per epoch; the first one set apart, with a dashed line at the median of the others."""
 
     def __init__(self, theme: Theme) -> None:
-        self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
+        self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
         self._shown: tuple[tuple[float, ...], int, float | None, bool, bool, bool] | None = None
         super().__init__(theme, CountAxis(), later="chart.epochs_later")
@@ -139,9 +141,11 @@ class EpochChart(Plot):
         counted = durations_s[1:] if apart else durations_s
         self._draw_median(counted if whole else (), 1 if apart else 0, count)
         self.setAccessibleName(sentence("chart.seconds_per_epoch" if apart else "chart.runs"))
-        texts = [format_seconds(value_s) if apart else f"{value_s:.4g}" for value_s in durations_s]
+        latest = durations_s[-DESCRIBED:]
+        texts = ["…"] if len(durations_s) > DESCRIBED else []
+        texts += [format_seconds(value_s) if apart else f"{value_s:.4g}" for value_s in latest]
         code = "chart.epochs_done" if apart else "chart.runs_done"
-        said = sentence(code, done=len(texts), planned=planned, durations=", ".join(texts))
+        said = sentence(code, done=len(durations_s), planned=planned, durations=", ".join(texts))
         self.setAccessibleDescription(said if texts else sentence("chart.no_epoch"))
 
     def colour(self) -> None:
@@ -165,8 +169,14 @@ class EpochChart(Plot):
         numbers = [number + 1 for number in range(len(heights))]
         # pyqtgraph fails on empty lists of colours.
         self.bars.setVisible(bool(heights))
-        if heights:
-            self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
+        if len(heights) > BARS_LIMIT:  # each bar stands for as many epochs, of which it has the median
+            each = -(-len(heights) // BARS_LIMIT)
+            firsts = range(0, len(heights), each)
+            medians = [statistics.median(heights[first : first + each]) for first in firsts]
+            places = [first + (each + 1) / 2 for first in firsts]
+            self.bars.setOpts(x=places, height=medians, brushes=brushes[::each], width=each)
+        elif heights:
+            self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes, width=BAR_WIDTH)
 
     def _draw_median(self, counted: Sequence[float], apart: int, count: int) -> None:
         if not counted:
@@ -204,11 +214,12 @@ class LossChart(DoublePlot):
         if shown == self._shown:
             return
         self._shown = shown
-        ends = [float(epoch.index + 1) for epoch in series.epochs]
-        loss = series.loss if series.loss.x else Curve(ends, [epoch.loss for epoch in series.epochs])
-        val_loss = Curve(ends, [epoch.val_loss for epoch in series.epochs])
-        accuracy = Curve(ends, [_percent(epoch.accuracy) for epoch in series.epochs])
-        val_accuracy = Curve(ends, [_percent(epoch.val_accuracy) for epoch in series.epochs])
+        epochs = series.epochs[:: 1 + len(series.epochs) // POINTS_LIMIT]
+        ends = [float(epoch.index + 1) for epoch in epochs]
+        loss = series.loss if series.loss.x else Curve(ends, [epoch.loss for epoch in epochs])
+        val_loss = Curve(ends, [epoch.val_loss for epoch in epochs])
+        accuracy = Curve(ends, [_percent(epoch.accuracy) for epoch in epochs])
+        val_accuracy = Curve(ends, [_percent(epoch.val_accuracy) for epoch in epochs])
         self.lines["loss"].show(loss, smooth=not live)
         self.lines["val_loss"].show(val_loss, smooth=True)
         self.lines["accuracy"].show(accuracy, smooth=True)

@@ -52,6 +52,7 @@ def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     detail = driver.open_run(run_id)
+    driver.press(detail.table_button)
     table = detail.table
     assert table.isColumnHidden(8)
     assert table.isColumnHidden(9)

@@ -97,8 +97,7 @@ class RunDetail(QWidget):
         self.trend.show_run(run.summary)
         is_measured = run.summary.value is not None
         self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "compare"), is_measured))
-        self._fill_table(run)
-        self._fill_telemetry()
+        self._fill_tables()
 
     def edit_name(self) -> None:
         """Let the user type the run's name."""
@@ -162,12 +161,13 @@ class RunDetail(QWidget):
     def _on_page(self, number: int, shown: bool) -> None:
         if shown:
             self.pages.setCurrentIndex(number)
-            self._fill_telemetry()
+            self._fill_tables()
 
-    def _fill_telemetry(self) -> None:
-        """Fill the second table when it is first shown: it goes through all telemetry."""
+    def _fill_tables(self) -> None:
+        """Fill the tables when they are shown: they go through all epochs and telemetry."""
         if self.pages.currentIndex() != 1 or self.judged is None:
             return
+        self._fill_table(self.judged)
         rows = telemetry_rows(self.judged)
         self.telemetry_table.setRowCount(len(rows))
         for number, row_texts in enumerate(rows):

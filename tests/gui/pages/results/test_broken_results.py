@@ -126,7 +126,9 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     page.open_run(broken.BROKEN)
     driver.until(lambda: page.run is not None)
     assert page.detail is not None
+    driver.press(page.detail.table_button)
     assert said("note.damaged").is_in(page.detail.numbers.text())
+    driver.press(page.detail.charts_button)
     message = page.detail.view.headline.message
     assert said("note.damaged").is_in(message.toolTip() + message.text())
     driver.press(page.detail.delete_button)
