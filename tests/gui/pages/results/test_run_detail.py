@@ -18,11 +18,13 @@ from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
+from app.core.verdict import judged_run
 from app.gui.charts.plots import Plot
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results import page as results_page
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
+from app.gui.run.share_dialog import ShareDialog
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select
 from tests.saying import said
@@ -187,3 +189,36 @@ def test_a_picture_that_takes_its_time_does_not_replace_what_was_copied_later(
     driver.services.tasks.start(lambda: paint(*asked[0]), after.append, driver.services.complain)
     driver.until(lambda: bool(after))
     assert "50.0" in QGuiApplication.clipboard().text()
+
+
+def test_a_run_is_judged_once_and_not_in_the_windows_thread(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[tuple[str, bool]] = []
+
+    def counting(name: str) -> Callable[[Run], object]:
+        make = getattr(judged_run, name)
+
+        def count(run: Run) -> object:
+            made.append((name, threading.current_thread() is threading.main_thread()))
+            return make(run)
+
+        return count
+
+    names = ("judge", "series_of", "bottleneck_text", "epoch_energies")
+    for name in names:
+        monkeypatch.setattr(judged_run, name, counting(name))
+    save_to(monkeypatch, tmp_path / "picture.png")
+    page.open_run(1)
+    driver.until(lambda: page.run is not None)
+    detail = page.detail
+    assert detail is not None
+    detail.view.headline.why_button.click()
+    driver.press(detail.table_button)
+    driver.press(detail.charts_button)
+    page.copy_text()
+    page.save_picture()
+    driver.until((tmp_path / "picture.png").is_file)
+    page.share()
+    driver.until(lambda: any(each.leaving is not None for each in driver.window.findChildren(ShareDialog)))
+    assert sorted(made) == sorted((name, False) for name in names)
