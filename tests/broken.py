@@ -27,6 +27,7 @@ from app.core.storage.past_runs import past_runs
 from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_history, find_ids, own_runs
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.result_file.results import golden
 from tests.telemetry import telemetry_of
@@ -187,13 +188,13 @@ def view(database: Database) -> dict[int, dict[str, Any]]:
         told[run_id] = {
             "summary": asdict(summary),
             "verdict": judge(run).level,
-            "text": result_text(run),
+            "text": result_text(JudgedRun(run)),
             "json": exported[run_id],
             "csv": rows[run_id],
             "place": places.get(run_id),
         }
         try:
-            told[run_id]["card"] = share_card(run)
+            told[run_id]["card"] = share_card(JudgedRun(run))
         except AppError as error:
             told[run_id]["card"] = str(error)
     return told

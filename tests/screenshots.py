@@ -29,6 +29,7 @@ from app.core.storage.imported_results import add_results, load_result
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.core.studies.presets import PRESETS
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.hardware.page import VIEWS, HardwarePage
 from app.gui.pages.settings.engine_work import EngineWork
@@ -245,9 +246,11 @@ def take_quiet(camera: Photographer) -> None:
     assert run is not None
     calm: dict[str, Any] = {"spread_pct": 0.7, "value_low": 20.8, "value_high": 21.0, "value_mean": 20.9}
     calm |= {"verdict": "valid", "reasons": None}
-    view.show_run(quiet_run(run, 1, **calm))
+    view.show_run(JudgedRun(quiet_run(run, 1, **calm)))
     camera.take("benchmark-valid", "benchmark")
-    view.show_run(quiet_run(run, 2, **(calm | {"preset": "sustained", "epochs": 1, "sustained_pct": 99.4})))
+    view.show_run(
+        JudgedRun(quiet_run(run, 2, **(calm | {"preset": "sustained", "epochs": 1, "sustained_pct": 99.4})))
+    )
     camera.take("benchmark-sustained-valid", "benchmark")
 
 
@@ -302,8 +305,8 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
         group = load_group(database, group_id)
         example = group_example(group)
         assert example is not None
-        cards = {"share": picture_card(database, load_run(database, run_id))}
-        cards["share-ab"] = picture_card(database, load_run(database, example.id), group)
+        cards = {"share": picture_card(database, JudgedRun(load_run(database, run_id)))}
+        cards["share-ab"] = picture_card(database, JudgedRun(load_run(database, example.id)), group)
     for name, card in cards.items():
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
             save_share_picture(card, tokens, camera.folder / f"{name}-{theme}.png")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from workloads.engines.registry import NO_ENGINE
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
@@ -50,7 +51,7 @@ class Demo(Workload):
         step_s = float(spec.parameters.get("step_s", 0.01)) * (50 if outcome == "slow" else 1)
         steps = spec.steps or self.steps_per_epoch(spec)
         reporter.phase("import")
-        environment = events.Environment(engine="none", device="cpu", precision=spec.precision, jit=spec.jit)
+        environment = events.Environment(engine=NO_ENGINE, device="cpu", precision=spec.precision, jit=spec.jit)
         reporter.send(environment)
         reporter.phase("data")
         reporter.send(

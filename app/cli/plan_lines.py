@@ -1,5 +1,9 @@
 """What the terminal says of a plan before and while it runs."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.cli.layout import Column
 from app.cli.text import in_line
 from app.core.messages import sentence
 from app.core.records import Plan, PlannedRun
@@ -8,6 +12,8 @@ from app.core.suite.score import RUN_S, suite_name
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol.spec import RunSpec
+
+WORDS_CELLS = 16  # that words get at least, before others go on in the next line
 
 
 def plan_title(plan: Plan, spec: RunSpec, count: int) -> str:
@@ -24,6 +30,18 @@ def plan_title(plan: Plan, spec: RunSpec, count: int) -> str:
         return sentence("cli.suite_title", name=name, count=count, minutes=RUN_S * count / 60)
     workload = CATALOGUE[spec.workload].title
     return sentence("cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=spec.preset)
+
+
+def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
+    """Return the columns of what a plan found: `left` of words, then numbers, and words about each row.
+
+    Where there's no room for all, the first number stays longest.
+    """
+    last = len(headings) - 1
+    words = Column("", least=WORDS_CELLS, wraps=True)
+    others = (Column("", is_right=True, order=last - place) for place in range(left + 1, last))
+    columns = (*[words] * left, replace(words, is_right=True), *others, words)
+    return [replace(column, title=heading) for column, heading in zip(columns, headings, strict=True)]
 
 
 def run_place(plan: Plan, planned: PlannedRun) -> str:

@@ -29,7 +29,6 @@ from app.core.report.export import FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.wording import (
-    bottleneck_text,
     energy_text,
     estimated_from_s,
     headline,
@@ -51,12 +50,14 @@ from app.core.storage.runs import (
     load_run,
     missing_runs,
 )
+from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.judged_run import JudgedRun
 
 # Nobody reads more than these.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
-    Column("column.started_utc", least=11, is_late=True, order=6),
+    Column("column.started_utc", least=10, wraps=True, is_late=True, order=9),
     Column("column.workload"),
     Column("column.result", is_right=True),
     Column("column.spread", is_right=True, order=3),
@@ -129,7 +130,7 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
     rows = [
         (
             str(run.id),
-            run.started_at.replace("T", " ").removesuffix("Z") or "n/a",
+            run.started_at[: len("2026-11-25T14:12")].replace("T", " ") or "n/a",
             run.workload,
             _marked_value(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
@@ -191,8 +192,10 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
         raise UsageError(message("cli.picture_or_text"))
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
     with _open(paths) as database:
-        group, run = _example(database, options.id) if options.group else (None, load_run(database, options.id))
-        shared = leaving(database, run, group, hidden)
+        group = run = None
+        if options.group:
+            group, run = _example(database, options.id)
+        shared = leaving(database, run or JudgedRun(load_run(database, options.id)), group, hidden)
     if options.text is not None:
         say_raw(shared.text_as(options.text))  # in the lines that are to be pasted
         return 0
@@ -204,13 +207,13 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
-def _example(database: Database, group_id: int) -> tuple[Group, Run]:
+def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
     """Return a group and the run whose details are shown with its result; raises UsageError without a result."""
     stored = load_group(database, group_id)
     run = group_example(stored)
     if run is None:
         raise UsageError(message("cli.no_group_result", group_id=group_id), message("share.choose_another"))
-    return stored, load_run(database, run.id)
+    return stored, JudgedRun(load_run(database, run.id))
 
 
 def delete(options: argparse.Namespace, paths: Paths) -> int:

@@ -19,7 +19,6 @@ from app.core.paths import Paths
 from app.core.records import Plan, Run
 from app.core.report.private_texts import chosen_folders
 from app.core.report.wording import (
-    bottleneck_text,
     derived_epoch_text,
     energy_text,
     estimated_from_s,
@@ -31,6 +30,7 @@ from app.core.runs.runner import Runner, checked_workload
 from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.layout import Column
+from app.cli.plan_lines import plan_columns
 from app.cli.results import put
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.cli.values import quoted
@@ -192,11 +193,7 @@ def _say_study(result: StudyResult, paths: Paths) -> None:
     table = study_table(result)
     title = sentence("cli.study_heading", group_id=result.group.id, title=result.title)
     say("\n" + in_line(title))
-    columns = [
-        Column("", title=heading, is_right=number >= table.left and number < len(table.headings) - 1)
-        for number, heading in enumerate(table.headings)
-    ]
-    say_table(columns, [list(row) for row in table.rows])
+    say_table(plan_columns(table.headings, table.left), table.rows)
     lines = study_lines_to_read(result, details, _costs(result, paths))
     say("\n" + "\n".join(map(in_line, lines)))
     if not result.is_finished:

@@ -14,6 +14,7 @@ from app.core.report.export import write_lines
 from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 
 _COLUMNS = (Column("column.field"), Column("column.value", least=20))
 
@@ -23,7 +24,7 @@ def submit(options: argparse.Namespace, paths: Paths) -> int:
     check_place(options.output)
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
     with Database(paths.database) as database:
-        shared = leaving(database, load_run(database, options.id), None, hidden)
+        shared = leaving(database, JudgedRun(load_run(database, options.id)), None, hidden)
     if not shared.enclosed:
         raise UsageError(message("submit.no_file", run_id=options.id), message("result_file.choose_another"))
     write_lines(options.output, [shared.enclosed.decode("utf-8")])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.layout import Column
+from app.cli.plan_lines import plan_columns
 from app.cli.results import put
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import AppError, UsageError
@@ -149,11 +150,7 @@ def _say_suite(result: SuiteResult) -> None:
     table = suite_table(result)
     date = result.group.created_at[:10]
     say("\n" + in_line(sentence("cli.suite_heading", name=result.name, group_id=result.group.id, date=date)))
-    last = len(table.headings) - 1
-    columns = [
-        Column("", title=heading, is_right=0 < place < last) for place, heading in enumerate(table.headings)
-    ]
-    say_table(columns, [list(row) for row in table.rows])
+    say_table(plan_columns(table.headings, 1), table.rows)
     say("\n" + "\n".join(map(in_line, suite_lines(result))))
     if not result.is_finished:
         say("\n" + sentence("cli.suite_resume", group_id=result.group.id))

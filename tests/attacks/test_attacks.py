@@ -43,6 +43,8 @@ def quiet() -> Iterator[None]:
         (faults.no_room, 2),
         (faults.flood, 2),
         pytest.param(crowds.crowd, 1, marks=LONG),
+        pytest.param(crowds.resumes, 1, marks=LONG),
+        pytest.param(crowds.imports, 1, marks=LONG),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

@@ -22,6 +22,7 @@ from app.core.report.formats.json_document import json_lines
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import list_runs, load_run, load_runs, rows_for_export
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -135,7 +136,7 @@ def _window(database: Database, epochs: int, steps: int) -> None:
     view = RunView(Theme(application, "light"))
     view.resize(1024, 700)
     view.show()
-    view.show_run(load_run(database, 1))
+    view.show_run(JudgedRun(load_run(database, 1)))
     application.processEvents()
     with contextlib.suppress(RuntimeError):
         view.close()

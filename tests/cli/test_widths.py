@@ -24,6 +24,7 @@ from app.core.storage.groups import list_groups
 from app.core.storage.runs import list_runs
 from tests.conftest import ROOT
 from tests.recording import asked, recorded_events, store_recording
+from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 from workloads import CATALOGUE
 
 WIDTHS = range(60, 201)
@@ -134,6 +135,19 @@ def test_whatever_is_listed_fits_every_width(
         fitted = shown(columns, *arguments)
         assert_fits(fitted, whole, columns)
         assert len(fitted.splitlines()) >= len(whole.splitlines())
+
+
+@pytest.mark.long
+def test_plans_fit_every_width(shown: Shown, paths: Paths) -> None:
+    _, machine = asked(recorded_events())
+    with Database(paths.database) as database:
+        store_suite(database, paths, machine, SUITE_FACTORS[0])
+        studies = [group_id for _, group_id in store_studies(database, paths, machine)]
+    shows = [["study", "show", str(each)] for each in studies]
+    for arguments in (["suite", "list"], ["suite", "show", "1"], ["study", "list"], *shows):
+        whole = shown(None, *arguments)
+        for columns in SOME_WIDTHS[::5]:
+            assert_fits(shown(columns, *arguments), whole, columns)
 
 
 @pytest.mark.slow

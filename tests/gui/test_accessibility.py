@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.compare.logs import LogPreview
@@ -105,13 +106,13 @@ def chooser(driver: Driver) -> WorkloadChooser:
 def verdict(driver: Driver) -> VerdictDialog:
     run_id = store(driver)[0]
     with Database(driver.services.paths.database) as database:
-        return VerdictDialog(driver.services.theme, load_run(database, run_id), driver.window)
+        return VerdictDialog(driver.services.theme, JudgedRun(load_run(database, run_id)), driver.window)
 
 
 def share(driver: Driver) -> QDialog:
     run_id = store(driver)[0]
     with Database(driver.services.paths.database) as database:
-        run = load_run(database, run_id)
+        run = JudgedRun(load_run(database, run_id))
     dialog = ShareDialog(driver.services, driver.window, (run, None), lambda *_: None, lambda *_: None)
     driver.until(lambda: bool(dialog.boxes))
     return dialog

@@ -19,6 +19,7 @@ from app.core.report.share import share_card
 from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bars import value_text, value_texts
 from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
@@ -63,8 +64,8 @@ def chart(run: Run) -> tuple[Bar, Bar]:
 OUTLETS: dict[str, Callable[[Run], str]] = {
     "rank": lambda run: position(run.summary) or "",
     "rank of an estimate": lambda run: position(replace(run.summary, basis="estimate")) or "",
-    "text to share": result_text,
-    "picture to share": lambda run: share_card(run).footer,
+    "text to share": lambda run: result_text(JudgedRun(run)),
+    "picture to share": lambda run: share_card(JudgedRun(run)).footer,
     "bar of the run's page": lambda run: value_text(*chart(run)),
     "bar of the page that compares": lambda run: value_text(*chart(run), ratios=True),
 }
@@ -114,7 +115,7 @@ def test_a_damaged_result_of_nothing_has_no_rank(stored_run: Run) -> None:
 
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
     card = added(qtbot, HeadlineCard(services.theme))
-    card.show_stored(stored_run)
+    card.show_stored(JudgedRun(stored_run))
     assert said("position.between", ratio="4.8×", baseline=YEAR).is_in(card.rank.whole_text)
 
 

@@ -27,6 +27,7 @@ ENGINES: dict[str, Entry] = {
     "jax": Entry("workloads.engines.jax", home="jax"),
 }
 USUAL = "tensorflow"
+NO_ENGINE = "none"  # of the demo
 
 
 def engine_named(name: str) -> Engine:
@@ -46,6 +47,8 @@ def engine_named(name: str) -> Engine:
 
 def engine_title(name: str) -> str:
     """Return an engine's name as its makers write it; an unknown or broken one is returned unchanged."""
+    if name == NO_ENGINE:
+        return "no engine"
     try:
         return engine_named(name).title
     except (KeyError, WorkloadError):

@@ -37,6 +37,11 @@ class Parameter:
     in_variant: bool = True
     required: bool = False
 
+    @property
+    def label(self) -> str:
+        """The name in words, without the unit, which is shown beside the value: "Step" of "step_s"."""
+        return self.name.removesuffix(f"_{self.unit}").replace("_", " ").capitalize()
+
     def parse(self, text: str) -> ParameterValue:
         """Parse what a user typed into a checked value; raises WorkloadError with the message to show."""
         try:

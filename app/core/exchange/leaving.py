@@ -19,6 +19,7 @@ from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_forms
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol.machine import UNKNOWN_MACHINE
 
 CSV = "csv"
@@ -66,7 +67,9 @@ class Leaving:
         return self.row if form == CSV else in_form(self.text, form)
 
 
-def leaving(database: Database, run: Run, group: Group | None = None, hidden: Collection[str] = ()) -> Leaving:
+def leaving(
+    database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
+) -> Leaving:
     """Return what can leave of a run, of repetitions, or of an A/B.
 
     Args:
@@ -86,17 +89,31 @@ def leaving(database: Database, run: Run, group: Group | None = None, hidden: Co
     left = [without(result, hidden) for result in results] if hidden else results
     return Leaving(
         fields=_fields(results),
-        card=picture_card(database, run, group, hidden),
+        card=_card(database, run, shown, (group, others), hidden),
         text=text_of(shown, others),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
     )
 
 
-def picture_card(database: Database, run: Run, group: Group | None = None, hidden: Collection[str] = ()) -> Card:
+def picture_card(
+    database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
+) -> Card:
     """Return what is on a picture, in its code, too; arguments and errors as in `leaving`."""
     others = None if group is None else _group_without(group, hidden)
-    card = card_of(run_without(run, hidden), others, _result_without(run, hidden))
+    return _card(database, run, run_without(run, hidden), (group, others), hidden)
+
+
+def _card(
+    database: Database,
+    run: JudgedRun,
+    shown: JudgedRun,
+    groups: tuple[Group | None, Group | None],
+    hidden: Collection[str],
+) -> Card:
+    """Return what is on a picture; of the run and its group, each whole and without what is hidden."""
+    group, others = groups
+    card = card_of(shown, others, _result_without(run.run, hidden))
     if group is None or group.kind == "repeat":
         return card
     results = (_result_without(load_run(database, number), hidden) for number in typical_ids(group))
@@ -147,10 +164,13 @@ def _csv(rows: Sequence[RunSummary]) -> str:
     return "".join(csv_lines((*astuple(row), *_EPOCHS) for row in shown))
 
 
-def run_without(run: Run, names: Collection[str]) -> Run:
+def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:
     """Return a run whose picture and text don't tell some fields; what only a result file has stays."""
+    if not names:
+        return run
     changes = {name: value for field in names for name, value in _MACHINE.get(field, {}).items()}
-    return replace(run, summary=_row(run.summary, names), machine=replace(run.machine, **changes))
+    machine = replace(run.run.machine, **changes)
+    return JudgedRun(replace(run.run, summary=_row(run.summary, names), machine=machine))
 
 
 def _row(summary: RunSummary, names: Collection[str]) -> RunSummary:

@@ -11,10 +11,13 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_gpu_memory, format_installed_memory, format_value, headline_kind
 from app.core.plain_text import one_line
+from app.core.report.telemetry_table import telemetry_name
+from app.core.report.wording import reason_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
+from workloads.datasets import DATASETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,8 @@ def _value(result: Result) -> str:
 def _verdict(result: Result) -> str:
     if result.verdict is None:
         return ""
-    return ": ".join(filter(None, (result.verdict.level, ", ".join(result.verdict.reasons))))
+    reasons = ", ".join(reason_name(code) for code in result.verdict.reasons)
+    return ": ".join(filter(None, (result.verdict.level, reasons)))
 
 
 def _engine(result: Result) -> str:
@@ -186,7 +190,11 @@ def _data(result: Result) -> str:
     dataset = result.dataset
     if dataset is None:
         return ""
-    return " · ".join(filter(None, (dataset.name, sentence("compare.data", source=dataset.source))))
+    return " · ".join(filter(None, (_data_title(dataset.name), sentence("compare.data", source=dataset.source))))
+
+
+def _data_title(name: str | None) -> str:
+    return DATASETS[name].SOURCE.title if name in DATASETS else name or ""
 
 
 def _date(result: Result) -> str:
@@ -209,7 +217,8 @@ def _steps(result: Result) -> str:
 
 
 def _telemetry(result: Result) -> str:
-    return sentence("exchange.telemetry", names=list(result.telemetry)) if result.telemetry else ""
+    names = [telemetry_name(name) for name in result.telemetry or ()]
+    return sentence("exchange.telemetry", names=names) if names else ""
 
 
 _Remove = Callable[[Result], Result]

@@ -11,11 +11,11 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
-from app.core.records import Group, Run, RunSummary
+from app.core.records import Group, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title
 from app.core.report.wording import machine_line, made_by, verdict_texts, workload_title
-from app.core.verdict.rules import judge
+from app.core.verdict.judged_run import JudgedRun
 from workloads.settings import differing
 
 # Names from records of any version; those of this one are shorter.
@@ -70,14 +70,14 @@ class AbCard:
     short_form: str = ""
 
 
-def ab_card(run: Run, group: Group) -> AbCard:
+def ab_card(run: JudgedRun, group: Group) -> AbCard:
     """Return the content of an A/B's picture; raises UsageError if it has no result to show.
 
     Args:
         run: The one that `group_example` names.
         group: The A/B.
     """
-    runs = _measured(group)
+    runs = measured_runs(group)
     summary, kind = run.summary, headline_kind(run.summary.metric)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     footer = (group.created_at[:10], sentence("share.version", version=summary.app_version))
@@ -90,12 +90,12 @@ def ab_card(run: Run, group: Group) -> AbCard:
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
         details=tuple(part for part in (_computer(runs), _engines(runs), " ".join(group_remarks(group))) if part),
         badge=_badge(run, runs),
-        level=judge(run).level,
+        level=run.verdict.level,
         footer=" · ".join(part for part in footer if part),
     )
 
 
-def ab_text(run: Run, group: Group) -> str:
+def ab_text(run: JudgedRun, group: Group) -> str:
     """Return an A/B as a few lines of plain text to post. It names neither user, computer nor folder.
 
     Args:
@@ -111,16 +111,17 @@ def ab_text(run: Run, group: Group) -> str:
         card.note,
         *(_side_line(side, unit) for side in card.sides),
         _verdict_line(card),
-        sentence("result.text_machine", machine=machine_line(run.machine)),
-        sentence("result.text_engine", engine=_engines(_measured(group))),
+        sentence("result.text_machine", machine=machine_line(run.run.machine)),
+        sentence("result.text_engine", engine=_engines(measured_runs(group))),
         *group_remarks(group),
         made_by(run.summary.app_version, group.created_at),
     ]
-    private = chosen_texts([run.spec]) | private_texts()
+    private = chosen_texts([run.run.spec]) | private_texts()
     return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)
 
 
-def _measured(group: Group) -> list[RunSummary]:
+def measured_runs(group: Group) -> list[RunSummary]:
+    """Return the runs of an A/B that its result comes from; raises UsageError if there is none."""
     runs = paired_runs(group)
     if group_example(group) is None or not runs:
         raise UsageError(message("share.no_ab_result", group_id=group.id), message("share.run_ab_again"))
@@ -215,9 +216,9 @@ def _engines(runs: Sequence[RunSummary]) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _badge(run: Run, runs: Sequence[RunSummary]) -> tuple[str, ...]:
+def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
     """Return the worst verdict with its cause, and how many of the runs have it."""
-    verdict, planned, level = judge(run), len(runs), level_among(run.summary)
+    verdict, planned, level = run.verdict, len(runs), level_among(run.summary)
     if "valid" in (verdict.level, level):
         whole = sentence("share.all_runs", count=planned)
         short = "valid".capitalize()

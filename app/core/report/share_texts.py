@@ -16,7 +16,8 @@ def is_gpu(run: RunSummary) -> bool:
 def device_title(run: RunSummary) -> str:
     """Return the full name of the device that computed, in a line that is safe to show."""
     name = run.device_name if is_gpu(run) else run.cpu_name
-    return one_line(name or run.device or sentence("share.unknown_device"), DEVICE_CHARS)
+    kind = (run.device or "").partition(":")[0].upper()
+    return one_line(name or kind or sentence("share.unknown_device"), DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.core.analysis.series import series_of
 from app.core.messages import sentence
 from app.core.records import Run
+from app.core.verdict.judged_run import JudgedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,32 @@ _GPU_UNITS = {
 Row = tuple[str, str, str, str]
 
 
-def telemetry_rows(run: Run) -> list[Row]:
+def telemetry_rows(run: JudgedRun) -> list[Row]:
     """Return name, lowest, median and highest of each value that the machine reported."""
     rows = []
-    for name, curve in series_of(run).telemetry.items():
+    for name, curve in run.series.telemetry.items():
         values = [value for value in curve.y if value is not None]
-        if name in _UNITS:
-            rows += _row(sentence(f"telemetry.{name}"), _UNITS[name], values)
-        elif name.startswith("gpu"):
-            gpu, _, key = name[len("gpu") :].partition("_")
-            if key in _GPU_UNITS:
-                rows += _row(sentence(f"telemetry.gpu_{key}", gpu=gpu), _GPU_UNITS[key], values)
-    cores = [core_pct for event in run.telemetry if (core_pct := event.telemetry.core_pct)]
+        unit = _UNITS.get(name) or _GPU_UNITS.get(_of_gpu(name)[1])
+        if unit is not None:
+            rows += _row(telemetry_name(name), unit, values)
+    cores = [core_pct for event in run.run.telemetry if (core_pct := event.telemetry.core_pct)]
     rows += _row(sentence("telemetry.busiest_core"), _PERCENT, [max(each) for each in cores])
     rows += _row(sentence("telemetry.idlest_core"), _PERCENT, [min(each) for each in cores])
-    return [*rows, *_held_down(run)]
+    return [*rows, *_held_down(run.run)]
+
+
+def telemetry_name(name: str) -> str:
+    """Return a curve's name in words: "GPU 0 power" of "gpu0_power_w"; an unknown one is returned unchanged."""
+    gpu, key = _of_gpu(name)
+    if name in _UNITS:
+        return sentence(f"telemetry.{name}")
+    return sentence(f"telemetry.gpu_{key}", gpu=gpu) if key in _GPU_UNITS else name
+
+
+def _of_gpu(name: str) -> tuple[str, str]:
+    """Return the GPU's number and the value's name of "gpu0_power_w"; two empty texts if it isn't a GPU's."""
+    gpu, _, key = name.removeprefix("gpu").partition("_")
+    return (gpu, key) if name.startswith("gpu") and gpu.isdigit() else ("", "")
 
 
 def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:

@@ -1,6 +1,5 @@
 """Texts shared by terminal and window: machine, result, verdict, advice."""
 
-import logging
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,20 +14,17 @@ from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_installed_memory, format_seconds, format_value, headline_kind
 from app.core.records import Group, Run, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
-from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_used
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
-from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, compiler_name, engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
-_log = logging.getLogger(__name__)
 __all__ = [
     "CONFIDENCE_PCT",
     "Note",
-    "bottleneck_text",
     "derived_epoch_text",
     "energy_text",
     "engine_line",
@@ -70,16 +66,6 @@ def error_advice(error_code: str | None, engine: str) -> str | None:
     if not in_own_python and f"advice.other_{error_code}" in ENGLISH:
         return sentence(f"advice.other_{error_code}", engine=engine_title(engine))
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
-
-
-def bottleneck_text(run: Run) -> str:
-    """Return what limited a run; "" if unknown or not applicable."""
-    try:
-        explanation = explain(run)
-    except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
-        _log.info("The bottleneck of run %s could not be determined", run.summary.id, exc_info=True)
-        return ""
-    return "" if explanation is None else explanation.text
 
 
 def derived_epoch_text(run: RunSummary) -> str:
@@ -256,9 +242,9 @@ def _step_note(run: RunSummary) -> str:
     return " · ".join(part for part in (basis, interval_text(run), limits, _spread(run)) if part)
 
 
-def result_notes(run: Run) -> list[Note]:
+def result_notes(run: JudgedRun) -> list[Note]:
     """Return the notes on a stored number, cautions first."""
-    return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in judge(run).reasons]
+    return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in run.verdict.reasons]
 
 
 def verdict_line(judged: events.Judged) -> str:
@@ -293,14 +279,19 @@ def _few_words(reason: events.Reason) -> str:
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
-    for code in (said.code if said is not None else "", reason.code):
-        short = f"short.{code}"
-        if short in ENGLISH and needs(short) <= arguments.keys():
-            return text(Message(short, arguments))
-    return reason.code.replace("_", " ")
+    short = f"short.{said.code}" if said is not None else ""
+    if short in ENGLISH and needs(short) <= arguments.keys():
+        return text(Message(short, arguments))
+    return reason_name(reason.code)
 
 
-def result_text(run: Run, group: Group | None = None) -> str:
+def reason_name(code: str) -> str:
+    """Return a reason's code in a few words without a figure."""
+    short = f"short.{code}"
+    return sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " ")
+
+
+def result_text(run: JudgedRun, group: Group | None = None) -> str:
     """Return a result as about eight lines of plain text to post. It names neither user, computer nor folder.
 
     Args:
@@ -308,9 +299,9 @@ def result_text(run: Run, group: Group | None = None) -> str:
         group: The repetitions that it is one of, if the text is about all.
     """
     of_all = group_summary(group) if group is not None else None
-    summary, verdict = of_all or run.summary, judge(run)
-    note = headline_note(summary, measured_s=estimated_from_s(run))
-    level, _, words = verdict_line(verdict).partition(": ")
+    summary = of_all or run.summary
+    note = headline_note(summary, measured_s=estimated_from_s(run.run))
+    level, _, words = verdict_line(run.verdict).partition(": ")
     if group is not None and of_all is not None:
         note, level, words = runs_note(group, of_all), worst_verdict(group)[0], ""
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
@@ -318,15 +309,15 @@ def result_text(run: Run, group: Group | None = None) -> str:
         _title_line(summary),
         position(summary) or "",
         sentence(verdict_code, verdict=level.lower(), reasons=words),
-        sentence("result.text_machine", machine=machine_line(run.machine)),
+        sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=run_engine_line(summary)),
         sentence("result.text_measured", note=note) if note else "",
         sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
-        bottleneck_text(run),
+        run.bottleneck,
         energy_text(summary),
         made_by(summary.app_version, summary.started_at),
     ]
-    private = chosen_texts([run.spec]) | private_texts()
+    private = chosen_texts([run.run.spec]) | private_texts()
     return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)
 
 

@@ -13,9 +13,10 @@ from typing import Literal
 from app.core.analysis.ab import counts
 from app.core.analysis.shared_host import SHARED_HOST
 from app.core.errors import UsageError
-from app.core.messages import ENGLISH, Message, message, needs, sentence, text
+from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
+from app.core.report.wording import reason_name
 from app.core.suite.definition import POINTS, Definition, Part, Purpose, definition_of
 from app.core.suite.planning import is_for_lack_of_memory
 from app.core.suite.uncertainty import Score, hull, mean_of_rounds
@@ -254,11 +255,7 @@ def _refused(part: Part, refusal: Refusal) -> PartScore:
 def reasons_of(run: RunSummary) -> str:
     """Return the reasons of a run's verdict in a few words; "" if it is valid or has none."""
     codes = (run.reasons or "").split() if run.verdict != "valid" else []
-    words = []
-    for code in codes:
-        short = f"short.{code}"
-        words.append(sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " "))
-    return "; ".join(dict.fromkeys(words))
+    return "; ".join(dict.fromkeys(reason_name(code) for code in codes))
 
 
 def _level(run: RunSummary) -> Level:

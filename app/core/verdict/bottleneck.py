@@ -3,6 +3,7 @@
 It says what the telemetry shows and what to try; if that is unclear, it says so.
 """
 
+import logging
 import math
 import statistics
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from app.core.verdict.context import Evidence, evidence_of
 from app.core.verdict.throttling import throttling
 from workloads import CATALOGUE
 
+_log = logging.getLogger(__name__)
 RECORDS_AT_LEAST = 3
 GPU_FULL_PCT = 90.0
 # Share of time in which its memory is accessed; memory-bound kernels come near 100 %, convolutions stay far below.
@@ -67,6 +69,16 @@ class _Load:
     free: float
     busy: float
     taken_pct: float
+
+
+def bottleneck_text(run: Run) -> str:
+    """Return what limited a run in a sentence; "" if unknown or not applicable."""
+    try:
+        explanation = explain(run)
+    except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
+        _log.info("The bottleneck of run %s could not be determined", run.summary.id, exc_info=True)
+        return ""
+    return "" if explanation is None else explanation.text
 
 
 def explain(run: Run) -> Explanation | None:

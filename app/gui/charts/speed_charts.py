@@ -18,8 +18,10 @@ from app.gui.style.tokens import LABEL_PX, SERIES
 BLUE, ORANGE, _, _, _, RED = SERIES
 PASS_PCT = 100 - DRIFT_PCT
 _BAND_ALPHA = 0.18
-# Around the latest estimate; earlier ones, which were less certain, may be out of view.
-_VIEW_SHARE = 0.15
+# At least so much around the latest estimate is in view, and an eighth of all above and below the rest; the first
+# quarter of the time, when little was certain, may be out of view.
+_VIEW_SHARE, _MARGIN, EARLY_SHARE = 0.15, 0.06, 0.25
+_LOOSE = 1.7  # a view so much higher than what is in it is too high
 
 
 class EstimateChart(Plot):
@@ -35,7 +37,7 @@ class EstimateChart(Plot):
         self.bounds = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
         self.line = self.add_line(BLUE)
         self.shown: tuple[object, ...] = ()
-        self._view = (0.0, 0.0)  # centre, and half the height
+        self._view = (0.0, 0.0)  # its lower and its upper edge
         self.setAccessibleName(sentence("chart.estimate"))
 
     def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
@@ -49,6 +51,9 @@ class EstimateChart(Plot):
         self.show_emptiness(not has_values(series.estimate), live=live)
         kind = headline_kind(metric)
         value, low, high = (_scaled(curve, kind.scale) for curve in (series.estimate, series.low, series.high))
+        if value.last is not None:
+            self._look_at(value, low, high)
+            value, low, high = self._in_view(value, low, high)
         self.line.show(value, smooth=not live)
         for line, curve in zip(self.bounds, (low, high), strict=True):
             line.show(curve, smooth=not live)
@@ -57,9 +62,6 @@ class EstimateChart(Plot):
             self.set_range("y", 0.0, 1.0)
             self.setAccessibleDescription(sentence("chart.no_estimate"))
             return
-        ends = [end for end in (low.last, high.last) if end is not None]
-        half = max((abs(end - value.last) for end in ends), default=0.0)
-        self._look_at(value.last, half)
         value_text = f"{format_value(metric, series.estimate.last)} {kind.unit}"
         half_pct = half_interval_pct(metric, value.last, low.last, high.last)
         self.setAccessibleDescription(
@@ -75,13 +77,27 @@ class EstimateChart(Plot):
         band.setAlphaF(_BAND_ALPHA)
         self.band.setBrush(band)
 
-    def _look_at(self, value: float, half: float) -> None:
-        """Zoom to a value, and stay while it and its interval are well in view."""
-        middle, room = self._view
-        wanted = max(_VIEW_SHARE * value, 1.6 * half)
-        if abs(value - middle) > room / 3 or not room / 2 < wanted < 1.3 * room:
-            middle, room = self._view = value, wanted
-        self.set_range("y", max(0.0, middle - room), middle + room)
+    def _look_at(self, value: Curve, low: Curve, high: Curve) -> None:
+        """Zoom to the estimates and intervals of the later three quarters; stay while they are well in view."""
+        begin_s = value.x[0] + (value.x[-1] - value.x[0]) * EARLY_SHARE
+        later = [
+            y for curve in (value, low, high) for x, y in zip(curve.x, curve.y, strict=True) if x >= begin_s and y
+        ]
+        latest = value.last or 0.0
+        lowest, highest = min(*later, latest * (1 - _VIEW_SHARE)), max(*later, latest * (1 + _VIEW_SHARE))
+        margin = _MARGIN * (highest - lowest)
+        bottom, top = self._view
+        if not (bottom <= lowest and highest <= top and top - bottom < _LOOSE * (highest - lowest)):
+            self._view = (max(0.0, lowest - 2 * margin), highest + 2 * margin)
+        self.set_range("y", *self._view)
+
+    def _in_view(self, *curves: Curve) -> list[Curve]:
+        """Return curves from the moment on after which all are in view: a band that is cut looks broken."""
+        bottom, top = self._view
+        moments = list(zip(*(curve.y for curve in curves), strict=True))
+        unseen = [any(y is not None and not bottom <= y <= top for y in moment) for moment in moments]
+        first = max((number for number, is_unseen in enumerate(unseen, 1) if is_unseen), default=0)
+        return [Curve(curve.x[first:], curve.y[first:]) for curve in curves]
 
     def _fill(self, low: Curve, high: Curve) -> None:
         points = [

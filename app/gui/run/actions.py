@@ -15,8 +15,9 @@ from app.core.errors import AppError, UsageError
 from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
-from app.core.records import Group, Run
+from app.core.records import Group
 from app.core.storage.database import Database
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import plain_tip
 
@@ -39,12 +40,12 @@ class ResultActions:
         self._window = window
         self._copies = 0  # so far: a picture that takes its time doesn't replace what was copied later
 
-    def save_picture(self, run: Run, group: Group | None = None, path: Path | None = None) -> None:
+    def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
-        from app.core.report.share import card_of
+        from app.core.report.share import check_card
 
         try:
-            card_of(run, group)  # what can't be drawn needs no file
+            check_card(run.summary, group)  # what can't be drawn needs no file
         except AppError as error:
             self._services.complain(error)
             return
@@ -72,7 +73,7 @@ class ResultActions:
 
         self._services.tasks.start(write, done, self._services.complain)
 
-    def share(self, run: Run, group: Group | None = None) -> None:
+    def share(self, run: JudgedRun, group: Group | None = None) -> None:
         """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
         from app.gui.run.share_dialog import ShareDialog
 
@@ -157,7 +158,7 @@ class ResultActions:
 
         self._services.tasks.start(write, done, self._services.complain)
 
-    def copy_picture(self, run: Run, group: Group | None = None) -> None:
+    def copy_picture(self, run: JudgedRun, group: Group | None = None) -> None:
         """Put the share picture on the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
@@ -180,7 +181,7 @@ class ResultActions:
         self._copies += 1
         return self._copies
 
-    def copy_text(self, run: Run, group: Group | None = None) -> None:
+    def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
         from app.core.report.share import text_of
 
@@ -258,18 +259,18 @@ class ResultActions:
         return answer == buttons.Yes
 
 
-def _ids(run: Run, group: Group | None) -> list[int]:
+def _ids(run: JudgedRun, group: Group | None) -> list[int]:
     return [run.summary.id] if group is None else [each.id for each in group.runs]
 
 
-def _card(run: Run, group: Group | None, database: Database) -> "AnyCard":
+def _card(run: JudgedRun, group: Group | None, database: Database) -> "AnyCard":
     """Return what is on the picture, with the codes of all runs that it has the code of."""
     from app.core.exchange.leaving import picture_card
 
     return picture_card(database, run, group)
 
 
-def _number(run: Run, group: Group | None) -> str:
+def _number(run: JudgedRun, group: Group | None) -> str:
     return str(run.summary.id) if group is None or group.kind != "ab" else f"ab-{group.id}"
 
 

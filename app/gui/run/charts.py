@@ -74,17 +74,19 @@ class RunCharts(QWidget):
         left.setStretch(0, 4)
         left.setStretch(1, 5)
         right.setStretch(2, 4)
+        right.addStretch()  # below a ranking that is as high as the area, where others have to scroll
         halves = row(left, right, spacing_px=2 * GAP_PX)
         halves.setStretch(0, 1)
         halves.setStretch(1, 1)
         self.setLayout(halves)
 
     def fit_into(self, height_px: int) -> None:
-        """Let charts be a little lower where that saves scrolling in an area of this height."""
+        """Let charts be a little lower where that saves scrolling in an area of this height, and show all bars."""
         plots = (self.epochs, self.estimate, self.sustained, self.loss, self.throughput, self.machine)
         least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
         for plot in plots:
             plot.allow_height(least_px)
+        self.bars_card.setMaximumHeight(max(height_px, self.bars_card.minimumSizeHint().height()))
 
     def hasHeightForWidth(self) -> bool:
         """Say no: Qt would give an area that scrolls the wanted height, not the least."""

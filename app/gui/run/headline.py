@@ -13,7 +13,7 @@ from app.core.analysis.groups import group_remarks, group_sentence, group_summar
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
-from app.core.records import Group, Run, RunSummary
+from app.core.records import Group, RunSummary
 from app.core.report.wording import (
     derived_epoch_text,
     error_advice,
@@ -24,7 +24,7 @@ from app.core.report.wording import (
     verdict_texts,
 )
 from app.core.runs.progress import Progress
-from app.core.verdict.rules import judge
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, figures
@@ -88,7 +88,7 @@ class HeadlineCard(Card):
         self.buttons.setSpacing(GAP_PX)
         self._state = QStackedWidget()
         self._lay_out()
-        self._run: Run | None = None
+        self._run: JudgedRun | None = None
 
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
@@ -114,14 +114,14 @@ class HeadlineCard(Card):
         if not busy:
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
-    def show_stored(self, run: Run) -> None:
+    def show_stored(self, run: JudgedRun) -> None:
         """Show a finished run."""
-        summary, verdict = run.summary, judge(run)
+        summary, verdict = run.summary, run.verdict
         self._state.setCurrentIndex(1)
         self._show_pill(*_ending(summary, verdict), run)
         is_doubtful = summary.status == "failed" or verdict.level == "invalid"
         self._show_value(summary, summary.step_median_s, muted=is_doubtful)
-        if (measured_s := estimated_from_s(run)) is not None:
+        if (measured_s := estimated_from_s(run.run)) is not None:
             self.note.show_text(_note(summary, measured_s))
         self.rank.show_text(position(summary) or "")
         self.facts.show_text(_facts(summary))
@@ -130,7 +130,7 @@ class HeadlineCard(Card):
         more = derived_epoch_text(summary) or ""
         self._show_message(*([" ".join(filter(None, (said, more)))] if said else _advised(verdict, more)))
 
-    def show_group(self, run: Run, group: Group) -> None:
+    def show_group(self, run: JudgedRun, group: Group) -> None:
         """Show the result of several runs, the last of which is given."""
         summary = group_summary(group)
         if summary is None:
@@ -138,7 +138,7 @@ class HeadlineCard(Card):
         else:
             is_last_whole = run.summary.status == "completed"
             self._state.setCurrentIndex(1)
-            pill = _of_all(group) if is_last_whole else _ending(run.summary, judge(run))
+            pill = _of_all(group) if is_last_whole else _ending(run.summary, run.verdict)
             self._show_pill(*pill)
             self._show_value(summary, None)
             self.note.show_text(runs_note(group, summary))
@@ -170,7 +170,7 @@ class HeadlineCard(Card):
         self._row.show_number(value, unit, muted=muted or value == "–")
         self.note.show_text(note)
 
-    def _show_pill(self, texts: Sequence[str], tone: Tone, run: Run | None = None) -> None:
+    def _show_pill(self, texts: Sequence[str], tone: Tone, run: JudgedRun | None = None) -> None:
         """Show a verdict; with a finished run, its dialog can be opened."""
         self._run = run
         self.why_button.setVisible(run is not None)

@@ -12,9 +12,10 @@ from app.core.exchange.leaving import TEXT_FORMS, Leaving, leaving
 from app.core.exchange.submitting import Submission, submission
 from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
-from app.core.records import Group, Run
+from app.core.records import Group
 from app.core.report.export import write_lines
 from app.core.storage.database import Database
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.browser import open_address
 from app.gui.services.bundle import Services
@@ -43,7 +44,7 @@ class ShareDialog(QDialog):
         self,
         services: Services,
         parent: QWidget,
-        shared: tuple[Run, Group | None],
+        shared: tuple[JudgedRun, Group | None],
         ask: Ask,
         tell_saved: TellSaved,
     ) -> None:

@@ -10,7 +10,7 @@ from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.wording import estimated_from_s, headline, headline_note
-from app.core.verdict.rules import judge
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.training_proof import proof_lines
 from app.gui.style.icons import LEVELS, pixmap
 from app.gui.style.theme import Theme
@@ -52,11 +52,11 @@ class CautionsDialog(QDialog):
 class VerdictDialog(QDialog):
     """Shows all reasons for a stored run's verdict."""
 
-    def __init__(self, theme: Theme, run: Run, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, run: JudgedRun, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(sentence("verdict_dialog.title"))
         self.resize(*_SIZE)
-        verdict = judge(run)
+        verdict = run.verdict
         self.head = label(sentence(f"verdict_dialog.{verdict.level}"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.reasons = [_reason(theme, reason) for reason in verdict.reasons]
         body = QWidget()
@@ -64,9 +64,9 @@ class VerdictDialog(QDialog):
         body.setLayout(
             column(
                 *self.reasons,
-                *self._section(sentence("verdict_dialog.number"), _number_lines(run)),
-                *self._section(sentence("verdict_dialog.proof"), proof_lines(run)),
-                *self._section(sentence("verdict_dialog.comparable"), comparison_key(run)),
+                *self._section(sentence("verdict_dialog.number"), _number_lines(run.run)),
+                *self._section(sentence("verdict_dialog.proof"), proof_lines(run.run)),
+                *self._section(sentence("verdict_dialog.comparable"), comparison_key(run.run)),
                 None,
                 spacing_px=GAP_PX + 4,
             )

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
 from app.core.analysis.compare import bars, find_baseline, rank_text, shortlist
 from app.core.analysis.groups import group_summary
-from app.core.analysis.series import RunSeries, series_of
+from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.records import Group, Run, RunSummary
-from app.core.report.wording import bottleneck_text
+from app.core.records import Group, RunSummary
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.charts import RunCharts
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.run_bridge import RunBridge
@@ -47,7 +47,7 @@ class RunView(QWidget):
         head = row(self._title, self.about, self.corner)
         head.setStretch(1, 1)
         # Charts keep a readable height; a small window scrolls below the headline.
-        scroll = self._scroll = scrolled(self.charts)
+        scroll = self.charts_area = scrolled(self.charts)
         scroll.viewport().installEventFilter(self)
         bar, pages, steps = scroll.verticalScrollBar(), QKeySequence.StandardKey, QScrollBar.SliderAction
         for key, step in (
@@ -67,19 +67,19 @@ class RunView(QWidget):
         bridge.moved_on.connect(self._on_started)
         bridge.advanced.connect(self._on_advanced)
 
-    def show_run(self, run: Run, group: Group | None = None) -> None:
+    def show_run(self, run: JudgedRun, group: Group | None = None) -> None:
         """Show a stored run; with `group`, the repetitions' result too."""
-        parameters = run.model.parameters_count if run.model is not None else None
+        parameters = run.run.model.parameters_count if run.run.model is not None else None
         if group is None:
             self._show_head(run.summary, parameters)
             self.headline.show_stored(run)
-            self._show_charts(series_of(run), run.summary, live=False)
+            self._show_charts(run.series, run.summary, live=False)
         else:
             self._show_head(run.summary, parameters, (group.run_ids.index(run.summary.id) + 1, group.planned))
             self.headline.show_group(run, group)
-            self._show_charts(series_of(run), group_summary(group) or run.summary, live=False)
+            self._show_charts(run.series, group_summary(group) or run.summary, live=False)
             self.charts.show_group(group)
-        self.charts.show_limit(bottleneck_text(run))
+        self.charts.show_limit(run.bottleneck)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up on a run that continued while the view was hidden."""
@@ -90,7 +90,7 @@ class RunView(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Fit the charts into another height."""
         if event.type() == QEvent.Type.Resize:
-            self.charts.fit_into(self._scroll.viewport().height())
+            self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)
 
     def refresh(self) -> None:
@@ -141,6 +141,8 @@ class RunView(QWidget):
         # The bars change only with their content.
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
+            if self._bars_of[:1] != bars_of[:1]:  # another run begins at its first chart
+                self.charts_area.verticalScrollBar().setValue(0)
             self._bars_of = bars_of
             all_bars = bars(summary.workload, summary)
             ranking = shortlist(all_bars, BARS_LIMIT)

@@ -32,7 +32,7 @@ from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Button, Tone
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog, about_dialog
-from app.gui.widgets.tab_order import order_tabs
+from app.gui.widgets.tab_order import bring_into_view, order_tabs
 
 if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
@@ -117,7 +117,10 @@ class MainWindow(QMainWindow):
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Move the focus in the order of what is visible now: pages rebuild parts of themselves."""
         order_tabs(self)
-        return super().focusNextPrevChild(forward)
+        has_moved = super().focusNextPrevChild(forward)
+        if has_moved and (focused := self.focusWidget()) is not None:
+            bring_into_view(focused)
+        return has_moved
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the pages the side bar's room where they have little, and their buttons' as well."""

@@ -4,13 +4,22 @@ import itertools
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLayout, QWidget
+from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
 
 
 def order_tabs(root: QWidget) -> None:
     """Let Tab go through everything visible in a widget from top to bottom, column by column."""
     for before, after in itertools.pairwise(_stops(root)):
         QWidget.setTabOrder(before, after)
+
+
+def bring_into_view(widget: QWidget) -> None:
+    """Scroll every area around a widget to it; Qt does so only for what was left within the same area."""
+    around = widget.parentWidget()
+    while around is not None:
+        if isinstance(around, QScrollArea):
+            around.ensureWidgetVisible(widget)
+        around = around.parentWidget()
 
 
 def _stops(widget: QWidget) -> Iterator[QWidget]:

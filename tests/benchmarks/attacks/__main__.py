@@ -19,6 +19,8 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "storms": (processes.storm, 100),
     "stopped-workers": (processes.stop_worker, 50),
     "crowds": (crowds.crowd, 30),
+    "resumes": (crowds.resumes, 20),
+    "imports": (crowds.imports, 20),
     "disks": (crowds.full_disk, 30),
     "full-disks": (faults.no_room, 50),
     "driver-libraries": (faults.driver_library, 20),

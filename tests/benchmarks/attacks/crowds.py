@@ -1,16 +1,31 @@
-"""Several commands at once on the same results and files, and disks that are full."""
+"""Several commands at once on the same results, plans and files, and disks that are full."""
 
 import csv
 import json
 import random
 import resource
+import signal
 import subprocess
+import time
+from collections import Counter
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
+
+from app.core.paths import default_paths
+from app.core.result_file.canonical import file_bytes, sealed
+from app.core.result_file.record import Result
+from app.core.storage.database import Database
+from app.core.suite.definition import DEMO
 from tests.benchmarks.attacks.processes import complaints, start, stored
+from tests.benchmarks.attacks.report import until
+from tests.benchmarks.commands import fill
+from tests.core.result_file.results import golden
 
 _RUN = ("run", "demo", "--epochs", "3", "--set", "step_s=0.002", "--quiet")
+SUITE_RUNS = DEMO.rounds * len(DEMO.parts)
 
 
 def crowd(folder: Path, chance: random.Random, number: int) -> list[str]:
@@ -55,6 +70,64 @@ def crowd(folder: Path, chance: random.Random, number: int) -> list[str]:
     if len([run for run in runs if run.status == "completed"]) < 2:
         found.append(f"runs are lost: {[run.status for run in runs]}")
     return found
+
+
+def resumes(folder: Path, chance: random.Random, number: int) -> list[str]:
+    """Interrupt a suite, resume it several times within 0.1 s: each run is made once, one after the other."""
+    suite = start(folder, "suite", "--number", "0", "--quiet")
+    until(lambda: bool(stored(folder)) and len(stored(folder)) > number % SUITE_RUNS)
+    suite.send_signal(chance.choice((signal.SIGINT, signal.SIGKILL)))
+    suite.wait(60)
+    group_id = stored(folder)[0].group_id
+    processes = []
+    for place in range(chance.choice((2, 2, 3))):
+        time.sleep(chance.uniform(0, 0.1))
+        processes.append(_in(folder, f"{place}", "suite", "resume", str(group_id)))
+    codes = [process.wait(180) for process in processes]
+    found = [] if 0 in codes and set(codes) <= {0, 2} else [f"they ended with {codes}"]
+    done = sorted((run for run in stored(folder) if run.status == "completed"), key=lambda run: run.started_at)
+    made = Counter(run.batch_size for run in done)
+    if set(made.values()) != {2} or len(done) != SUITE_RUNS:
+        found.append(f"runs by batch size: {made}")
+    overlaps = [two.id for one, two in pairwise(done) if (one.finished_at or "") > two.started_at]
+    found += [f"runs {overlaps} began before the one before was over"] if overlaps else []
+    return found + [line for place in range(len(processes)) for line in complaints(folder / f"{place}")]
+
+
+def imports(folder: Path, chance: random.Random, number: int) -> list[str]:
+    """Import hundreds of results twice at once beside thousands of runs: others read and write meanwhile."""
+    (folder / "home").mkdir()
+    fill(folder / "home", chance.randrange(1, 4_000), 3)
+    factors = [1 + place / 1_000 for place in range(chance.randrange(1, 400))]
+    results = [_other_machines(golden()[2], factor) for factor in factors]
+    file = folder / "results.json"
+    file.write_bytes(file_bytes(results))
+    chosen = [
+        ("import", str(file)),
+        ("import", str(file)),
+        _RUN,
+        _RUN,
+        ("results", "list"),
+        ("results", "delete", "1"),
+    ]
+    chance.shuffle(chosen)
+    processes = [_in(folder, f"{place}", *arguments) for place, arguments in enumerate(chosen)]
+    found = []
+    for place, (arguments, process) in enumerate(zip(chosen, processes, strict=True)):
+        code = process.wait(180)
+        if code:
+            text = (folder / f"{place}" / "err").read_text(errors="replace")
+            found.append(f"{' '.join(arguments)} ended with {code}: {text[-200:]!r}")
+        found += complaints(folder / f"{place}")
+    with Database(default_paths({"EPOCHMARK_HOME": str(folder / "home")}).database) as database:
+        (count,) = database.connection.execute("SELECT count(*) FROM imported_results").fetchone()
+    return found + ([] if count == len(results) else [f"{count} of {len(results)} results are there"])
+
+
+def _other_machines(result: Result, factor: float) -> Result:
+    """Return the result of a computer that takes so many times as long, as a code on a picture has it."""
+    numbers = msgspec.structs.replace(result.statistics, value=result.statistics.value * factor)
+    return sealed(msgspec.structs.replace(result, statistics=numbers, epochs=None, steps=None, telemetry=None))
 
 
 def _in(folder: Path, name: str, *arguments: str) -> "subprocess.Popen[bytes]":

@@ -32,6 +32,7 @@ from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
+from app.core.verdict.judged_run import JudgedRun
 from tests.broken import NASTY, make_results
 from tests.conftest import MACHINE
 from tests.core.exchange.test_picture import PLAIN, chunk
@@ -57,7 +58,7 @@ def sources() -> dict[str, bytes]:
         with Database(paths.database) as database:
             make_results(database, MACHINE)
             exported = "".join(json_lines(load_runs(database, all_ids(database)[:2]), {}))
-            runs = list(load_runs(database, all_ids(database)[:1]))
+            runs = [JudgedRun(run) for run in load_runs(database, all_ids(database)[:1])]
             tables = ["".join(table_lines(database, [], CsvStyle(comma, comma))) for comma in (False, True)]
     small = file_bytes([without_durations(result) for result in golden()[1:3]])
     whole = file_bytes(golden()[3:])

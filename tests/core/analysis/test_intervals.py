@@ -8,6 +8,7 @@ from app.core.analysis.headline import half_interval_pct
 from app.core.records import Run
 from app.core.report.share import share_card
 from app.core.report.wording import interval_text
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.verdict.changes import QUICK, metrics, summarised
 from tests.core.verdict.records import quiet_run, with_steps
@@ -40,7 +41,7 @@ def test_what_is_shown_as_three_percent_is_within_three_percent(stored_run: Run,
     shown = f"{half_pct:.1f}"
     is_within = float(shown) <= 3.0
     assert said("result.interval", half_pct=shown).is_all_of(interval_text(run.summary))
-    assert said("share.estimate_within", half_pct=shown).is_all_of(share_card(run).certainty)
+    assert said("share.estimate_within", half_pct=shown).is_all_of(share_card(JudgedRun(run)).certainty)
     codes = [reason.code for reason in judge(run).reasons]
     assert ("interval_wide" in codes) != is_within
     texts = [reason.text for reason in judge(run).reasons if reason.code == "interval_wide"]

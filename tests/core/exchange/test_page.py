@@ -16,6 +16,7 @@ from app.core.records import Run
 from app.core.report.html.page import report_page
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
+from app.core.verdict.judged_run import JudgedRun
 from tests.core.result_file.results import golden, results
 from tests.saying import has_at_its_core, said
 
@@ -24,7 +25,7 @@ LINK = '<a href="data:application/json;base64,'
 
 @pytest.fixture
 def page(stored_run: Run) -> str:
-    return report_page([stored_run], file_bytes(golden()), {})
+    return report_page([JudgedRun(stored_run)], file_bytes(golden()), {})
 
 
 def read(folder: Path, page: str | bytes) -> tuple[Result, ...]:
@@ -39,7 +40,7 @@ def read(folder: Path, page: str | bytes) -> tuple[Result, ...]:
 def test_a_report_comes_back_equal(
     stored_run: Run, tmp_path_factory: pytest.TempPathFactory, out: list[Result], before: str
 ) -> None:
-    page = report_page([stored_run], file_bytes(out), {})
+    page = report_page([JudgedRun(stored_run)], file_bytes(out), {})
     assert read(tmp_path_factory.getbasetemp(), before + page) == tuple(out)
 
 
@@ -52,9 +53,9 @@ def test_texts_in_a_report_are_no_result_files(stored_run: Run, tmp_path: Path) 
     text = LINK + base64.b64encode(file_bytes(golden()[:1])).decode() + '" download="result.epochmark.json">'
     summary = replace(stored_run.summary, device_name=text, cpu_name=text, comment=text, engine_version=text)
     hostile = replace(stored_run, summary=summary)
-    assert read(tmp_path, report_page([hostile], file_bytes(golden()), {})) == golden()
+    assert read(tmp_path, report_page([JudgedRun(hostile)], file_bytes(golden()), {})) == golden()
     with pytest.raises(UsageError, match=said("exchange.no_file_in_page").pattern):
-        read(tmp_path, report_page([hostile], b"", {}))
+        read(tmp_path, report_page([JudgedRun(hostile)], b"", {}))
 
 
 def other(text: str) -> Callable[[str], str]:

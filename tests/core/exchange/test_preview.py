@@ -1,5 +1,7 @@
 """A preview shows everything that is inside, and what is removed is gone from the file."""
 
+import re
+
 import pytest
 
 from app.core.errors import UsageError
@@ -25,6 +27,8 @@ def test_a_preview_names_every_field_in_words() -> None:
     assert shown["date"] == (sentence("field.date"), "2026-11-23 04:16:36")
     assert shown["steps"] == (sentence("field.steps"), sentence("exchange.steps", count=938))
     assert "gpu" not in shown, "what has no content isn't shown"
+    internal = [text for _, text in shown.values() if re.search(r"[a-z]_[a-z]|mnist", text)]
+    assert not internal
 
 
 @pytest.mark.parametrize(

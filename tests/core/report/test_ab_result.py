@@ -12,6 +12,7 @@ from app.core.messages import message, sentence
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.report.ab_result import ab_card, ab_text
 from app.core.report.share import card_of, text_of
+from app.core.verdict.judged_run import JudgedRun
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
@@ -42,7 +43,7 @@ def with_example(run: Run, group: Group) -> Run:
 
 def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> None:
     group = ab(stored_run, *FASTER, label_b="plugged in")
-    card = ab_card(with_example(stored_run, group), group)
+    card = ab_card(JudgedRun(with_example(stored_run, group)), group)
     assert card.title == TITLE
     assert said("ab.faster_within", half="1.0", second="A", faster="7.0", first="B").is_all_of(card.headline)
     assert said("ab.interval_of_pairs", count="3").is_all_of(card.note)
@@ -62,7 +63,7 @@ def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> 
 def test_sides_on_different_engines_and_devices_name_both(stored_run: Run) -> None:
     other = {"engine": "torch", "engine_version": "2.9", "device": "gpu:0", "device_name": "RTX 4090"}
     group = ab(stored_run, *FASTER, b=other | {"batch_size": 64})
-    card = ab_card(with_example(stored_run, group), group)
+    card = ab_card(JudgedRun(with_example(stored_run, group)), group)
     assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7 · RTX 4090")
     assert "TensorFlow 2.21.0 · PyTorch 2.9" in card.details[1]
     assert not said("share.batch").is_in(card.title.split(" · "))
@@ -75,22 +76,22 @@ def test_the_worst_verdict_is_shown_with_its_cause(stored_run: Run) -> None:
     doubtful = dataclasses.replace(group.runs[3], verdict="caution", basis="first_epoch", reasons="first_epoch")
     group = replace(group, runs=(*group.runs[:3], doubtful, *group.runs[4:]))
     assert group_example(group) == doubtful
-    card = ab_card(with_example(stored_run, group), group)
+    card = ab_card(JudgedRun(with_example(stored_run, group)), group)
     assert card.level == "caution"
     cause, of_runs = card.badge[0].removeprefix("Caution: ").split(" · ")
     assert said("share.of_runs", count="1", planned="6").is_all_of(of_runs)
     verdict = sentence("result.text_verdict_because", verdict="caution", reasons=f"{cause} · {of_runs}")
-    assert verdict in ab_text(with_example(stored_run, group), group).splitlines()
+    assert verdict in ab_text(JudgedRun(with_example(stored_run, group)), group).splitlines()
 
 
 def test_no_difference_and_few_pairs_say_so(stored_run: Run) -> None:
     level = ab(stored_run, (100.0, 101.0), (101.0, 100.0), (100.0, 100.5))
-    card = ab_card(with_example(stored_run, level), level)
+    card = ab_card(JudgedRun(with_example(stored_run, level)), level)
     assert said("ab.level").is_all_of(card.headline)
     assert said("ab.within", low="0.97", high="1.02").begins(card.note)
     assert not any(side.is_faster for side in card.sides)
     once = ab(stored_run, (100.0, 80.0))
-    card = ab_card(with_example(stored_run, once), once)
+    card = ab_card(JudgedRun(with_example(stored_run, once)), once)
     assert said("ab.faster_once", second="A", faster="25.0", first="B").is_all_of(card.headline)
     assert card.note == f"{sentence('ab.interval_of_pairs', count=1)} · {sentence('ab.needs_more_pairs')}"
     assert card.sides[0].low is None
@@ -98,7 +99,7 @@ def test_no_difference_and_few_pairs_say_so(stored_run: Run) -> None:
 
 def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:
     group = ab(stored_run, *FASTER)
-    lines = ab_text(with_example(stored_run, group), group).splitlines()
+    lines = ab_text(JudgedRun(with_example(stored_run, group)), group).splitlines()
     faster = message("ab.faster_within", first="B", second="A", faster="7.0", half="1.0")
     assert lines[0] == sentence("ab.text_headline", headline=faster, title=TITLE)
     assert lines[2] == sentence("ab.text_side", side="A (threads automatic)", values=INTERVAL, unit="s per epoch")
@@ -113,11 +114,11 @@ def test_without_a_pair_there_is_nothing_to_share(stored_run: Run) -> None:
     alone = replace(group, runs=group.runs[:1])
     assert group_example(alone) is None
     with pytest.raises(UsageError, match=said("share.no_ab_result", group_id="7").pattern):
-        ab_card(stored_run, alone)
+        ab_card(JudgedRun(stored_run), alone)
 
 
 def test_an_ab_has_its_own_picture_and_text(stored_run: Run) -> None:
     group = ab(stored_run, *FASTER)
     run = with_example(stored_run, group)
-    assert card_of(run, group) == ab_card(run, group)
-    assert text_of(run, group) == ab_text(run, group)
+    assert card_of(JudgedRun(run), group) == ab_card(JudgedRun(run), group)
+    assert text_of(JudgedRun(run), group) == ab_text(JudgedRun(run), group)

@@ -12,6 +12,7 @@ from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run, rows_for_export
+from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -54,7 +55,7 @@ def test_they_are_hidden_in_tables_and_texts(database: Database, machine: Machin
     table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
     assert HIDDEN in table
     assert "<folder 2>" in table
-    for text in (table, result_text(run)):
+    for text in (table, result_text(JudgedRun(run))):
         assert "secret project " not in text
         assert "inner" not in text
 

@@ -21,6 +21,7 @@ from app.core.report.share import share_card
 from app.core.result_file.canonical import decode, short_code
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
+from app.core.verdict.judged_run import JudgedRun
 from tests.broken import make_results
 from tests.saying import Saying, said
 from tests.sure import sure
@@ -68,7 +69,7 @@ def test_the_picture_has_the_digits_of_the_digest_whatever_the_run_is_called(sto
     code = result_code(stored_run)
     assert re.fullmatch("[0-9A-F]{4}-[0-9A-F]{4}", code)
     assert (result_of(stored_run).digest or "").startswith(code.replace("-", "").lower())
-    assert share_card(stored_run).footer.endswith(sentence("share.result_code", checksum=code))
+    assert share_card(JudgedRun(stored_run)).footer.endswith(sentence("share.result_code", checksum=code))
     assert result_code(changed(stored_run, id=99, comment="other")) == code
     for other in (
         changed(stored_run, value=66.4),
@@ -132,7 +133,7 @@ def test_a_run_that_no_file_can_hold_is_refused_and_its_picture_has_no_code(
     with pytest.raises(UsageError, match=refusal.pattern):
         result_of(run, {})
     if run.summary.value is not None:
-        card = share_card(run)
+        card = share_card(JudgedRun(run))
         assert (card.short_form, said("share.result_code").is_in(card.footer)) == ("", False)
 
 

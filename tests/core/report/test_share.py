@@ -14,6 +14,7 @@ from app.core.report.result_records import result_of
 from app.core.report.share import share_card
 from app.core.report.wording import result_text
 from app.core.result_file.canonical import short_code
+from app.core.verdict.judged_run import JudgedRun
 from tests.saying import said
 
 INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
@@ -38,10 +39,10 @@ def changed(run: Run, **changes: Any) -> Run:
 
 
 def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
-    card = share_card(stored_run)
+    card = share_card(JudgedRun(stored_run))
     assert card.title == f"CIFAR-10 CNN · Keras · {BATCH} · float32"
     assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", NO_INTERVAL)
-    assert share_card(changed(stored_run, basis="estimate")).value == "≈ 66.3", "as in the window"
+    assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).value == "≈ 66.3", "as in the window"
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == (f"{CORES} · 15 GB · Test OS 1 · {CPU_RUN}", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
     assert (card.badge, card.level) == (
@@ -56,7 +57,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
 
 def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: Run) -> None:
     card = share_card(
-        changed(stored_run, device="gpu:0", device_name="NVIDIA GeForce RTX 4090", jit=True, threads=1)
+        JudgedRun(changed(stored_run, device="gpu:0", device_name="NVIDIA GeForce RTX 4090", jit=True, threads=1))
     )
     assert card.machine == "NVIDIA GeForce RTX 4090"
     assert card.details == (
@@ -70,7 +71,9 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
     unknown = dict.fromkeys(
         ("cpu_name", "physical_cores", "memory_bytes", "os_name", "device", "data_source", "spread_pct")
     )
-    card = share_card(replace(changed(stored_run, **unknown, workload="of another version"), environment=None))
+    card = share_card(
+        JudgedRun(replace(changed(stored_run, **unknown, workload="of another version"), environment=None))
+    )
     assert (card.title, card.machine) == (
         f"of another version · {BATCH} · float32",
         sentence("share.unknown_device"),
@@ -127,7 +130,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
 def test_the_badge_is_the_verdict_with_its_cause(
     stored_run: Run, changes: dict[str, Any], certainty: str, badge: str, level: str
 ) -> None:
-    card = share_card(changed(stored_run, **changes))
+    card = share_card(JudgedRun(changed(stored_run, **changes)))
     assert (card.certainty, card.badge[0], card.level) == (certainty, badge, level)
 
 
@@ -142,7 +145,7 @@ def test_the_badge_is_the_verdict_with_its_cause(
 )
 def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, shown: str) -> None:
     run = changed(stored_run, os_name=os_name, virtual_machine=True, data_source="synthetic")
-    details = share_card(run).details
+    details = share_card(JudgedRun(run)).details
     assert details[0] == f"{CORES} · 15 GB · {shown} · {CPU_RUN}"
     assert details[2].endswith(
         " · ".join((sentence("share.data", source="synthetic"), sentence("share.virtual_machine")))
@@ -157,13 +160,13 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     )
     group = Group(id=1, created_at="", kind="repeat", plan=plan, run_ids=(7, 8, 9), runs=runs)
     last = replace(stored_run, summary=runs[2])
-    card = share_card(last, group)
+    card = share_card(JudgedRun(last), group)
     assert (card.value, card.level) == ("66.3", "caution")
     assert card.badge == (f"Caution · {sentence('share.of_runs', count=1, planned=3)}", "Caution")
     assert next(bar.value for bar in card.bars if bar.kind == "you") == 66.3
     quiet = replace(group, runs=tuple(replace(run, verdict="valid") for run in runs))
-    assert share_card(last, quiet).badge[0] == f"Valid · {sentence('share.runs', count=3)}"
-    first, *lines = result_text(last, group).splitlines()
+    assert share_card(JudgedRun(last), quiet).badge[0] == f"Valid · {sentence('share.runs', count=3)}"
+    first, *lines = result_text(JudgedRun(last), group).splitlines()
     assert first.startswith(f"66.3 s per epoch ({sentence('compare.lower_is_better')}) · CIFAR-10 CNN, {BATCH}")
     assert sentence("result.text_verdict", verdict="caution") in lines
     interval = sentence("group.interval", low="65.0", high="70.1", confidence_pct=75)
@@ -181,9 +184,9 @@ def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeyp
     ):
         rows = [replace(row, year=year) for year in years]
         monkeypatch.setattr("app.core.analysis.compare.comparable_rows", lambda workload, rows=rows: rows)
-        assert share_card(stored_run).axis == sentence(code, label=AXIS, years=shown)
+        assert share_card(JudgedRun(stored_run)).axis == sentence(code, label=AXIS, years=shown)
 
 
 def test_a_run_without_an_epoch_time_has_no_picture(stored_run: Run) -> None:
     with pytest.raises(UsageError, match=said("share.no_result", run_id="7").pattern):
-        share_card(changed(stored_run, value=None))
+        share_card(JudgedRun(changed(stored_run, value=None)))

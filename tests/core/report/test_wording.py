@@ -10,7 +10,6 @@ import pytest
 from app.core.messages import Message, message, sentence, text
 from app.core.records import Run, RunSummary
 from app.core.report.wording import (
-    bottleneck_text,
     error_advice,
     estimated_from_s,
     headline,
@@ -22,6 +21,8 @@ from app.core.report.wording import (
     verdict_texts,
 )
 from app.core.storage.reading import read_machine
+from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge
 from tests.saying import Saying, said
 from tests.sure import sure
@@ -143,7 +144,7 @@ AFTER_NONE, ALL_EPOCHS = {"epochs_done": "0", "epochs": "10"}, {"epochs_done": "
 def test_notes_on_a_number_list_cautions_first(
     stored_run: Run, changes: dict[str, Any], cautions: list[Saying], facts: list[Saying]
 ) -> None:
-    notes = result_notes(changed(stored_run, changes))
+    notes = result_notes(JudgedRun(changed(stored_run, changes)))
     assert [note.kind for note in notes] == ["caution"] * len(cautions) + ["fact"] * len(facts)
     for note, saying in zip(notes, [*cautions, *facts], strict=True):
         assert saying.is_all_of(note.text)
@@ -156,7 +157,7 @@ def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None
     )
     warning = events.Warn(code="gpu_not_used", message="TensorFlow cannot use the GPU.")
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
-    notes = result_notes(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual))
+    notes = result_notes(JudgedRun(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual)))
     shared, stolen, warned = (note.text for note in notes if note.kind == "caution")
     assert said("verdict.shared_at_least", half_pct="8.8").is_all_of(shared)
     assert said("verdict.host_steal", share_pct="7").is_all_of(stolen)
@@ -169,16 +170,16 @@ def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, stea
     samples = tuple(
         events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"steal_pct": value})) for value in steal_pct
     )
-    assert {note.kind for note in result_notes(replace(stored_run, telemetry=samples))} == {"fact"}
+    assert {note.kind for note in result_notes(JudgedRun(replace(stored_run, telemetry=samples)))} == {"fact"}
 
 
 def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
     samples = (events.TelemetryEvent(t_s=80.0, telemetry=telemetry_of({"suspended_s": 60.0, "on_battery": True})),)
     run = replace(stored_run, telemetry=samples)
     judged = judge(run)
-    assert [note.text for note in result_notes(run)] == [reason.text for reason in judged.reasons]
+    assert [note.text for note in result_notes(JudgedRun(run))] == [reason.text for reason in judged.reasons]
     assert [reason.level for reason in judged.reasons] == ["invalid", "caution", "fact", "fact"]
-    assert [note.kind for note in result_notes(run)] == ["caution", "caution", "fact", "fact"]
+    assert [note.kind for note in result_notes(JudgedRun(run))] == ["caution", "caution", "fact", "fact"]
 
 
 def reasons(level: Any, *codes: str, **figures: float) -> tuple[events.Reason, ...]:
@@ -243,7 +244,7 @@ def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
     cores = sentence("result.cores", physical=4, logical=8)
     machine = f"Intel Core i7-1165G7 · {cores} · 15 GB · Test OS 1"
     engine = {"engine": "TensorFlow 2.21.0", "device": "cpu", "precision": "float32", "compiler": "XLA"}
-    assert result_text(stored_run).splitlines() == [
+    assert result_text(JudgedRun(stored_run)).splitlines() == [
         f"66.3 s per epoch ({better}) · CIFAR-10 CNN, batch 100, float32, CPU",
         sentence("position.between", **rank),
         sentence("result.text_verdict", verdict=sentence("short.valid_for_min", duration_min=2).lower()),
@@ -258,7 +259,8 @@ def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
 
 def test_its_first_line_says_how_certain_it_is_and_on_what(stored_run: Run) -> None:
     certain = {"value_low": 62.7, "value_high": 69.9, "confidence_pct": 95.0, "device": "gpu:0"}
-    shown = result_text(changed(stored_run, ESTIMATE | certain | {"device_name": "NVIDIA GeForce RTX 4090"}))
+    run = changed(stored_run, ESTIMATE | certain | {"device_name": "NVIDIA GeForce RTX 4090"})
+    shown = result_text(JudgedRun(run))
     value = sentence("result.within", value=message("result.about", value="66.3 s per epoch"), half_pct=5.4)
     what = f"CIFAR-10 CNN, {sentence('share.batch', batch_size=100)}, float32, RTX 4090"
     assert shown.splitlines()[0] == f"{value} ({sentence('compare.lower_is_better')}) · {what}"
@@ -266,7 +268,7 @@ def test_its_first_line_says_how_certain_it_is_and_on_what(stored_run: Run) -> N
 
 @pytest.mark.parametrize("changes", [SHORT, NOTHING | {"status": "failed"}, {"workload": "demo"}])
 def test_a_result_that_cannot_be_compared_has_no_rank(stored_run: Run, changes: dict[str, Any]) -> None:
-    lines = result_text(changed(stored_run, changes)).splitlines()
+    lines = result_text(JudgedRun(changed(stored_run, changes))).splitlines()
     assert not [line for line in lines if "×" in line]
     assert said("result.text_footer", date="2026-11-20", version="0.1.0").is_all_of(lines[-1])
 
@@ -275,7 +277,7 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
     warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
-    shown = result_text(run)
+    shown = result_text(JudgedRun(run))
     assert shown.count(sentence("result.first_epoch_only")) == 1
     causes = f"{sentence('short.cancelled')}; {sentence('short.first_epoch')}; data incomplete"
     verdict = sentence("result.text_verdict_because", verdict="caution", reasons=causes)
@@ -304,4 +306,4 @@ def test_an_estimate_names_the_seconds_that_it_speaks_of(stored_run: Run) -> Non
     assert estimated_from_s(replace(estimate, steps=())) is None
     basis = sentence("result.estimated_from", measured_s=32.4)
     assert headline_note(estimate.summary, measured_s=32.4).startswith(f"{basis} · ")
-    assert f"{basis} · " in result_text(estimate)
+    assert f"{basis} · " in result_text(JudgedRun(estimate))

@@ -18,6 +18,7 @@ from app.core.storage.imported_logs import import_log
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.storage.storing import begin, measured, record, store
 from tests.saying import said
@@ -82,7 +83,7 @@ def test_steps_that_the_clock_was_too_coarse_for_have_no_headline(
     run = load_run(database, record(database, machine, *steps, rest, workload=workload, preset=preset))
     assert (run.summary.status, run.summary.error_code, run.summary.value) == ("completed", None, None)
     assert judge(run).level != "valid"
-    assert result_text(run)
+    assert result_text(JudgedRun(run))
 
 
 def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(

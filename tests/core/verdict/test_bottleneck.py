@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from app.core.messages import message, sentence
 from app.core.records import PeakShare, Run
-from app.core.report.wording import bottleneck_text, result_text
+from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from app.core.verdict.bottleneck import explain
+from app.core.verdict.bottleneck import bottleneck_text, explain
+from app.core.verdict.judged_run import JudgedRun
 from tests.core.storage.storing import record
 from tests.core.verdict.records import measured, quiet_run, with_telemetry
 from tests.saying import said
@@ -237,7 +238,7 @@ def test_where_it_is_no_question(stored_run: Run, changes: dict[str, Any]) -> No
 
 def test_forums_get_it_too(stored_run: Run) -> None:
     line = sentence("bottleneck.physical_cores", busy=8, there=16)
-    assert line in result_text(on_cpu(stored_run, 50.0)).splitlines()
+    assert line in result_text(JudgedRun(on_cpu(stored_run, 50.0))).splitlines()
 
 
 def test_a_run_is_read_with_its_explanation(database: Database, machine: Machine) -> None:

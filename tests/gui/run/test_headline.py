@@ -23,6 +23,7 @@ from app.core.runs.progress import Progress
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import list_runs, load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.results.cells import cell_text
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.headline_row import SMALLEST_PX, HeadlineRow, ProgressLine
@@ -102,14 +103,14 @@ def test_each_ending_has_its_words_and_its_tone(
     card: HeadlineCard, run: Run, changes: dict[str, Any], outcome: str, tone: str, is_muted: bool
 ) -> None:
     damage = ("the engine",) if changes.get("status") == "damaged" else ()
-    card.show_stored(replace(run, summary=replace(run.summary, **changes), damage=damage))
+    card.show_stored(JudgedRun(replace(run, summary=replace(run.summary, **changes), damage=damage)))
     assert (card.pill.whole_text, card.pill.tone) == (outcome, tone)
     assert bool(card.value.property("muted")) == is_muted
 
 
 def test_a_failure_says_what_to_do_before_any_other_reason(card: HeadlineCard, run: Run) -> None:
     failed = replace(run.summary, status="failed", error_code="out_of_memory", error_message="It was too much.")
-    card.show_stored(replace(run, summary=failed))
+    card.show_stored(JudgedRun(replace(run, summary=failed)))
     advice = error_advice("out_of_memory", "tensorflow")
     assert card.message.whole_text == f"It was too much. {advice}"
 
@@ -122,14 +123,14 @@ def test_the_missing_engine_is_called_by_its_name(
     card: HeadlineCard, run: Run, second_engine: str, engine: str, title: str
 ) -> None:
     missing = replace(run.summary, status="failed", error_code="engine_missing", preset="quick", engine=engine)
-    card.show_stored(replace(run, summary=missing))
+    card.show_stored(JudgedRun(replace(run, summary=missing)))
     assert card.pill.whole_text == sentence("failure.engine_missing", engine=title)
     assert card.message.whole_text == error_advice("engine_missing", engine)
 
 
 def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:
     short = replace(run.summary, value=None, seconds_per_epoch_s=None, basis=None, steps=40, step_median_s=0.0417)
-    card.show_stored(replace(run, summary=short))
+    card.show_stored(JudgedRun(replace(run, summary=short)))
     assert (card.value.text(), card.unit.text()) == ("41.7", sentence("run.ms_per_step"))
 
 
@@ -301,7 +302,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     assert said("chart.against_known").is_all_of(view.charts.bars_card.heading.text())
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
-    card = share_card(run)
+    card = share_card(JudgedRun(run))
     assert (card.value, card.unit) == ("64.0", "images per second")
     assert said("short.steps_missing").is_in(card.badge[0])
     assert cell_text(run.summary, "value") == "64.0 images/s"
@@ -324,8 +325,8 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     assert cell_text(run.summary, "epochs_done") == "–"
-    assert "epoch" not in share_card(run).badge[0]
-    assert "batch" not in share_card(run).title
+    assert "epoch" not in share_card(JudgedRun(run)).badge[0]
+    assert "batch" not in share_card(JudgedRun(run)).title
 
 
 def test_charts_come_back_after_a_run_without_them(driver: Driver, machine: Machine) -> None:
@@ -368,7 +369,7 @@ def test_where_not_all_cautions_have_room_the_first_ones_are_shown_whole(card: H
     doubtful = replace(run, telemetry=tuple(disturbed), summary=replace(run.summary, spread_pct=8.6))
     for width_px in (320, 800, 2_000):
         card.message.setFixedWidth(width_px)
-        card.show_stored(doubtful)
+        card.show_stored(JudgedRun(doubtful))
         assert card.message.whole_text.startswith(card.message.text().removesuffix(" …"))
         assert card.message.is_elided is (width_px == 320)
         assert bool(card.message.toolTip()) is (card.message.text() != card.message.whole_text)

@@ -21,6 +21,7 @@ from app.core.result_file.short_form import LETTERS_LIMIT, is_told_by, read_shor
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.style.theme import Theme
@@ -66,7 +67,7 @@ def as_forums_show(picture: QImage) -> tuple[QImage, ...]:
 
 @pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
 def test_it_survives_what_forums_do(run: Run, application_theme: Theme, tokens: Tokens) -> None:
-    card = share_card(run)
+    card = share_card(JudgedRun(run))
     picture = paint_share_picture(card, tokens)
     for version in as_forums_show(picture):
         assert scanned(version) == [card.short_form]
@@ -79,8 +80,8 @@ def test_it_survives_what_forums_do(run: Run, application_theme: Theme, tokens: 
 
 def test_other_networks_have_no_code(run: Run, application_theme: Theme) -> None:
     other = replace(run, summary=replace(run.summary, variant="lstm=fused"))
-    assert share_card(other).short_form == ""
-    assert scanned(paint_share_picture(share_card(other), DARK)) == []
+    assert share_card(JudgedRun(other)).short_form == ""
+    assert scanned(paint_share_picture(share_card(JudgedRun(other)), DARK)) == []
 
 
 def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_theme: Theme) -> None:
@@ -91,7 +92,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
         ids = [store_recording(database, recorded, group=(group_id, None)) for _ in range(2)]
         group, run = load_group(database, group_id), load_run(database, ids[0])
         (mine, _) = results_of(database, ids)
-    card = share_card(run, group)
+    card = share_card(JudgedRun(run), group)
     for picture in (paint_share_picture(card, LIGHT), smaller(paint_share_picture(card, DARK), 0.6)):
         (text,) = scanned(picture)
         assert is_told_by(mine, read_short_form(text))
@@ -103,10 +104,10 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
 def test_the_code_of_several_results_survives_the_same(
     run: Run, application_theme: Theme, tokens: Tokens, count: int
 ) -> None:
-    forms = " ".join([share_card(run).short_form] * count)
+    forms = " ".join([share_card(JudgedRun(run)).short_form] * count)
     assert len(read_short_forms(forms)) == count
     longest = forms.ljust(LETTERS_LIMIT, "X")  # what no form is, but a picture has room for it
-    for card in (replace(share_card(run), short_form=forms), replace(ab_example(), short_form=longest)):
+    for card in (replace(share_card(JudgedRun(run)), short_form=forms), replace(ab_example(), short_form=longest)):
         picture = paint_share_picture(card, tokens)
         for version in as_forums_show(picture):
             assert scanned(version) == [card.short_form]
@@ -127,7 +128,7 @@ def framed(picture: QImage, width: int, height: int) -> Image.Image:
 def test_large_pictures_are_read_if_they_need_little_memory(
     run: Run, application_theme: Theme, tmp_path: Path
 ) -> None:
-    card = share_card(run)
+    card = share_card(JudgedRun(run))
     picture, path = paint_share_picture(card, DARK), tmp_path / "photo"
     photo = framed(picture, 5_200, 4_800)
     photo.save(path, "JPEG", quality=60)

@@ -12,6 +12,7 @@ from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.wording import headline_note
 from app.core.runs.progress import Progress
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import VerdictDialog
@@ -58,7 +59,7 @@ def texts(dialog: VerdictDialog) -> list[str]:
 
 
 def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot, services: Any) -> None:
-    dialog = added(qtbot, VerdictDialog(services.theme, disturbed(run)))
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(disturbed(run))))
     dialog.show()
     assert dialog.head.text() == sentence("verdict_dialog.caution")
     told = texts(dialog)
@@ -78,7 +79,8 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
 def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, services: Any) -> None:
     for status, level in (("completed", "valid"), ("failed", "invalid")):
         dialog = added(
-            qtbot, VerdictDialog(services.theme, replace(run, summary=replace(run.summary, status=status)))
+            qtbot,
+            VerdictDialog(services.theme, JudgedRun(replace(run, summary=replace(run.summary, status=status)))),
         )
         assert dialog.head.text() == sentence(f"verdict_dialog.{level}")
 
@@ -87,11 +89,11 @@ def test_it_leads_to_how_it_is_measured(
     run: Run, qtbot: QtBot, services: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(verdict_dialog, "MEASUREMENT", tmp_path)
-    without = added(qtbot, VerdictDialog(services.theme, run))
+    without = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
     without.show()
     assert not without.method_button.isVisible()  # an installed app has no such page
     monkeypatch.undo()
-    dialog = added(qtbot, VerdictDialog(services.theme, run))
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
     dialog.show()
     dialog.method_button.click()
     (shown,) = dialog.findChildren(MethodDialog)
@@ -99,7 +101,7 @@ def test_it_leads_to_how_it_is_measured(
 
 
 def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: Any) -> None:
-    dialog = added(qtbot, VerdictDialog(services.theme, run))
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(run)))
     texts = [child.text() for child in dialog.findChildren(QLabel)]
     note = headline_note(run.summary)
     assert said("result.spread").is_in(note)
@@ -108,7 +110,7 @@ def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: A
 
 
 def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:
-    dialog = added(qtbot, VerdictDialog(services.theme, disturbed(run)))
+    dialog = added(qtbot, VerdictDialog(services.theme, JudgedRun(disturbed(run))))
     dialog.show()
     qtbot.waitUntil(dialog.close_button.hasFocus)
     reached = []
@@ -127,9 +129,9 @@ def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> N
 def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
-    card.show_stored(run)
+    card.show_stored(JudgedRun(run))
     assert (card.pill.whole_text, card.pill.tone) == (sentence("short.valid_for_s", duration_s=64), "valid")
-    card.show_stored(disturbed(run))
+    card.show_stored(JudgedRun(disturbed(run)))
     assert card.pill.whole_text == f"Caution: on battery; {sentence('short.verdict.other_load', share_pct=40)}"
     assert card.pill.tone == "caution"
     assert said("verdict.other_load", share_pct="40").is_in(card.message.whole_text)
@@ -174,11 +176,11 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
 
 def test_a_finished_estimate_names_its_seconds(run: Run, card: HeadlineCard) -> None:
     estimate: dict[str, Any] = {"preset": "quick", "basis": "estimate"}
-    card.show_stored(replace(run, summary=replace(run.summary, **estimate)))
+    card.show_stored(JudgedRun(replace(run, summary=replace(run.summary, **estimate))))
     measured_s = sum(sum(block.durations_s) for block in run.steps if block.phase == "measure")
     assert measured_s > 1
     assert said("result.estimated_from", measured_s=f"{measured_s:.0f}").begins(card.note.whole_text)
-    card.show_stored(run)
+    card.show_stored(JudgedRun(run))
     assert not said("result.estimated").is_in(card.note.whole_text)
 
 

@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.core.messages import sentence
 from app.core.report.share import share_card
-from app.core.report.wording import bottleneck_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.bottleneck import bottleneck_text
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.training_charts import EpochChart
 from tests.gui.driving import Driver, replay
@@ -58,7 +59,7 @@ def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     looks = (
         replace(sample, telemetry=telemetry_of({"cpu_energy_j": 20 * sample.t_s})) for sample in run.telemetry
     )
-    detail.show_run(dataclasses.replace(run, telemetry=tuple(looks)))
+    detail.show_run(JudgedRun(dataclasses.replace(run, telemetry=tuple(looks))))
     assert not table.isColumnHidden(8)
     assert table.isColumnHidden(9)
     told = table.item(3, 8)
@@ -123,6 +124,28 @@ def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None
     assert painted.max() > 0.85 * (bars.height() - AXIS_PX)
 
 
+@pytest.mark.parametrize("size", [(1366, 728), (1024, 600)])
+def test_the_answer_of_a_quick_run_needs_no_scrolling(driver: Driver, size: tuple[int, int]) -> None:
+    driver.window.resize(*size)
+    replay(driver.window, driver.services, until_epoch(as_preset(RECORDED, "quick"), 1))
+    bars, area = driver.view.charts.bars, driver.view.charts_area
+    assert driver.view.charts.height() > area.height(), "other charts have to scroll here"
+    assert bars.mapTo(area, bars.rect().bottomLeft()).y() < area.height()
+
+
+def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_is(driver: Driver) -> None:
+    driver.window.resize(1024, 600)
+    run_id = finish(driver)
+    area = driver.view.charts_area
+    driver.until(lambda: area.verticalScrollBar().maximum() > 0)
+    area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
+    driver.page.show_result(run_id)
+    driver.until(lambda: driver.page.run is not None)
+    assert area.verticalScrollBar().value() > 0
+    replay(driver.window, driver.services, until_epoch(RECORDED, 2))
+    assert area.verticalScrollBar().value() == 0
+
+
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
     text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
@@ -138,7 +161,7 @@ def test_after_the_end(
     headline = driver.view.headline
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
-    assert headline.value.text() == share_card(run).value
+    assert headline.value.text() == share_card(JudgedRun(run)).value
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert said("verdict.spread_of_epochs").is_in(headline.message.whole_text)
     assert headline.pill.whole_text.startswith(
@@ -146,7 +169,7 @@ def test_after_the_end(
     )
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
-    assert share_card(run).value in QGuiApplication.clipboard().text()
+    assert share_card(JudgedRun(run)).value in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"

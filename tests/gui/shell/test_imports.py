@@ -15,6 +15,7 @@ from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import save_share_picture
 from app.gui.services.picture_code import scan_file
 from app.gui.style.tokens import DARK
@@ -31,7 +32,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory, session_theme: object) -> P
     paths.create()
     with Database(paths.database) as database:
         run_id = store_recording(database, as_preset(recorded_events(), "quick"))
-        card = share_card(load_run(database, run_id))
+        card = share_card(JudgedRun(load_run(database, run_id)))
         save_share_picture(card, DARK, folder / "result.png", enclosed_file(database, [run_id]))
         (folder / "result.epochmark.json").write_text(
             "".join(FORMATS["result"].lines(database, [run_id])), "utf-8"

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from app.core.errors import UsageError
 from app.core.files import closing
 from app.core.messages import message
-from app.core.records import Run
 from app.core.report.formats.export_format import ExportFormat
 from app.core.report.formats.result_document import enclosed_file
 from app.core.report.private_texts import private_texts
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
+from app.core.verdict.judged_run import JudgedRun
 
 # Each run is several charts and tables.
 RUNS_LIMIT = 20
@@ -21,7 +21,7 @@ def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
     if len(chosen) > RUNS_LIMIT:
         raise UsageError(message("html.too_many", count=len(chosen), limit=RUNS_LIMIT), message("html.choose"))
     with closing(load_runs(database, chosen)) as loaded:
-        runs: list[Run] = list(loaded)
+        runs = [JudgedRun(run) for run in loaded]
     if not runs:
         raise UsageError(message("html.nothing"), message("html.choose"))
     from app.core.report.html.page import report_page  # a window that opens has no use for it

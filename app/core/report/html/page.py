@@ -9,12 +9,11 @@ import app
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import RESOURCES
-from app.core.records import Run
 from app.core.report.html.elements import element, table, without_private
 from app.core.report.html.run_sections import run_article
 from app.core.report.private_texts import chosen_texts
 from app.core.report.wording import workload_title
-from app.core.verdict.rules import judge
+from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 # Of the link to save the result file; readers of reports look for it.
@@ -23,7 +22,7 @@ FILE_NAME = "result.epochmark.json"
 _METHOD = ("steps", "interval", "verdict", "comparison")
 
 
-def report_page(runs: Sequence[Run], result_file: bytes, private: Mapping[str, str]) -> str:
+def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[str, str]) -> str:
     """Return a page about runs, in the order given.
 
     Args:
@@ -31,7 +30,7 @@ def report_page(runs: Sequence[Run], result_file: bytes, private: Mapping[str, s
         result_file: What another Epochmark can import; b"" for none.
         private: Texts to replace.
     """
-    secret = chosen_texts([run.spec for run in runs]) | dict(private)
+    secret = chosen_texts([run.run.spec for run in runs]) | dict(private)
     title = workload_title(runs[0].summary) if len(runs) == 1 else sentence("html.title_of_runs", count=len(runs))
     page_title = sentence("html.title", title=title)
     head = element(
@@ -63,7 +62,7 @@ def _style() -> Element:
     return style
 
 
-def _overview(runs: Sequence[Run]) -> Element:
+def _overview(runs: Sequence[JudgedRun]) -> Element:
     names = ("workload", "device", "date", "verdict", "result")
     headings = [sentence(f"html.{name}") for name in names]
     rows = []
@@ -72,7 +71,7 @@ def _overview(runs: Sequence[Run]) -> Element:
         kind = headline_kind(summary.metric)
         value = "" if summary.value is None else f"{format_value(summary.metric, summary.value)} {kind.short_unit}"
         device = summary.device_name or summary.cpu_name or ""
-        verdict = sentence(f"studies.verdict_{judge(run).level}")
+        verdict = sentence(f"studies.verdict_{run.verdict.level}")
         rows.append((workload_title(summary), device, summary.started_at[:10], verdict, value))
     return table(sentence("html.runs"), headings, rows, words=4)
 

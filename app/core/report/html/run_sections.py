@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element
 
 from app.core.analysis.comparability import comparison_key
 from app.core.analysis.compare import Bar, bars, doubts, position, shortlist
-from app.core.analysis.series import Curve, RunSeries, series_of
+from app.core.analysis.series import Curve, RunSeries
 from app.core.errors import UsageError
 from app.core.hardware.part_texts import NOT_KNOWN, machine_parts
 from app.core.messages import sentence
@@ -16,13 +16,12 @@ from app.core.report.html.elements import element, pairs, pill, section, table
 from app.core.report.share import share_card
 from app.core.report.telemetry_table import telemetry_rows
 from app.core.report.wording import (
-    bottleneck_text,
     energy_text,
     rate_text,
     result_notes,
     workload_title,
 )
-from app.core.verdict.rules import judge
+from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol.events import Epoch
 
 BARS_LIMIT = 14
@@ -37,23 +36,23 @@ _TELEMETRY = (
 )
 
 
-def run_article(run: Run, number: int) -> Element:
+def run_article(run: JudgedRun, number: int) -> Element:
     """Return everything about one run; `number` tells the page's runs apart."""
-    series, place = series_of(run), f"run-{number}"
+    series, place = run.series, f"run-{number}"
     title = element("h2", workload_title(run.summary), id=place)
     parts = [
         *_head(run),
         section(sentence("html.verdict"), _reasons(run)),
-        section(sentence("html.beside_others"), *_ranking(run)),
-        section(sentence("html.while_it_ran"), *_charts(run, series)),
-        section(sentence("html.conditions"), pairs(comparison_key(run))),
-        section(sentence("html.computer"), _computer(run)),
+        section(sentence("html.beside_others"), *_ranking(run.run)),
+        section(sentence("html.while_it_ran"), *_charts(run.run, series)),
+        section(sentence("html.conditions"), pairs(comparison_key(run.run))),
+        section(sentence("html.computer"), _computer(run.run)),
         section(sentence("html.figures"), *_figures(run)),
     ]
     return element("article", title, *parts, aria_labelledby=place)
 
 
-def _head(run: Run) -> Iterator[Element]:
+def _head(run: JudgedRun) -> Iterator[Element]:
     """Yield the number with its interval, or why there is none."""
     summary = run.summary
     try:
@@ -64,14 +63,14 @@ def _head(run: Run) -> Iterator[Element]:
         yield element("p", card.title, class_="muted")
         yield element("p", f"{card.value} ", element("small", card.unit), class_="headline")
         yield element("p", card.certainty, class_="muted")
-    yield element("p", pill(judge(run).level))
+    yield element("p", pill(run.verdict.level))
     for text in (position(summary) if summary.value is not None else "", rate_text(summary)):
         if text:
             yield element("p", text)
     yield element("p", sentence("html.measured_on", date=summary.started_at[:10], version=summary.app_version))
 
 
-def _reasons(run: Run) -> Element | None:
+def _reasons(run: JudgedRun) -> Element | None:
     notes = [element("li", note.text) for note in result_notes(run)]
     return element("ul", *notes, class_="reasons") if notes else element("p", sentence("html.no_reasons"))
 
@@ -161,20 +160,20 @@ def _computer(run: Run) -> Element:
     return pairs((part.name[:1].upper() + part.name[1:], part.value) for part in parts)
 
 
-def _figures(run: Run) -> Iterator[Element | None]:
-    for text in (bottleneck_text(run), energy_text(run.summary)):
+def _figures(run: JudgedRun) -> Iterator[Element | None]:
+    for text in (run.bottleneck, energy_text(run.summary)):
         if text:
             yield element("p", text)
-    lines = metric_lines(run.metrics)
+    lines = metric_lines(run.run.metrics)
     yield pairs(lines) if lines else None
-    if run.epochs:
+    if run.run.epochs:
         columns = ("epoch", "time", "loss", "accuracy", "validation_loss", "validation_accuracy")
         rows = [
             (str(epoch.index + 1), f"{epoch.duration_s:.3f}", *_results(epoch))
-            for epoch in run.epochs[:EPOCHS_LIMIT]
+            for epoch in run.run.epochs[:EPOCHS_LIMIT]
         ]
         yield table(sentence("html.epochs"), [sentence(f"html.{name}") for name in columns], rows)
-        if (more := len(run.epochs) - EPOCHS_LIMIT) > 0:
+        if (more := len(run.run.epochs) - EPOCHS_LIMIT) > 0:
             yield element("p", sentence("html.more_epochs", count=more), class_="muted")
     if telemetry := telemetry_rows(run):
         headings = [sentence(f"html.{name}") for name in ("telemetry", "lowest", "median", "highest")]

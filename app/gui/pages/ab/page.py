@@ -14,10 +14,11 @@ from app.core.analysis.groups import group_example, group_remarks, group_sentenc
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.records import Group, Plan, Run
+from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.ab.foot import Foot
 from app.gui.pages.ab.refill import refill
@@ -145,7 +146,7 @@ class AbPage(QWidget):
         """Copy the result of the A/B shown as text."""
         self._with_run(self._actions.copy_text)
 
-    def _with_run(self, do: Callable[[Run, Group], None]) -> None:
+    def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:
         """Load the run whose details are shown with the result."""
         group, path = self.group, self._services.paths.database
         example = group_example(group) if group is not None else None
@@ -153,9 +154,9 @@ class AbPage(QWidget):
             return
         run_id, shown = example.id, group
 
-        def load() -> Run:
+        def load() -> JudgedRun:
             with Database(path) as database:
-                return load_run(database, run_id)
+                return JudgedRun(load_run(database, run_id)).prepared()
 
         self._services.tasks.start(load, lambda run: do(run, shown), self._services.complain)
 

@@ -15,6 +15,7 @@ from app.core.runs.engine_plans import specs_with
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.refill import refill
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.pages.benchmark.workload_box import with_recent
@@ -45,8 +46,8 @@ class BenchmarkPage(QWidget):
         super().__init__()
         self._services = services
         self._asked: tuple[Plan, Machine] | None = None  # the latest one
-        self.run: Run | None = None
-        self._of_all: tuple[Run, Group] | None = None  # the typical run, if several were asked for
+        self.judged: JudgedRun | None = None
+        self._of_all: tuple[JudgedRun, Group] | None = None  # the typical run, if several were asked for
         self.setup = SetupView(services)
         self.view: RunView | None = None
         self.log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
@@ -75,6 +76,11 @@ class BenchmarkPage(QWidget):
         self.view.headline.buttons.addWidget(self.cancel_button)
         self.view.headline.buttons.addWidget(self._after)
         self._stack.addWidget(self.view)
+
+    @property
+    def run(self) -> Run | None:
+        """The stored run that is shown."""
+        return self.judged.run if self.judged is not None else None
 
     @property
     def can_copy(self) -> bool:
@@ -113,6 +119,7 @@ class BenchmarkPage(QWidget):
         """Go back to the setup."""
         self.setup.refresh()
         self._stack.setCurrentIndex(0)
+        self.setup.form_area.verticalScrollBar().setValue(0)
         self.setup.run_button.setFocus()
         self.state_changed.emit()
 
@@ -149,7 +156,7 @@ class BenchmarkPage(QWidget):
         """Switch from the setup to the run."""
         self.prepare()
         assert self.view is not None
-        self.run = self._of_all = None
+        self.judged = self._of_all = None
         self._stack.setCurrentWidget(self.view)
         self._show_buttons(running=True)
 
@@ -158,9 +165,9 @@ class BenchmarkPage(QWidget):
         self.show_run_view()
         self._load(run_id, None)
 
-    def _shared(self) -> tuple[Run, Group | None]:
-        assert self.run is not None
-        return self._of_all or (self.run, None)
+    def _shared(self) -> tuple[JudgedRun, Group | None]:
+        assert self.judged is not None
+        return self._of_all or (self.judged, None)
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
@@ -247,16 +254,16 @@ class BenchmarkPage(QWidget):
     def _load(self, run_id: int, group_id: int | None) -> None:
         path = self._services.paths.database
 
-        def load() -> tuple[Run, Group | None, Run | None]:
+        def load() -> tuple[JudgedRun, Group | None, JudgedRun | None]:
             with Database(path) as database:
                 group = load_group(database, group_id) if group_id is not None else None
                 typical = group_summary(group) if group is not None else None
-                run = load_run(database, run_id)
-                return run, group, load_run(database, typical.id) if typical is not None else None
+                run = JudgedRun(load_run(database, run_id)).prepared()
+                return run, group, None if typical is None else JudgedRun(load_run(database, typical.id))
 
         self._services.tasks.start(load, self._on_loaded, self._on_lost)
 
-    def _on_loaded(self, loaded: tuple[Run, Group | None, Run | None]) -> None:
+    def _on_loaded(self, loaded: tuple[JudgedRun, Group | None, JudgedRun | None]) -> None:
         run, group, typical = loaded
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
@@ -264,7 +271,7 @@ class BenchmarkPage(QWidget):
         if bridge.trouble is not None and run.summary.status == "running":
             self._on_lost(bridge.trouble)  # less is stored than is shown
             return
-        self.run = run
+        self.judged = run
         self._of_all = None if group is None or typical is None else (typical, group)
         self.view.show_run(run, group)
         self._show_buttons(running=False)

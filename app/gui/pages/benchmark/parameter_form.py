@@ -37,7 +37,7 @@ class ParameterForm(QWidget):
         form.setSpacing(GAP_PX)
         form.setColumnStretch(1, 1)
         for place, parameter in enumerate(parameters):
-            name = (names or {}).get(parameter.name, parameter.name.replace("_", " ").capitalize())
+            name = (names or {}).get(parameter.name, parameter.label)
             editor = make_editor(parameter, self.changed)
             guard_wheel(editor)
             editor.setAccessibleName(name)

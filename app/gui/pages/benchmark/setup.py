@@ -226,7 +226,7 @@ class SetupView(QWidget):
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
             # Once the form is laid out: required fields must be visible.
-            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
+            QTimer.singleShot(0, self, lambda: self.form_area.ensureWidgetVisible(self.form))
         self.known.show_workload(workload.id)
         self._on_choice()
 
@@ -369,10 +369,10 @@ class SetupView(QWidget):
                 spacing_px=GAP_PX,
             )
         )
-        self._scroll = FormScroll(form)
+        self.form_area = FormScroll(form)
         left = Card()
         left.setMaximumWidth(FORM_MAX_PX)
-        left.body.addWidget(self._scroll)
+        left.body.addWidget(self.form_area)
         left.body.addWidget(self.problem)
         left.body.addWidget(self.preflight)
         left.body.addWidget(self.run_button)

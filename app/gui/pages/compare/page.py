@@ -22,6 +22,7 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.others import CommunityRow, ImportedLog, ImportedResult
 from app.core.records import RunSummary
+from app.core.report.wording import workload_title
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
@@ -126,7 +127,7 @@ class ComparePage(QWidget):
         place = self.workload.findData(runs[0].workload) if runs else -1
         if place < 0:
             code = "compare_page.not_here" if runs else "compare_page.none_has_result"
-            text = sentence(code, workload=runs[0].workload) if runs else sentence(code)
+            text = sentence(code, workload=workload_title(runs[0])) if runs else sentence(code)
             self._services.tell(text, "caution", "", None)
             return
         self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])

@@ -13,6 +13,7 @@ from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.answer import Answer
 from app.core.records import Group, RunSummary
+from app.core.report.wording import reason_name
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
 from app.gui.pages.results.columns import COLUMNS
@@ -112,7 +113,7 @@ def _common(texts: Iterable[str]) -> str:
 
 def reasons_text(run: RunSummary) -> str:
     """Return a verdict's reasons in a few words."""
-    return ", ".join(code.replace("_", " ") for code in (run.reasons or "").split())
+    return ", ".join(reason_name(code) for code in (run.reasons or "").split())
 
 
 def local_time(text: str) -> str:

@@ -15,6 +15,7 @@ from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.results.cells import copy_rows
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.empty import EmptyCard
@@ -86,9 +87,10 @@ class ResultsPage(QWidget):
 
     @property
     def can_share(self) -> bool:
-        """Whether a run with a headline is shown, or a group that has one."""
-        of_run = self.run is not None and self.run.summary.value is not None
-        return of_run or (self.group is not None and group_example(self.group) is not None)
+        """Whether a run with a headline is shown, or a group that has one, or one run is selected."""
+        if self.run is not None:
+            return self.run.summary.value is not None
+        return group_example(self.group) is not None if self.group is not None else self._is_one_run_selected()
 
     @property
     def can_undo(self) -> bool:
@@ -162,9 +164,7 @@ class ResultsPage(QWidget):
 
     def copy_text(self) -> None:
         """Copy the run or group shown as text, or the selected rows as a table."""
-        if self.run is not None:
-            self.result_actions.copy_text(self.run)
-        elif self.group is not None and self.group.kind == "ab" and self.can_share:
+        if self.run is not None or (self.group is not None and self.group.kind == "ab" and self.can_share):
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
             self.result_actions.copy_group(self.group)
@@ -211,19 +211,19 @@ class ResultsPage(QWidget):
             return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()
 
-    def _load(self, run_id: int, done: Callable[[Run], None]) -> None:
+    def _load(self, run_id: int, done: Callable[[JudgedRun], None]) -> None:
         path = self._services.paths.database
 
-        def load() -> Run:
+        def load() -> JudgedRun:
             with Database(path) as database:
-                return load_run(database, run_id)
+                return JudgedRun(load_run(database, run_id)).prepared()
 
         self._services.tasks.start(load, done, self._services.complain)
 
-    def _with_run(self, do: Callable[[Run, Group | None], None]) -> None:
+    def _with_run(self, do: Callable[[JudgedRun, Group | None], None]) -> None:
         rows, group = self._targeted(), self.group
-        if self.run is not None:
-            do(self.run, None)
+        if self.detail is not None and self.detail.judged is not None and self.run is not None:
+            do(self.detail.judged, None)
         elif group is not None and (example := group_example(group)) is not None:
             self._load(example.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
@@ -252,7 +252,7 @@ class ResultsPage(QWidget):
         self.commands = RunCommands(theme, self.table, self._handlers, with_keys=("copy", "rename", "delete"))
         button = self.commands.button
         self.open_button, self.compare_button = button("open"), button("compare")
-        self.copy_button, self.delete_button = button("copy"), button("delete")
+        self.copy_button, self.share_button, self.delete_button = button("copy"), button("share"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down")
         self.export_button.clicked.connect(self.export)
         self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
@@ -265,7 +265,14 @@ class ResultsPage(QWidget):
         self._rows_or_none = QStackedWidget()
         self._rows_or_none.addWidget(self._table_page)
         self._rows_or_none.addWidget(self._empty)
-        buttons = (self.open_button, self.compare_button, self.copy_button, self.export_button, self.delete_button)
+        buttons = (
+            self.open_button,
+            self.compare_button,
+            self.share_button,
+            self.copy_button,
+            self.export_button,
+            self.delete_button,
+        )
         head = row(title(sentence("page.results")), self.count, None, *buttons)
         self._of_own = (*buttons, self.count, self._rows_or_none, self.filters.status)
         overview = QWidget()
@@ -326,13 +333,18 @@ class ResultsPage(QWidget):
         rows = self.table.selected_rows()
         count, is_one = len(self.model.ids_of(rows)), len(rows) == 1
         self.commands.allow(dict.fromkeys(("open", "again"), is_one))
-        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), is_one and rows[0] > 0))
+        of_run = self._is_one_run_selected()
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), of_run))
         self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
         if not count and self.model.shown.query.is_filter:
             count = len(self.model.shown.ids)
         text = sentence("results_page.export_some", count=count) if count else sentence("results_page.export_all")
         self.export_button.setText(text)
         self.state_changed.emit()
+
+    def _is_one_run_selected(self) -> bool:
+        rows = self.table.selected_rows()
+        return len(rows) == 1 and rows[0] > 0
 
     def _on_menu(self, at: QPoint) -> None:
         if self.table.selected_rows():
@@ -352,7 +364,7 @@ class ResultsPage(QWidget):
         else:
             self.open_group(-entry)
 
-    def _on_loaded(self, number: int, run: Run) -> None:
+    def _on_loaded(self, number: int, run: JudgedRun) -> None:
         if number != self._wanted:
             return  # the user has left, or opened another run
         if self.detail is None:

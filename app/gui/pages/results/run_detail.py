@@ -19,9 +19,9 @@ from app.core.messages import text as text_of
 from app.core.metrics import METRICS, format_metric
 from app.core.records import Run
 from app.core.report.telemetry_table import telemetry_rows
-from app.core.report.wording import bottleneck_text, energy_text
+from app.core.report.wording import energy_text
 from app.core.storage.queries import COMMENT_LIMIT
-from app.core.verdict.energy import epoch_energies
+from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import damaged
 from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.commands import Handlers, RunCommands
@@ -55,7 +55,7 @@ class RunDetail(QWidget):
 
     def __init__(self, services: Services, handlers: Handlers) -> None:
         super().__init__()
-        self.run: Run | None = None
+        self.judged: JudgedRun | None = None
         theme = services.theme
         own: Handlers = {code: do for code, do in handlers.items() if code != "open"} | {"rename": self.edit_name}
         self.commands = RunCommands(theme, self, own, with_keys=("rename",))
@@ -82,9 +82,14 @@ class RunDetail(QWidget):
         keys = QKeySequence(QKeySequence.StandardKey.Cancel)
         QShortcut(keys, self, self._on_escape, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
-    def show_run(self, run: Run) -> None:
+    @property
+    def run(self) -> Run | None:
+        """The run that is shown."""
+        return self.judged.run if self.judged is not None else None
+
+    def show_run(self, run: JudgedRun) -> None:
         """Show a run."""
-        self.run = run
+        self.judged = run
         at = local_time(run.summary.started_at)
         self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
@@ -106,8 +111,8 @@ class RunDetail(QWidget):
 
     def rename(self, run_id: int, comment: str) -> None:
         """Show a name that was stored, unless another one is being typed."""
-        if self.run is not None and self.run.summary.id == run_id:
-            self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
+        if self.judged is not None and self.judged.summary.id == run_id:
+            self.judged.rename(comment)
 
     def _add_buttons(self) -> None:
         button = self.commands.button
@@ -161,9 +166,9 @@ class RunDetail(QWidget):
 
     def _fill_telemetry(self) -> None:
         """Fill the second table when it is first shown: it goes through all telemetry."""
-        if self.pages.currentIndex() != 1 or self.run is None:
+        if self.pages.currentIndex() != 1 or self.judged is None:
             return
-        rows = telemetry_rows(self.run)
+        rows = telemetry_rows(self.judged)
         self.telemetry_table.setRowCount(len(rows))
         for number, row_texts in enumerate(rows):
             for place, text in enumerate(row_texts):
@@ -182,8 +187,8 @@ class RunDetail(QWidget):
         if self.run is not None and text != (self.run.summary.comment or ""):
             self.commented.emit(text)
 
-    def _fill_table(self, run: Run) -> None:
-        energies = epoch_energies(run)
+    def _fill_table(self, judged: JudgedRun) -> None:
+        run, energies = judged.run, judged.energies
         # Qt creates an object per cell: a hundred thousand epochs would take seconds and a gigabyte.
         left_out = max(0, len(run.epochs) - EPOCHS_SHOWN)
         if left_out:
@@ -208,7 +213,7 @@ class RunDetail(QWidget):
             f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
             for key, value in run.metrics.items()
         ]
-        sentences = [text for text in (bottleneck_text(run), energy_text(run.summary)) if text]
+        sentences = [text for text in (judged.bottleneck, energy_text(run.summary)) if text]
         if left_out:
             sentences.insert(0, sentence("results_page.epochs_left_out", left_out=left_out))
         if run.damage:

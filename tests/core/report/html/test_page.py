@@ -21,6 +21,7 @@ from app.core.report.html.document import RUNS_LIMIT
 from app.core.report.html.page import report_page
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from tests.recording import as_preset, recorded_events, recorded_run, store_recording
 from tests.saying import said
 from workloads.protocol import events
@@ -50,7 +51,7 @@ def run() -> Run:
 
 
 def page_of(run: Run, result_file: bytes = b"") -> Reader:
-    return Reader(report_page([run], result_file, {}))
+    return Reader(report_page([JudgedRun(run)], result_file, {}))
 
 
 def test_it_has_all_that_a_reader_asks_for(run: Run) -> None:
@@ -81,7 +82,7 @@ def test_it_loads_nothing_and_runs_nothing(run: Run, database: Database) -> None
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     policies = [value for _, name, value in page.attributes if name == "content"]
     assert "default-src 'none'; style-src 'unsafe-inline'" in policies
-    assert "url(" not in report_page([run], b"", {})
+    assert "url(" not in report_page([JudgedRun(run)], b"", {})
 
 
 def test_the_result_file_comes_back_whole(run: Run, database: Database) -> None:
@@ -114,13 +115,13 @@ def test_names_are_shown_as_text(run: Run, text: str) -> None:
     assert page.tags == plain.tags
     assert [each[:2] for each in page.attributes] == [each[:2] for each in plain.attributes]
     assert not set("\x00\x07\x1b\u200b\u202c\u202e") & set(page.text)
-    report_page([hostile], b"", {}).encode("utf-8", "replace")
+    report_page([JudgedRun(hostile)], b"", {}).encode("utf-8", "replace")
 
 
 def test_private_texts_are_replaced_everywhere(run: Run) -> None:
     machine = replace(run.machine, cpu_name="Alice's CPU", os_name="Alice's Linux")
     private = replace(run, machine=machine, summary=replace(run.summary, cpu_name="Alice's CPU"))
-    text = report_page([private], b"", {"Alice": "<user>"})
+    text = report_page([JudgedRun(private)], b"", {"Alice": "<user>"})
     assert "Alice" not in text
     assert "&lt;user&gt;'s CPU" in text
 

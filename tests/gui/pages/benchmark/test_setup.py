@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint, QPointF
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
 
 from app.core.datasets.install import InstalledDataset, list_datasets
 from app.core.messages import sentence
@@ -166,6 +166,25 @@ def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
     assert said("compare_page.you").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
+
+
+def test_the_form_begins_at_its_first_line_and_tab_scrolls_to_where_it_goes(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.window.resize(1024, 600)
+    driver.press(setup.advanced_button)
+    area, first = setup.form_area.verticalScrollBar(), setup.workload
+    driver.until(lambda: area.maximum() > 0)
+    area.setValue(area.maximum())
+    assert first.visibleRegion().isEmpty()
+    driver.window.side_bar.setFocus()
+    for _ in range(40):
+        QTest.keyClick(driver.window, Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is first:
+            break
+    assert not first.visibleRegion().isEmpty()
+    area.setValue(area.maximum())
+    driver.page.choose()
+    assert area.value() == 0
 
 
 def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -> None:

@@ -14,10 +14,12 @@ from app.core.storage.database import Database
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.page import ResultsPage
+from app.gui.run.share_dialog import ShareDialog
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
 from tests.saying import said
+from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 
@@ -91,6 +93,21 @@ def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: Res
     assert [page.compare_button.isEnabled(), page.open_button.isEnabled()] == [True, False]
     entries[sentence("button.delete")].trigger()
     driver.until(lambda: page.model.rows == [3])
+
+
+def test_a_selected_run_is_shared_from_the_menu_bar_and_the_tool_bar(driver: Driver, page: ResultsPage) -> None:
+    actions = [driver.window.action(code) for code in ("menu.share", "menu.save_picture", "menu.copy_picture")]
+    for chosen, can_share in (((1,), True), ((1, 2), False), ((2,), True), ((), False)):
+        select(page, *chosen)
+        assert [action.isEnabled() for action in actions] == 3 * [can_share]
+        assert page.share_button.isEnabled() == can_share
+    select(page, 4)
+    driver.press(page.share_button)
+    driver.until(lambda: driver.window.findChild(ShareDialog) is not None)
+    dialog = driver.window.findChild(ShareDialog)
+    assert dialog is not None
+    driver.until(lambda: dialog.leaving is not None)
+    dialog.reject()
 
 
 def test_each_entry_does_what_its_button_does(
@@ -189,7 +206,7 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
     assert compared.workload.currentData() == "mnist_mlp"
     for run_id, why in (
         (none, said("compare_page.none_has_result")),
-        (demo, said("compare_page.not_here", workload="demo")),
+        (demo, said("compare_page.not_here", workload=CATALOGUE["demo"].title)),
     ):
         driver.window.show_page("results")
         select(page, run_id)
