@@ -86,14 +86,18 @@ def test_names_are_never_read_as_html(qtbot: QtBot, application_theme: Theme) ->
 
 def test_remarks_that_all_bars_share_are_shown_once() -> None:
     published = bars("cifar10_keras_cnn", None)
-    axis = sentence("compare.scale", quantity="Seconds per epoch", better=sentence("compare.lower_is_better"))
-    assert chart_note("seconds_per_epoch_s", published) == f"{axis}; published 2019"
+    scale = {"quantity": "Seconds per epoch", "better": sentence("compare.lower_is_better")}
+    axis = sentence("compare.scale", **scale)
+    assert chart_note("seconds_per_epoch_s", published) == sentence(
+        "compare.scale_of_years", **scale, first=2019, count=1
+    )
     assert chart_note("seconds_per_epoch_s", []) == axis
     told = {bar.name: doubts(bar) for bar in published}
     assert told["GTX 1060"] == ()
     assert told["Colab TPU"] == (sentence("compare.anomaly"),)
-    own = Bar("You", "you", 1.0, ("TensorFlow 2.21.0", "synthetic data"))
-    assert doubts(own) == ("synthetic data",)
+    synthetic = sentence("compare.data", source="synthetic")
+    own = Bar("You", "you", 1.0, ("TensorFlow 2.21.0", synthetic))
+    assert doubts(own) == (synthetic,)
 
 
 def test_provenance_names_the_source_of_every_published_bar() -> None:

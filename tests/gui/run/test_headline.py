@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.headline import estimate_so_far
 from app.core.analysis.series import RunSeries, live_summary
 from app.core.analysis.timed_steps import Timed
+from app.core.messages import message, sentence
 from app.core.metrics import HEADLINES, format_value
 from app.core.records import Run
 from app.core.report.share import share_card
@@ -71,22 +72,31 @@ def test_no_number_yet_does_not_count(card: HeadlineCard, run: Run) -> None:
     assert card.value.property("muted") is False
 
 
+def ended(code: str, epochs_done: int) -> str:
+    return sentence("run.outcome_of_epochs", outcome=message(code), done=epochs_done, planned=3)
+
+
 @pytest.mark.parametrize(
     ("changes", "outcome", "tone", "is_muted"),
     [
-        ({}, "Valid for 64 s", "valid", False),
-        ({"status": "cancelled", "epochs_done": 2}, "Cancelled · 2 of 3 epochs", "caution", False),
-        ({"status": "interrupted", "epochs_done": 2}, "Interrupted · 2 of 3 epochs", "caution", True),
-        ({"status": "failed", "error_code": "internal"}, "Failed · 3 of 3 epochs", "invalid", True),
-        ({"status": "failed", "error_code": "out_of_memory"}, "Out of memory · 3 of 3 epochs", "invalid", True),
+        ({}, sentence("short.valid_for_s", duration_s=64), "valid", False),
+        ({"status": "cancelled", "epochs_done": 2}, ended("ending.cancelled", 2), "caution", False),
+        ({"status": "interrupted", "epochs_done": 2}, ended("ending.interrupted", 2), "caution", True),
+        ({"status": "failed", "error_code": "internal"}, ended("ending.failed", 3), "invalid", True),
+        ({"status": "failed", "error_code": "out_of_memory"}, ended("failure.out_of_memory", 3), "invalid", True),
         (
             {"status": "failed", "error_code": "hung", "preset": "quick"},
-            "The worker process hung",
+            sentence("failure.hung"),
             "invalid",
             True,
         ),
-        ({"status": "damaged"}, "The record is damaged · 3 of 3 epochs", "invalid", True),
-        ({"status": "of another version"}, "of another version · 3 of 3 epochs", "", True),
+        ({"status": "damaged"}, ended("ending.damaged", 3), "invalid", True),
+        (
+            {"status": "of another version"},
+            sentence("run.outcome_of_epochs", outcome="of another version", done=3, planned=3),
+            "",
+            True,
+        ),
     ],
 )
 def test_each_ending_has_its_words_and_its_tone(
@@ -114,14 +124,14 @@ def test_the_missing_engine_is_called_by_its_name(
 ) -> None:
     missing = replace(run.summary, status="failed", error_code="engine_missing", preset="quick", engine=engine)
     card.show_stored(JudgedRun(replace(run, summary=missing)))
-    assert card.pill.whole_text == f"{title} is missing"
+    assert card.pill.whole_text == sentence("failure.engine_missing", engine=title)
     assert card.message.whole_text == error_advice("engine_missing", engine)
 
 
 def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:
     short = replace(run.summary, value=None, seconds_per_epoch_s=None, basis=None, steps=40, step_median_s=0.0417)
     card.show_stored(JudgedRun(replace(run, summary=short)))
-    assert (card.value.text(), card.unit.text()) == ("41.7", "ms / step")
+    assert (card.value.text(), card.unit.text()) == ("41.7", sentence("run.ms_per_step"))
 
 
 @pytest.mark.parametrize("level", ["caution", "invalid"])
@@ -286,7 +296,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     run_id = store_steps(driver, machine, "vgg16", {})
     view = view_of(driver)
     assert (view.headline.value.text(), view.headline.unit.text()) == ("64.0", "images / s")
-    assert said("result.later_steps", part="round").is_in(view.headline.note.whole_text)
+    assert said("result.later_steps", part=said("result.round")).is_in(view.headline.note.whole_text)
     assert said("chart.seconds_per_round", steps="100").is_all_of(view.charts.epochs_card.heading.text())
     assert said("note.epoch_takes_long", samples="1,281,167").is_in(view.headline.message.whole_text)
     assert said("chart.against_known").is_all_of(view.charts.bars_card.heading.text())

@@ -140,7 +140,7 @@ def test_the_file_is_the_same_whatever_screen_style_and_scale(application_theme:
 
 def test_a_picture_is_a_png_and_says_so_in_its_name(application_theme: Theme, tmp_path: Path) -> None:
     for name in ("result.jpg", "result", "png"):
-        with pytest.raises(UsageError, match=f"{name} isn't a name for a PNG picture"):
+        with pytest.raises(UsageError, match=said("picture.not_png", name=name).pattern):
             save_share_picture(example(), DARK, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

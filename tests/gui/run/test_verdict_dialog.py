@@ -130,7 +130,7 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
     card.show_stored(JudgedRun(run))
-    assert (card.pill.whole_text, card.pill.tone) == ("Valid for 64 s", "valid")
+    assert (card.pill.whole_text, card.pill.tone) == (sentence("short.valid_for_s", duration_s=64), "valid")
     card.show_stored(JudgedRun(disturbed(run)))
     assert card.pill.whole_text == f"Caution: on battery; {sentence('short.verdict.other_load', share_pct=40)}"
     assert card.pill.tone == "caution"
@@ -156,7 +156,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     assert said("run.no_problems").is_all_of(card.pill.whole_text)
     assert said("run.at_step", step="0", epoch="1").is_all_of(card.progress_text.whole_text)
     narrowing: dict[str, Any] = {
-        "basis": sentence("compare.estimate"),
+        "basis": "estimate",
         "value": 66.2,
         "value_low": 65.4,
         "value_high": 67.1,
@@ -175,11 +175,11 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
 
 
 def test_a_finished_estimate_names_its_seconds(run: Run, card: HeadlineCard) -> None:
-    estimate: dict[str, Any] = {"preset": "quick", "basis": sentence("compare.estimate")}
+    estimate: dict[str, Any] = {"preset": "quick", "basis": "estimate"}
     card.show_stored(JudgedRun(replace(run, summary=replace(run.summary, **estimate))))
     measured_s = sum(sum(block.durations_s) for block in run.steps if block.phase == "measure")
     assert measured_s > 1
-    assert card.note.whole_text.startswith(f"estimated from {measured_s:.0f} s of steps · ")
+    assert said("result.estimated_from", measured_s=f"{measured_s:.0f}").begins(card.note.whole_text)
     card.show_stored(JudgedRun(run))
     assert not said("result.estimated").is_in(card.note.whole_text)
 

@@ -42,7 +42,8 @@ def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
     assert driver.view.charts.limit.whole_text == sentence("run.limit_later")
     finish(driver)
     text = driver.view.charts.limit.whole_text
-    assert text == "1.8 of 2 CPUs were busy: CPU-bound."
+    busy = said("bottleneck.busy_of_all", busy="1.8", allowed="2")
+    assert said("bottleneck.cpu_bound", busy=busy).is_all_of(text)
     assert driver.page.run is not None
     assert text == bottleneck_text(driver.page.run)
 
@@ -73,8 +74,9 @@ def test_all_telemetry_of_a_run_is_in_a_table(driver: Driver) -> None:
     table = detail.telemetry_table
     assert table.isVisible()
     names = [item.text() for row in range(table.rowCount()) if (item := table.item(row, 0)) is not None]
-    assert {"CPU use", "CPU clock", "Memory used"} <= set(names)
-    busy = table.item(names.index("CPU use"), 2)
+    known = {sentence(f"telemetry.{key}") for key in ("cpu_pct", "cpu_clock_mhz", "memory_used_bytes")}
+    assert known <= set(names)
+    busy = table.item(names.index(sentence("telemetry.cpu_pct")), 2)
     assert busy is not None
     assert busy.text() == "93 %"
 
@@ -85,10 +87,10 @@ def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) 
     headline = driver.view.headline
     assert headline.value.text().startswith("≈ ")
     assert 35 < float(headline.value.text().removeprefix("≈ ")) < 70
-    assert "estimate" in headline.note.whole_text
-    assert "validation not included yet" in headline.note.whole_text
-    assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
-    assert headline.pill.whole_text == "No problems so far"
+    assert said("result.estimated").is_in(headline.note.whole_text)
+    assert sentence("run.validation_not_counted") in headline.note.whole_text
+    assert said("run.at_step_of", epoch="1", epochs="10").is_all_of(headline.progress_text.whole_text)
+    assert headline.pill.whole_text == sentence("run.no_problems")
 
 
 def test_in_the_sixth_epoch(driver: Driver) -> None:
@@ -99,7 +101,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert view.headline.value.text() == f"{median_s:.1f}"
     assert said("result.median_of_epochs", last="5").is_in(view.headline.note.whole_text)
     assert 500 < view.headline.progress_bar.value() < 600
-    assert view.headline.remaining.text().endswith("left")
+    assert said("run.time_left").is_all_of(view.headline.remaining.text())
     charts = view.charts
     assert list(charts.epochs.bars.opts["height"])[:5] == EPOCHS_S[:5]
     assert len(charts.epochs.bars.opts["height"]) == 6
@@ -110,7 +112,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert you.value == pytest.approx(median_s)
     assert len(charts.bars.bars) == 8
     notes = [child.text() for child in charts.findChildren(QLabel)]
-    assert f"first epoch excluded · median {median_s:.1f}" in notes
+    assert sentence("chart.median_of_later_epochs", median_s=median_s) in notes
 
 
 def test_bars_fill_the_half_that_a_quick_run_leaves_them(driver: Driver) -> None:
@@ -162,15 +164,17 @@ def test_after_the_end(
         run = load_run(database, run_id)
     assert headline.value.text() == share_card(JudgedRun(run)).value
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
-    assert "spread" in headline.message.whole_text
-    assert headline.pill.whole_text.startswith("Caution: 8.6 % spread")
+    assert said("verdict.spread_of_epochs").is_in(headline.message.whole_text)
+    assert headline.pill.whole_text.startswith(
+        sentence("cli.found_caution", reason=sentence("short.verdict.spread_of_epochs", spread_pct=8.6))
+    )
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(JudgedRun(run)).value in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), "PNG picture (*.png)"))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), sentence("picture.png")))
     driver.press(driver.page.save_button)
     driver.until(target.exists)
     assert QImage(str(target)).height() == 630

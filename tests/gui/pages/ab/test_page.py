@@ -23,6 +23,7 @@ from app.core.storage.groups import list_groups
 from app.gui.charts.pair_plot import ratio_scale
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.setup import SideForm
+from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed
 from tests.gui.driving import Driver
@@ -294,7 +295,8 @@ def test_an_ab_that_cannot_start_is_reported_and_not_stored(driver: Driver) -> N
     page = open_page(driver)
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
     begin(driver, page, Plan(kind="ab", specs=(demo(), wrong), times=1))
-    driver.until(lambda: "A batch of 5,000" in driver.message)
+    too_large = said("workload.batch_too_large", batch_size="5,000")
+    driver.until(lambda: too_large.is_in(driver.message))
     assert page.setup.run_button.isEnabled()
     assert not stored(driver)
 
@@ -387,7 +389,8 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
     a, b = driver.window.ab.setup.sides
     set_edited(b.editors["device"], "GPU 0")
     b.engine.take("torch")
-    assert [devices_of(side) for side in (a, b)] == [["Automatic", "CPU", "GPU 0"], ["Automatic", "CPU"]]
+    automatic = sentence("label.automatic")
+    assert [devices_of(side) for side in (a, b)] == [[automatic, "CPU", "GPU 0"], [automatic, "CPU"]]
     assert b.values()["device"] == "auto"
     b.engine.take("tensorflow")
     assert b.values()["device"] == "gpu:0"
@@ -407,6 +410,11 @@ def install(driver: Driver, paths: Paths, *engines: str) -> None:
     driver.until(lambda: set(driver.services.engines.installed) == {"tensorflow", *engines})
 
 
+def told(engines: QComboBox, code: str) -> bool:
+    """Return whether the tip of PyTorch in the list is this sentence."""
+    return str(engines.itemData(1, Qt.ItemDataRole.ToolTipRole)) == plain_tip(sentence(code, engine="PyTorch"))
+
+
 def is_enabled(side: SideForm, engine: str) -> bool:
     flags = side.engine.model().index(side.engine.findData(engine), 0).flags()
     return bool(flags & Qt.ItemFlag.ItemIsEnabled)
@@ -420,7 +428,7 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     setup = driver.window.ab.setup
     a, b = setup.sides
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, False, False]
-    assert "PyTorch isn" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+    assert told(b.engine, "setup.engine_not_installed")
     install(driver, paths, "torch")
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, True, False]
     b.engine.take("torch")
@@ -431,7 +439,7 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     assert setup.run_button.isEnabled()
     setup.workload.setCurrentIndex(setup.workload.findData("imdb_bidirectional_lstm"))
     assert b.values()["engine"] == "tensorflow"
-    assert "run this workload" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
+    assert told(b.engine, "setup.engine_not_able")
 
 
 def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> None:

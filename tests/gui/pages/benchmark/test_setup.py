@@ -11,13 +11,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
 
 from app.core.datasets.install import InstalledDataset, list_datasets
-from app.core.metrics import format_file_size
+from app.core.messages import sentence
+from app.core.metrics import format_time_left
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
+from app.gui.widgets.basics import plain_tip
 from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
@@ -34,8 +36,13 @@ def choose(driver: Driver, workload: str) -> None:
     driver.page.setup.workload.choose(workload)
 
 
-def told_time(driver: Driver, text: str) -> Callable[[], bool]:
-    return lambda: text in driver.page.setup.presets["standard"].accessibleName()
+def told_time(
+    driver: Driver, code: str, minutes: int | None = None, *, epochs: int | None = None
+) -> Callable[[], bool]:
+    """Return what tells whether the form says a run's time so, and of its epochs if these are given."""
+    shown = {"duration_s": format_time_left(60.0 * minutes)} if minutes else {}
+    shown |= {"length": sentence("setup.epochs", count=epochs)} if epochs else {}
+    return lambda: said(code, **shown).is_in(driver.page.setup.presets["standard"].accessibleName())
 
 
 def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
@@ -77,7 +84,9 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
 def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver) -> None:
     setup = driver.page.setup
     sustained = setup.presets["sustained"]
-    assert sustained.accessibleName() == "Sustained: 10 minutes; checks for throttling"
+    assert sustained.accessibleName() == sentence(
+        "preset.with_note", preset=sentence("preset.sustained"), note=sentence("preset.sustained_note")
+    )
     setup.form.set_value("epochs", 3)
     setup.form.set_value("steps", 7)
     driver.press(sustained)
@@ -85,7 +94,7 @@ def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver
     for kind in ("limits", "storage"):
         choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
         assert not sustained.isEnabled()
-        assert "be sustained" in sustained.toolTip()
+        assert sustained.toolTip() == plain_tip(sentence("preset.not_sustained"))
         assert setup.presets["standard"].isChecked()
     choose(driver, "cifar10_keras_cnn")
     assert sustained.isEnabled()
@@ -208,13 +217,13 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
 
 def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
     setup, machine = driver.page.setup, driver.machine
-    driver.until(told_time(driver, "until the first run"))
+    driver.until(told_time(driver, "setup.time_after_first_run"))
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
     setup.refresh()
-    driver.until(told_time(driver, "10 epochs, about 10 min"))
+    driver.until(told_time(driver, "setup.time", 10, epochs=10))
     setup.form.set_value("epochs", 2)
-    driver.until(told_time(driver, "2 epochs, about 2 min"))
+    driver.until(told_time(driver, "setup.time", 2, epochs=2))
 
 
 def test_the_time_follows_every_choice(driver: Driver) -> None:
@@ -223,18 +232,18 @@ def test_the_time_follows_every_choice(driver: Driver) -> None:
         store(database, machine, 65.0, 60.0, 60.0)
         store(database, machine, 130.0, 120.0, 120.0, device="cpu")
     setup.refresh()
-    driver.until(told_time(driver, "about 10 min"))
+    driver.until(told_time(driver, "setup.time", 10))
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
-    assert told_time(driver, "time unknown")()
-    driver.until(told_time(driver, "about 20 min"))
+    assert told_time(driver, "setup.time_unknown")()
+    driver.until(told_time(driver, "setup.time", 20))
     assert setup.spec().preset == "quick"
     setup.form.set_value("steps", 50)  # a tenth of an epoch
-    driver.until(told_time(driver, "about 2 min"))
+    driver.until(told_time(driver, "setup.time", 2))
     driver.press(setup.presets["standard"])
-    assert told_time(driver, "about 2 min")()
+    assert told_time(driver, "setup.time", 2)()
     setup.form.set_value("steps", 501)  # more than an epoch has
     driver.qtbot.wait(2 * setup_view.ESTIMATE_MS)
-    assert told_time(driver, "time unknown")()
+    assert told_time(driver, "setup.time_unknown")()
 
 
 def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +251,7 @@ def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
     setup.refresh()  # it may have looked before
-    driver.until(lambda: not told_time(driver, "time unknown")())
+    driver.until(lambda: not told_time(driver, "setup.time_unknown")())
     go_on = threading.Event()
     looks: dict[int, threading.Thread] = {}
 
@@ -257,18 +266,18 @@ def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch
     driver.until(lambda: 100 in looks)
     assert list(looks) == [100]
     setup.form.set_value("epochs", 11)
-    driver.until(told_time(driver, "11 epochs, about 11 min"))
+    driver.until(told_time(driver, "setup.time", 11, epochs=11))
     go_on.set()
     looks[100].join(20)
     QCoreApplication.processEvents()
-    assert told_time(driver, "11 epochs, about 11 min")()
+    assert told_time(driver, "setup.time", 11, epochs=11)()
 
 
 def look_again(driver: Driver, server: Server) -> DatasetRow:
     """Let the row see what the server has."""
     row = driver.page.setup.dataset
     driver.page.setup.refresh()
-    offered = f"Download CIFAR-10 ({format_file_size(len(server.content))})"
+    offered = sentence("data_row.get_sized", title="CIFAR-10", size_bytes=len(server.content))
     driver.until(lambda: row.get_button.isVisible() and row.get_button.accessibleName() == offered)
     return row
 

@@ -162,12 +162,16 @@ def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services
     assert page.bar_list.isVisible()
 
 
+def published(name: str) -> str:
+    return sentence("position.baseline", name=name, year=2019)
+
+
 def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     assert cells(page, 2)[0] == "80×"
     page.baseline.setCurrentText("GTX 1060")
     page.baseline.activated.emit(page.baseline.currentIndex())
-    factors = sentence("compare_page.times_as_fast", baseline="GTX 1060 on 2019 software")
+    factors = sentence("compare_page.times_as_fast", baseline=published("GTX 1060"))
     assert page.card.note.whole_text == f"{sentence('compare_page.log_scale')} · {factors}"
     assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
     page.hide()
@@ -179,7 +183,7 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
     you = Bar(sentence("compare_page.you"), "you", 80.0)
-    assert said("chart.times_the", value="80.0", ratio="4.0×", baseline="i5-8250U on 2019 software").is_all_of(
+    assert said("chart.times_the", value="80.0", ratio="4.0×", baseline=published("i5-8250U")).is_all_of(
         value_text(you, slow, ratios=True)
     )
     assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
@@ -252,7 +256,7 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     page.table.clearSelection()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(names(page))
-    assert told.messages == [(f"Copied {len(names(page))} rows as a table", "")]
+    assert told.messages == [(sentence("compare_page.rows_copied", count=len(names(page))), "")]
 
 
 def test_a_run_that_ends_takes_its_place_at_once(

@@ -183,16 +183,23 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qt
     path = tmp_path / "posted.log"
     path.write_text(BROKEN)
     view.explain_log(path)
-    qtbot.waitUntil(lambda: "posted.log, 4 lines" in texts(view), timeout=10_000)
+    qtbot.waitUntil(
+        lambda: said("doctor.log_read", name="posted.log", count="4").is_in(texts(view)), timeout=10_000
+    )
     assert "Cannot dlopen" in texts(view)
-    assert "harmless" in texts(view)
-    copies = [button for button in view.findChildren(QPushButton) if button.accessibleName().startswith("Copy ")]
+    assert said("doctor.harmless_listed").is_in(texts(view))
+    copies = [
+        button
+        for button in view.findChildren(QPushButton)
+        if said("doctor.copy_command").is_all_of(button.accessibleName())
+    ]
     commands = [button for button in copies if button is not view.report_button]
     if os.name == "nt":
         assert not commands, "there, TensorFlow uses no GPU, whatever one types"
         return
     QTest.mouseClick(commands[0], Qt.MouseButton.LeftButton)
-    assert QGuiApplication.clipboard().text() == commands[0].accessibleName().removeprefix("Copy ")
+    copied = QGuiApplication.clipboard().text()
+    assert commands[0].accessibleName() == sentence("doctor.copy_command", command=copied)
 
 
 def test_an_unknown_log_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
@@ -210,8 +217,8 @@ def test_an_unknown_log_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbo
 def test_what_to_do_comes_before_the_evidence(
     view: DoctorView, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    said = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc " + "x" * 500
-    trials = [listing(BLACKWELL), work(), work("gpu:0", status="failed", exit_code=1, log=said)]
+    log = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc " + "x" * 500
+    trials = [listing(BLACKWELL), work(), work("gpu:0", status="failed", exit_code=1, log=log)]
     found = diagnose(driven(BLACKWELL), trials)
 
     def examine(_: Any, __: Any, ___: Any, on_check: Any) -> Diagnosis:
@@ -223,8 +230,12 @@ def test_what_to_do_comes_before_the_evidence(
     view.examine()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
     assert view.head.text().endswith(f"{inside(signal('gpu_too_new').title)}.")
-    assert view.introduction.text() == "It can use the CPU."
-    order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "CPU (cpu): usable", "NVIDIA driver"]
+    assert view.introduction.text() == sentence("doctor.cpu_usable")
+    order = [
+        f"NVIDIA GeForce RTX 5080 (gpu:0): {sentence('doctor.device_not_usable')}",
+        f"CPU (cpu): {sentence('doctor.device_usable')}",
+        sentence("doctor.check_driver"),
+    ]
     order.append("XLA cannot compile: a CUDA file is missing")
     # Labels get their places after they are shown.
     qtbot.waitUntil(lambda: sorted(order, key=tops(view).__getitem__) == order, timeout=10_000)
@@ -237,7 +248,9 @@ def test_a_log_without_anything_known_has_no_empty_card(view: DoctorView, tmp_pa
     path = tmp_path / "plain.log"
     path.write_text("epoch 1\n")
     view.explain_log(path)
-    qtbot.waitUntil(lambda: "plain.log, 1 line" in texts(view), timeout=10_000)
+    qtbot.waitUntil(
+        lambda: said("doctor.log_read", name="plain.log", count="1").is_in(texts(view)), timeout=10_000
+    )
     assert [card.heading.text() for card in view.findChildren(Card) if card.isVisible()] == [""]
     assert not view.introduction.isVisible()
 

@@ -1,5 +1,6 @@
 """The page of the machine: its parts, and readings that are taken only while they are looked at."""
 
+import html
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,11 +17,12 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry import sensors
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Power, Sensors
+from app.core.messages import ENGLISH, sentence
 from app.gui.pages.hardware import doctor_view, live_view
 from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
 from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import Card, ElidedLabel
+from app.gui.widgets.basics import Card, ElidedLabel, plain_tip
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
@@ -64,7 +66,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
     assert not page.copy_button.isEnabled()
     show(services, machine)
     texts = [label.text() for label in labels(page)]
-    assert texts[:2] == ["Test CPU", "4 physical, 8 logical"]
+    assert texts[:2] == ["Test CPU", sentence("part.cores_value", physical="4", logical="8")]
     assert "15 GB" in texts
     for label in labels(page):
         assert label.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -78,7 +80,8 @@ def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, 
     for label in unknown:
         assert label.toolTip().startswith("<qt>")
         assert len(label.accessibleName()) > len("Memory speed: n/a")
-    assert any("firmware" in label.toolTip() for label in unknown), "the speed of the memory"
+    speed = plain_tip(sentence("unknown.memory_speed_linux"))
+    assert speed in {label.toolTip() for label in unknown}
 
 
 def test_unknown_parts_say_so_and_names_are_never_read_as_html(page: HardwarePage, services: Services) -> None:
@@ -106,8 +109,11 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
     page.show()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert lines[:2] == ["CPU: Test CPU", "Cores: 4 physical, 8 logical"]
-    assert told.messages == [("Parts copied", "")]
+    assert lines[:2] == [
+        "CPU: Test CPU",
+        f"{sentence('part.cores').capitalize()}: {sentence('part.cores_value', physical=4, logical=8)}",
+    ]
+    assert told.messages == [(sentence("hardware_page.parts_copied"), "")]
 
 
 @pytest.mark.parametrize(("width_px", "columns"), [(700, 1), (1300, 2)])
@@ -120,7 +126,7 @@ def test_groups_stand_side_by_side_where_there_is_room(
     qtbot.waitExposed(page)
     cards = page.parts.findChildren(Card)
     names = {card.heading.text() for card in cards}
-    assert names == {"CPU", "Memory", "GPU", "Storage", "System", "Power"}
+    assert names == {text for code, text in ENGLISH.items() if code.startswith("part_group.")}
     qtbot.waitUntil(lambda: len({card.mapTo(page, QPoint(0, 0)).x() for card in cards}) == columns, timeout=5_000)
     assert all(card.isVisible() for card in cards)
 
@@ -197,11 +203,11 @@ def test_power_that_only_the_administrator_may_read_gets_a_hint(
     services.finder.found.emit()
     live.arrived.append((1000.0, Telemetry(cpu_pct=1.0)))
     live.show_arrived()
-    tips = [label.toolTip() for label in live.figures.findChildren(ElidedLabel) if "udev" in label.toolTip()]
+    tips = [label.toolTip() for label in live.figures.findChildren(ElidedLabel) if "energy_uj" in label.toolTip()]
     assert len(tips) == 1
-    assert "energy_uj" in tips[0]
+    assert said("unknown.cpu_power_forbidden").is_in(html.unescape(tips[0]))
     (part,) = [label for label in labels(page) if "energy_uj" in label.toolTip()]
-    assert part.accessibleName().startswith("CPU power: n/a")
+    assert part.accessibleName().startswith(f"{sentence('part.cpu_power')}: n/a")
 
 
 def test_the_windows_thread_reads_no_hardware_itself(
@@ -226,7 +232,7 @@ def test_the_windows_thread_reads_no_hardware_itself(
     qtbot.waitUntil(lambda: len(lookers) == 2 and services.finder.machine is not None, timeout=20_000)
     assert lookers == {"reader": "monitor", "power": "task"}
     assert services.finder.power.sensors.power
-    assert "CPU power: readable" in page.parts.text()
+    assert f"{sentence('part.cpu_power')}: {sentence('part.readable')}" in page.parts.text()
     page.hide()
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
 

@@ -40,7 +40,9 @@ def open_menu(page: ResultsPage, run_id: int, *, by_keyboard: bool = False) -> d
 def test_an_opened_run_shows_number_and_date_and_esc_goes_back(driver: Driver, page: ResultsPage) -> None:
     detail = driver.open_run(2)
     assert page.run is not None
-    assert detail.place.text() == f"Run 2 · {local_time(page.run.summary.started_at)}"
+    assert detail.place.text() == " · ".join(
+        (sentence("group.run", run_id=2), local_time(page.run.summary.started_at))
+    )
     driver.until(lambda: detail.isAncestorOf(driver.window.focusWidget()))
     press_key(driver, detail.back_button, Qt.Key.Key_Escape)
     assert page.run is None
@@ -202,14 +204,14 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
     compared = compare_page(driver)
     driver.until(lambda: "Test CPU · " in compared.reasons.text())
     assert compared.workload.currentData() == "mnist_mlp"
-    for run_id, text in (
-        (none, f"{sentence('compare_page.no_baseline')} of these runs has a result"),
-        (demo, sentence("compare_page.not_here", workload=CATALOGUE["demo"].title)),
+    for run_id, why in (
+        (none, said("compare_page.none_has_result")),
+        (demo, said("compare_page.not_here", workload=CATALOGUE["demo"].title)),
     ):
         driver.window.show_page("results")
         select(page, run_id)
         page.commands.actions["compare"].trigger()
-        driver.until(lambda text=text: text in driver.message)  # type: ignore[misc]
+        driver.until(lambda why=why: why.is_in(driver.message))  # type: ignore[misc]
 
 
 def again(driver: Driver, page: ResultsPage, run_id: int) -> None:
@@ -249,17 +251,17 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
         real = store(database, machine, 1.0, 1.0, data="real")
         engine = store(database, machine, 1.0, 1.0, engine="torch")
     before = len(driver.stored())
-    for run_id, text in (
-        (gone, "gone"),
-        (damaged, f"Run {damaged} can't be repeated: its record is damaged."),
-        (card, "TensorFlow can't use a GPU:7 on this computer"),
-        (real, "The run used the real data of CIFAR-10, which isn't installed."),
-        (engine, "PyTorch isn't installed"),
+    for run_id, why in (
+        (gone, said("workload.unknown", workload="gone")),
+        (damaged, said("again.damaged", run_id=damaged)),
+        (card, said("again.no_device", device="GPU:7")),
+        (real, said("again.no_data", title="CIFAR-10")),
+        (engine, said("engines.not_installed", title="PyTorch")),
     ):
         with driver.qtbot.waitSignal(page.model.found):
             page.refresh()
         again(driver, page, run_id)
-        driver.until(lambda text=text: text in driver.message)  # type: ignore[misc]
+        driver.until(lambda why=why: why.is_in(driver.message))  # type: ignore[misc]
         assert driver.window.page is page
     driver.page.choose()
     driver.window.show_page("benchmark")

@@ -23,7 +23,7 @@ def test_export_of_the_chosen_and_of_all(
 ) -> None:
     save_to(monkeypatch, tmp_path / "chosen.csv")
     select(page, 2, 3)
-    assert page.export_button.text().strip() == "Export 2 …"
+    assert page.export_button.text().strip() == sentence("results_page.export_some", count=2)
     driver.press(page.export_button)
     driver.until(lambda: said("export.done", count="2").is_in(driver.message))
     with (tmp_path / "chosen.csv").open(encoding="utf-8", newline="") as file:
@@ -49,15 +49,15 @@ def test_what_the_filter_shows_is_what_is_exported(
     save_to(monkeypatch, tmp_path / "filtered.csv")
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
-    assert page.count.text() == "3 of 4 runs"
-    assert page.export_button.text().strip() == "Export 3 …"
+    assert page.count.text() == sentence("results_page.runs_of_all", shown=3, count=4)
+    assert page.export_button.text().strip() == sentence("results_page.export_some", count=3)
     driver.press(page.export_button)
     driver.until(lambda: said("export.done", name="filtered.csv", count="3").is_all_of(driver.message))
     with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
         assert [row["id"] for row in csv.DictReader(file)] == ["1", "2", "4"]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("water")
-    assert page.count.text() == "1 of 4 runs"
+    assert page.count.text() == sentence("results_page.runs_of_all", shown=1, count=4)
     driver.window.action("menu.export").trigger()
     driver.until(lambda: said("export.done", name="filtered.csv", count="1").is_all_of(driver.message))
     with driver.qtbot.waitSignal(page.model.found):
@@ -70,7 +70,7 @@ def test_what_the_filter_shows_is_what_is_exported(
         page.filters.search.setText("   ")
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(0)
-    assert page.count.text() == "4 runs"
+    assert page.count.text() == sentence("results_page.runs", count=4)
     assert said("results_page.export_all").is_all_of(page.export_button.text().strip())
 
 
@@ -81,7 +81,7 @@ def test_a_file_is_of_the_chosen_kind(
     for (name, kind), written in (named | {("b.JSON", ".csv"): "b.JSON"}).items():
         save_to(monkeypatch, tmp_path / name, kind)
         page.export()
-        driver.until(lambda file=written: f" to {file}" in driver.message)  # type: ignore[misc]
+        driver.until(lambda file=written: said("export.done", name=file).is_in(driver.message))  # type: ignore[misc]
         assert (tmp_path / written).read_text()[0] == ("{" if written.lower().endswith(".json") else "f")
 
 
@@ -112,7 +112,7 @@ def test_a_file_that_exists_is_not_written_over_unasked(
 def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
     select(page, 1, 2)
     driver.press(page.copy_button)
-    driver.until(lambda: "Copied" in driver.message)
+    driver.until(lambda: said("results_page.copied", count="2").is_in(driver.message))
     lines = QGuiApplication.clipboard().text().splitlines()
     assert len(lines) == 3
     assert "water cooled" in lines[1]

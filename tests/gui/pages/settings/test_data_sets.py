@@ -30,7 +30,7 @@ def line_of(driver: Driver) -> DatasetLine:
 def test_a_download_is_shown_on_both_pages_can_be_cancelled_and_goes_on(driver: Driver, server: Server) -> None:
     (_, go_on), line = halted(server), line_of(driver)
     assert said("settings.not_installed").begins(line.state.whole_text)
-    assert line.state.whole_text.endswith(f" to download · {sentence('data_row.auto_synthetic')}")
+    assert line.state.whole_text.endswith(f" · {sentence('data_row.auto_synthetic')}")
     driver.press(line.get_button)
     driver.until(lambda: server.ranges != [])
     assert line.progress.isVisible()
@@ -142,6 +142,6 @@ def test_what_remains_of_a_removed_data_set_is_named(
     opened(card, qtbot)
     card.remove(list_datasets(services.paths)[0])
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-    text = f"Removed CIFAR-10. Kept {folder}, which holds files that Epochmark didn't put there: notes.txt."
+    text = sentence("settings.data_removed_in_part", title="CIFAR-10", folder=folder, names="notes.txt")
     assert told.messages == [(text, "")]
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]

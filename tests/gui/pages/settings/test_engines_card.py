@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from app.core.engines import offers, places
 from app.core.engines.places import engine_folder
 from app.core.engines.variants import Variant
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.owners import own
@@ -49,6 +50,11 @@ def opened(driver: Driver) -> Opened:
     return open_card
 
 
+def device_and_cost(gpu: str, download_bytes: int) -> str:
+    device = sentence("engines_card.gpus", gpus=[gpu]) if gpu else sentence("engines_card.cpu")
+    return f"{device} · {sentence('engines_card.cost', download_bytes=download_bytes)}"
+
+
 def enabled(line: EngineLine) -> tuple[bool, bool, bool]:
     return line.install_button.isEnabled(), line.check_button.isEnabled(), line.remove_button.isEnabled()
 
@@ -58,14 +64,18 @@ def test_each_engine_says_what_it_would_use_here_and_what_that_costs(opened: Ope
     assert list(card.rows) == ["torch", "tensorflow", "jax"]
     torch, tensorflow, jax = card.rows.values()
     assert torch.title.text() == "PyTorch"
-    assert torch.note.whole_text == "Not installed · would use your GeForce RTX 5070 · 2.0 GB to download"
+    assert said("engines_card.offer", device=device_and_cost(RTX_5070.name, 2_000_000_000)).is_all_of(
+        torch.note.whole_text
+    )
     assert said("engines_card.recommended", variant="cuda").is_all_of(torch.variant.currentText())
     assert enabled(torch) == (True, False, False)
-    assert torch.install_button.accessibleName() == "Install: PyTorch"
+    assert torch.install_button.accessibleName() == sentence(
+        "engines_card.install_named", action=sentence("engines_card.install"), title="PyTorch"
+    )
     assert tensorflow.title.text().startswith("TensorFlow 2")
-    assert said("engines_card.included", device="your CPU").is_all_of(tensorflow.note.whole_text)
+    assert said("engines_card.included", device=said("engines_card.cpu")).is_all_of(tensorflow.note.whole_text)
     assert not tensorflow.install_button.isVisible()
-    assert said("engines_card.offer", device="your CPU · 200 MB to download").is_all_of(jax.note.whole_text)
+    assert said("engines_card.offer", device=device_and_cost("", 200_000_000)).is_all_of(jax.note.whole_text)
     assert not jax.variant.isEnabled()
 
 
@@ -74,9 +84,11 @@ def test_another_build_can_be_chosen_and_says_why_it_does_not_fit(opened: Opened
     names = [torch.variant.itemText(number) for number in range(torch.variant.count())]
     assert said("engines_card.recommended", variant="cuda-legacy").is_all_of(names[0])
     torch.variant.setCurrentIndex(names.index("cpu"))
-    assert "would use your CPU · 236 MB to download, 855 MB on disk" in torch.note.whole_text
+    cost = said("engines_card.cost_with_disk", download_bytes="236 MB", disk_bytes="855 MB")
+    assert cost.is_in(torch.note.whole_text)
+    assert said("engines_card.cpu").is_in(torch.note.whole_text)
     torch.variant.setCurrentIndex(names.index("cuda"))
-    assert torch.note.whole_text == "GeForce GTX 1080 can't use cuda"
+    assert torch.note.whole_text == sentence("engines.not_for_this_card", gpu=GTX_1080.name, variant="cuda")
 
 
 def test_on_another_computer_it_says_that_there_is_none(opened: Opened) -> None:
@@ -89,18 +101,22 @@ def test_an_installed_engine_shows_version_and_device(opened: Opened, paths: Pat
     pretend_installed("torch", paths, "cuda")
     torch = opened(LINUX, RTX_5070).rows["torch"]
     assert torch.title.text() == "PyTorch 1.0 (cuda)"
-    assert torch.note.whole_text == "Installed, 0 B · uses your GeForce RTX 5070"
+    assert torch.note.whole_text == sentence(
+        "engines_card.installed", size_bytes=0, device=sentence("engines_card.gpus", gpus=[RTX_5070.name])
+    )
     assert said("engines_card.recommended", variant="cuda").is_all_of(torch.variant.currentText())
     assert enabled(torch) == (False, True, True)
     torch.variant.setCurrentIndex(torch.variant.findText("cpu"))
-    assert said("engines_card.other_variant", device="your CPU", variant="cpu").begins(torch.note.whole_text)
+    assert said("engines_card.other_variant", device=said("engines_card.cpu"), variant="cpu").begins(
+        torch.note.whole_text
+    )
     assert torch.install_button.isEnabled()
 
 
 def test_what_is_older_than_the_lock_can_be_updated(opened: Opened, paths: Paths) -> None:
     put_engine(paths.engines / "torch")
     torch = opened().rows["torch"]
-    assert torch.install_button.text().strip() == "Update"
+    assert said("engines_card.update").is_all_of(torch.install_button.text().strip())
     assert enabled(torch) == (True, True, True)
 
 
@@ -110,7 +126,8 @@ def test_what_is_broken_says_so_and_can_be_installed_again(fault: str, opened: O
     if fault == "no stamp":
         (paths.engines / "torch" / "engine.json").unlink()
     torch = opened().rows["torch"]
-    assert "Install it again." in torch.note.whole_text
+    code = "engines.other_python" if fault == "other Python" else "engines.damaged"
+    assert said(code).is_in(torch.note.whole_text)
     assert torch.note.property("tone") == "invalid"
     assert said("engines_card.install_again").is_all_of(torch.install_button.text().strip())
     assert enabled(torch) == (True, False, True)
@@ -120,13 +137,13 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
     put_engine(paths.engines / "torch")
     torch = opened().rows["torch"]
     press(torch.remove_button)
-    answer(driver.window, "Cancel")
+    answer(driver.window)
     assert engine_folder(paths, "torch").look().state == "ready"
     driver.until(lambda: driver.window.findChild(QMessageBox) is None)
     driver.services.engines.look()
     driver.until(lambda: "torch" in driver.services.engines.installed)
     press(torch.remove_button)
-    answer(driver.window, "Remove PyTorch")
+    answer(driver.window, sentence("settings.remove_named", title="PyTorch"))
     driver.until(lambda: said("engines_card.removed", title="PyTorch").is_all_of(driver.message))
     driver.until(lambda: "torch" not in driver.services.engines.installed)
     driver.until(lambda: torch.row.state == "absent")
@@ -143,7 +160,7 @@ def test_an_engine_is_kept_while_a_run_uses_it(driver: Driver, opened: Opened, p
         for button in (card.rows["torch"].remove_button, card.rows["torch"].install_button):
             press(button)
             if button is card.rows["torch"].remove_button:
-                answer(driver.window, "Remove PyTorch")
+                answer(driver.window, sentence("settings.remove_named", title="PyTorch"))
             driver.until(
                 lambda: said("engines.in_use", title="PyTorch").is_in(driver.message) and not card.is_busy
             )
@@ -200,14 +217,19 @@ def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
 def test_progress_has_bytes_percent_and_rate() -> None:
     now_s = [0.0]
     work = EngineWork("PyTorch", lambda: now_s[0])
-    assert (work.told(), work.share) == ("Asking the package index …", None)
+    assert (work.told(), work.share) == (sentence("engines_card.phase.resolve"), None)
     work.report("download", 1_000_000, 4_000_000)
-    assert (work.told(), work.share) == ("Downloading: 1 MB of 4 MB (25 %)", 0.25)
+    assert (work.told(), work.share) == (
+        sentence("engines_card.downloading", done_bytes=1_000_000, total_bytes=4_000_000, share_pct=25),
+        0.25,
+    )
     now_s[0] = 2.0
     work.report("download", 3_000_000, 4_000_000)
-    assert work.told() == "Downloading: 3 MB of 4 MB (75 %), 1 MB/s"
+    assert said(
+        "engines_card.downloading_at", done_bytes="3 MB", total_bytes="4 MB", share_pct="75", rate_bytes="1 MB"
+    ).is_all_of(work.told())
     work.report("unpack", 0, 9_000_000)
-    assert (work.told(), work.share) == ("Unpacking …", None)
+    assert (work.told(), work.share) == (sentence("engines_card.phase.unpack"), None)
 
 
 @pytest.fixture

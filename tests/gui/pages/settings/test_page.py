@@ -132,7 +132,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     assert page.data_card.folder.whole_text.endswith("kB")
     assert not row.import_button.isEnabled()
     press(row.remove_button)
-    answer(page, sentence("button.cancel"))
+    answer(page)
     assert (services.paths.datasets / "cifar10").exists()
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(row.remove_button)
@@ -158,7 +158,7 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
         (tmp_path / name).write_bytes(raw)
     row = page.data_card.rows["ptb"]
     files = "ptb.train.txt, ptb.valid.txt, ptb.test.txt"
-    assert said("settings.not_installed_own", files=files, used="Automatic: synthetic").is_all_of(
+    assert said("settings.not_installed_own", files=files, used=said("data_row.auto_synthetic")).is_all_of(
         row.state.whole_text
     )
     assert not row.get_button.isVisible()
@@ -208,7 +208,7 @@ def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
     press(page.theme.buttons["dark"])
     press(page.preset.buttons["standard"])
     press(page.reset_button)
-    answer(page, sentence("button.cancel"))
+    answer(page)
     assert saved(services).preset == "standard"
     qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
     press(page.reset_button)
@@ -297,10 +297,10 @@ def test_its_bars_are_on_compare(services: Services, qtbot: QtBot) -> None:
         assert page.table_button.isVisible()
         page.table_button.click()
         qtbot.waitUntil(
-            lambda: any(said("compare_page.match_community").is_all_of(bar.kind) for bar in page.bar_list.bars),
+            lambda: any(bar.kind == "community" for bar in page.bar_list.bars),
             timeout=PATIENCE_MS,
         )
-    (bar,) = (bar for bar in page.bar_list.bars if said("compare_page.match_community").is_all_of(bar.kind))
+    (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "community")
     assert said("compare.community", count="3").is_all_of(bar.remarks[0])
     page.view.take("table")
     page.draw()

@@ -13,11 +13,13 @@ def press(button: QPushButton) -> None:
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def answer(parent: QWidget, text: str) -> None:
-    """Press a button of the question that is open."""
+def answer(parent: QWidget, text: str = "") -> None:
+    """Press a button of the question that is open, or Cancel, whose text is Qt's."""
     question = parent.findChild(QMessageBox)
     assert question is not None
-    press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
+    cancel = question.button(QMessageBox.StandardButton.Cancel)
+    buttons = question.findChildren(QPushButton)
+    press(next(button for button in buttons if (button.text() == text if text else button is cancel)))
 
 
 def pick(parent: QWidget, *paths: Path) -> None:
