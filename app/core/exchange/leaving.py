@@ -87,9 +87,10 @@ def leaving(
     results = _results(database, ids)
     shown, others = run_without(run, hidden), None if group is None else _group_without(group, hidden)
     left = [without(result, hidden) for result in results] if hidden else results
+    result = next(iter(left), None) if group is None else _result_without(run.run, hidden)
     return Leaving(
         fields=_fields(results),
-        card=_card(database, run, shown, (group, others), hidden),
+        card=_card(database, shown, (group, others), hidden, result),
         text=text_of(shown, others),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
@@ -101,19 +102,27 @@ def picture_card(
 ) -> Card:
     """Return what is on a picture, in its code, too; arguments and errors as in `leaving`."""
     others = None if group is None else _group_without(group, hidden)
-    return _card(database, run, run_without(run, hidden), (group, others), hidden)
+    return _card(database, run_without(run, hidden), (group, others), hidden, _result_without(run.run, hidden))
 
 
 def _card(
     database: Database,
-    run: JudgedRun,
     shown: JudgedRun,
     groups: tuple[Group | None, Group | None],
     hidden: Collection[str],
+    result: Result | None,
 ) -> Card:
-    """Return what is on a picture; of the run and its group, each whole and without what is hidden."""
+    """Return what is on a picture.
+
+    Args:
+        database: Has the runs of the group.
+        shown: The run without what is hidden.
+        groups: What it is one of, whole and without what is hidden.
+        hidden: Names of fields.
+        result: The run's, without what is hidden; None if it has none.
+    """
     group, others = groups
-    card = card_of(shown, others, _result_without(run.run, hidden))
+    card = card_of(shown, others, result)
     if group is None or group.kind == "repeat":
         return card
     results = (_result_without(load_run(database, number), hidden) for number in typical_ids(group))

@@ -54,10 +54,10 @@ class ResultActions:
             pictures = QStandardPaths.StandardLocation.PicturesLocation
             path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
         if path is not None:
-            self._save_card(partial(_card, run, group), path, _ids(run, group))
+            self._save(partial(_picture_and_file, run, group), path)
 
-    def _save_card(self, load_card: "Callable[[Database], AnyCard]", target: Path, ids: Sequence[int]) -> None:
-        from app.core.report.formats.result_document import enclosed_file
+    def _save(self, load: "Callable[[Database], tuple[AnyCard, bytes]]", target: Path) -> None:
+        """Write the picture and the result file that it carries, both loaded in the background."""
         from app.gui.run.share_picture import save_share_picture
 
         tokens, database_path = self._services.theme.tokens, self._services.paths.database
@@ -68,7 +68,7 @@ class ResultActions:
         def write() -> None:
             _check_is_file(target)
             with Database(database_path) as database:
-                card, enclosed = load_card(database), enclosed_file(database, ids)
+                card, enclosed = load(database)
             save_share_picture(card, tokens, target, enclosed)
 
         self._services.tasks.start(write, done, self._services.complain)
@@ -93,10 +93,12 @@ class ResultActions:
             name: Of the file, without its ending.
             ids: The runs that the picture carries.
         """
+        from app.core.report.formats.result_document import enclosed_file
+
         pictures = QStandardPaths.StandardLocation.PicturesLocation
         path = self._ask(sentence("picture.save"), f"{name}.png", sentence("picture.png"), pictures)
         if path is not None:
-            self._save_card(lambda _: card, path, ids)
+            self._save(lambda database: (card, enclosed_file(database, ids)), path)
 
     def copy_card(self, card: "AnyCard") -> None:
         """Put a picture on the clipboard."""
@@ -259,8 +261,11 @@ class ResultActions:
         return answer == buttons.Yes
 
 
-def _ids(run: JudgedRun, group: Group | None) -> list[int]:
-    return [run.summary.id] if group is None else [each.id for each in group.runs]
+def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[AnyCard, bytes]":
+    from app.core.exchange.leaving import leaving
+
+    whole = leaving(database, run, group)
+    return whole.card, whole.enclosed
 
 
 def _card(run: JudgedRun, group: Group | None, database: Database) -> "AnyCard":

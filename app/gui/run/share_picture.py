@@ -14,6 +14,7 @@ from app.core.files import write_whole
 from app.core.messages import message
 from app.core.metrics import headline_kind
 from app.core.report.ab_result import AbCard
+from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
 from app.core.report.share import Card, ShareCard
 from app.core.studies.share import StudyCard
 from app.core.suite.share import SuiteCard
@@ -85,7 +86,7 @@ def save_share_picture(card: AnyCard, tokens: Tokens, path: Path, enclosed: byte
         card: What is painted.
         tokens: In which colours.
         path: The file.
-        enclosed: The result file that the picture carries; b"" for none.
+        enclosed: The result file that the picture carries, unless it's too large for one; b"" for none.
 
     Raises:
         UsageError: The name doesn't end in .png.
@@ -97,8 +98,10 @@ def save_share_picture(card: AnyCard, tokens: Tokens, path: Path, enclosed: byte
     content.open(QIODevice.OpenModeFlag.WriteOnly)
     paint_share_picture(card, tokens).save(content, "PNG")  # type: ignore[call-overload]
     picture = bytes(content.data().data())
+    if 0 < len(enclosed) <= PICTURE_LIMIT_BYTES:
+        picture = embed(picture, enclosed)
     try:
-        write_whole(path, [embed(picture, enclosed) if enclosed else picture])
+        write_whole(path, [picture])
     except OSError as error:
         raise AppError(
             message("picture.not_saved", path=str(path), reason=error.strerror or str(error)),

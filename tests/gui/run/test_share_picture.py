@@ -11,6 +11,7 @@ from PySide6.QtGui import QFont, QImage, QPainter
 from app.core.analysis.compare import Bar, bars, shortlist
 from app.core.errors import AppError, UsageError
 from app.core.report.ab_result import AbCard, Side
+from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
 from app.core.report.share import Card, ShareCard
 from app.core.result_file.short_form import LETTERS_LIMIT
 from app.gui.run import ab_picture, picture_frame
@@ -118,6 +119,15 @@ def test_too_many_bars_leave_yours_its_neighbours_and_the_best_known() -> None:
     assert kept == sorted(kept, key=lambda bar: bar.value)
     assert {own, chart[at - 1], chart[at + 1]} <= set(kept)
     assert {bar.name for bar in bars("cifar10_keras_cnn", None)} <= {bar.name for bar in kept}
+
+
+def test_a_picture_is_saved_without_a_result_file_that_is_too_large(
+    application_theme: Theme, tmp_path: Path
+) -> None:
+    bare, loaded = tmp_path / "bare.png", tmp_path / "loaded.png"
+    save_share_picture(example(), DARK, bare)
+    save_share_picture(example(), DARK, loaded, b"x" * (PICTURE_LIMIT_BYTES + 1))
+    assert loaded.read_bytes() == bare.read_bytes()
 
 
 @pytest.mark.slow
