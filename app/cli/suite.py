@@ -19,7 +19,7 @@ from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
-from app.core.suite.definition import NEWEST, SUITES
+from app.core.suite.definition import NEWEST
 from app.core.suite.export import suite_as_dict, suite_export
 from app.core.suite.imported import ImportedScore, imported_scores
 from app.core.suite.planning import AUTO, plan_suite
@@ -66,7 +66,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
     """List the stored suites, newest first."""
     with _open(options, paths) as database:
         suites = list_suites(database)
-        imported = imported_scores(database, SUITES[NEWEST])
+        imported = imported_scores(database)
     if options.json:
         say_json(json.dumps([suite_as_dict(each) for each in suites], allow_nan=False))
         return 0
@@ -99,7 +99,7 @@ def _row(result: SuiteResult) -> list[str]:
 
 def _imported_row(each: ImportedScore) -> list[str]:
     score, verdict = sentence("suite.points", points=points_text(each.score.points)), verdict_title(each.verdict)
-    return ["", suite_name(NEWEST), score, verdict, imported_name(each), ""]
+    return ["", suite_name(each.suite), score, verdict, imported_name(each), ""]
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:

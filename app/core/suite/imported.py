@@ -9,7 +9,7 @@ from app.core.others import ImportedResult
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_results import results_of_whole_files
-from app.core.suite.definition import Definition, Part
+from app.core.suite.definition import DEMO, SUITES, Definition, Part
 from app.core.suite.score import mean_of_parts, scored_part
 from app.core.suite.uncertainty import Score
 from workloads import CATALOGUE
@@ -21,19 +21,29 @@ class ImportedScore:
     """The score of somebody else's computer.
 
     Attributes:
+        suite: Number of its definition.
         name: Of the computer's device.
         engine: With its version.
         verdict: The worst of its parts'.
     """
 
+    suite: int
     name: str
     engine: str
     score: Score
     verdict: Literal["valid", "caution"]
 
 
-def imported_scores(database: Database, definition: Definition) -> list[ImportedScore]:
-    """Return the scores of imported files that have each part of a suite as one computer and engine ran it."""
+def imported_scores(database: Database) -> list[ImportedScore]:
+    """Return the scores of imported files that have each part of a suite as one computer and engine ran it.
+
+    Those of the newest suite come first; an older one's stay when there is a newer one.
+    """
+    numbers = sorted(SUITES.keys() - {DEMO.number}, reverse=True)
+    return [score for number in numbers for score in _scores(database, SUITES[number])]
+
+
+def _scores(database: Database, definition: Definition) -> list[ImportedScore]:
     scores = []
     for results in _files(results_of_whole_files(database, [part.workload for part in definition.parts])):
         score = _score(definition, results)
@@ -65,7 +75,8 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> Importe
         return None
     verdict: Literal["valid", "caution"] = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"
     first = results[0].summary
-    return ImportedScore(results[0].label, engine_name(first.engine, first.engine_version), mean, verdict)
+    engine = engine_name(first.engine, first.engine_version)
+    return ImportedScore(definition.number, results[0].label, engine, mean, verdict)
 
 
 def _is_of(part: Part, run: RunSummary) -> bool:

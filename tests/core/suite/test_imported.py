@@ -1,6 +1,7 @@
 """Scores of other computers: from files with all parts of one computer and engine, and from nothing else."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from app.core.records import Plan
 from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
-from app.core.suite.definition import SUITE_1
+from app.core.suite.definition import SUITE_1, SUITES
 from app.core.suite.imported import imported_scores
 from app.core.suite.planning import plan_suite
+from app.core.suite.stored import list_suites
 from app.core.suite.texts import scores_figure
 from tests.core.suite.conftest import Store
 from tests.sure import sure
@@ -55,14 +57,31 @@ def test_a_file_with_all_parts_is_a_score_elsewhere(
 ) -> None:
     result = store(plan, {"gpt_mini": 2.0}, engine_version="2.21.0", data_source="synthetic")
     send([run.id for run in result.runs], "suite.json")
-    (score,) = imported_scores(elsewhere, SUITE_1)
+    (score,) = imported_scores(elsewhere)
     assert score.score.points == pytest.approx(sure(result.total).points)
     assert score.score.low == pytest.approx(sure(result.total).low)
     assert (score.engine, score.verdict) == ("TensorFlow 2.21.0", "valid")
     assert sure(scores_figure(result, [], [score])).rows[1:] == (
         sentence("suite.imported", name="Test CPU", engine="TensorFlow 2.21.0"),
     )
-    assert imported_scores(database, SUITE_1) == [], "one's own are no others"
+    assert imported_scores(database) == [], "one's own are no others"
+
+
+def test_scores_of_an_older_suite_stay_when_a_newer_one_comes(
+    database: Database,
+    elsewhere: Database,
+    plan: Plan,
+    store: Store,
+    send: Send,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = store(plan, data_source="synthetic", engine_version="2.21.0")
+    send([run.id for run in result.runs], "suite.json")
+    monkeypatch.setitem(SUITES, 2, replace(SUITE_1, number=2, parts=SUITE_1.parts[:4]))
+    newer, older = imported_scores(elsewhere)
+    assert (newer.suite, older.suite) == (2, 1)
+    assert older.score.points == pytest.approx(sure(result.total).points)
+    assert [each.definition.number for each in list_suites(database)] == [1]
 
 
 def test_seven_parts_are_no_score_nor_are_eight_of_two_files(
@@ -71,7 +90,7 @@ def test_seven_parts_are_no_score_nor_are_eight_of_two_files(
     ids = [run.id for run in store(plan, data_source="synthetic").runs]
     send(ids[:14], "seven.json")
     send(ids[14:], "one.json")
-    assert imported_scores(elsewhere, SUITE_1) == []
+    assert imported_scores(elsewhere) == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +109,7 @@ def test_a_part_that_was_run_otherwise_is_none(
     result = store(plan, data_source="synthetic", engine_version="2.21.0")
     database.connection.execute(f"UPDATE runs SET {column} = ? WHERE workload = 'resnet_56'", (value,))
     send([run.id for run in result.runs], "suite.json")
-    assert imported_scores(elsewhere, SUITE_1) == []
+    assert imported_scores(elsewhere) == []
 
 
 def test_files_of_one_name_are_never_mixed_and_never_lost(
@@ -100,5 +119,5 @@ def test_files_of_one_name_are_never_mixed_and_never_lost(
         everywhere = {part.workload: speed for part in SUITE_1.parts}
         result = store(plan, everywhere, data_source="synthetic", engine_version="2.21.0")
         send([run.id for run in result.runs[: 2 * parts]], f"{number}/score.json")
-    points = sorted(each.score.points for each in imported_scores(elsewhere, SUITE_1))
+    points = sorted(each.score.points for each in imported_scores(elsewhere))
     assert points == pytest.approx([1_000.0, 1_500.0])

@@ -4,7 +4,6 @@ from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.storage.database import Database
 from app.core.studies.figures import Figure
-from app.core.suite.definition import NEWEST, SUITES
 from app.core.suite.imported import ImportedScore, imported_scores
 from app.core.suite.score import SuiteResult, suite_result
 from app.core.suite.share import SuiteCard, suite_card, suite_text
@@ -71,7 +70,7 @@ class SuitePage(PlanPage):
                 suites = list_suites(database, HISTORY_LIMIT)
                 if choose is not None and all(each.group.id != choose for each in suites):
                     suites.append(load_suite(database, choose))  # an older one
-                return number, wanted, suites, imported_scores(database, SUITES[NEWEST])
+                return number, wanted, suites, imported_scores(database)
 
         self._services.tasks.start(look, self._on_loaded, self._services.complain)
 
@@ -136,7 +135,8 @@ class SuitePage(PlanPage):
             for each in self._suites.values()
             if each.definition == result.definition and each.group.id != result.group.id
         ]
-        return scores_figure(result, others, self._imported if result.definition.number == NEWEST else [])
+        imported = [each for each in self._imported if each.suite == result.definition.number]
+        return scores_figure(result, others, imported)
 
 
 def _entry(result: SuiteResult) -> str:
