@@ -18,6 +18,7 @@ from app.core.records import RunSummary
 from app.core.report.wording import derived_epoch_text, headline, result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
+from app.core.verdict.judged_run import JudgedRun
 from tests.core.storage.storing import measured, record
 from tests.saying import said
 from tests.sure import sure
@@ -276,7 +277,7 @@ def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
     summary = replace(stored_run.summary, workload="resnet_50", metric="images_per_s", value=200.0, batch_size=64)
     better, of_batch = sentence("compare.higher_is_better"), sentence("share.batch", batch_size=64)
     first_line = f"200 images per second ({better}) · ResNet-50, {of_batch}, float32, CPU\n"
-    assert result_text(replace(stored_run, summary=summary)).startswith(first_line)
+    assert result_text(JudgedRun(replace(stored_run, summary=summary))).startswith(first_line)
 
 
 def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
