@@ -424,6 +424,8 @@ def start(arguments: List[str]) -> int:
     if not check_qt(stamp, for_tests=True):
         return 2
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+    # With it, each of pytest's processes would prepare all the tests' code anew: twenty seconds.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     os.chdir(str(ROOT))
     if verb == "check":
         return check(environment)

@@ -43,7 +43,7 @@ SLEEPERS = {
 
 def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield names with an underscore that are not the test's own."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls")):
                 continue
@@ -58,14 +58,14 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield waits for a number of seconds."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and (called(node) == "sleep" or waits_blindly(node)):
             yield node.lineno, ast.unparse(node)
 
 
 def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield asserts about how long something took: another computer takes longer."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Assert):
             calls = [each for each in ast.walk(node.test) if isinstance(each, ast.Call)]
             if any(called(call) in CLOCKS for call in calls):
@@ -74,7 +74,7 @@ def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield approx(number, abs=tolerance) that half or twice the number would pass, too."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and called(node) == "approx" and node.args:
             number = number_of(node.args[0])
             for keyword in node.keywords:
@@ -89,7 +89,7 @@ def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def patched_times(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield time limits of a module that a test changes: they are parameters."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and called(node) == "setattr":
             yield from (
                 (node.lineno, name) for name in texts(node.args) if re.search(r"(^|\.)_?[A-Z][A-Z_]*_M?S$", name)
@@ -98,7 +98,7 @@ def patched_times(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield functions that cannot be seen at once."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > FUNCTION_LIMIT:
@@ -107,7 +107,7 @@ def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def empty_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield variables and parameters of functions that do not say what they hold."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    functions = [node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
     for node in {inner for function in functions for inner in ast.walk(function)}:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in EMPTY_NAMES:
@@ -116,7 +116,7 @@ def empty_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def turkish_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield properties of Qt's classes that PySide doesn't find in Turkish, where "i" has another capital."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and re.match(r"Q[A-Z]", called(node)):
             yield from ((node.lineno, word.arg) for word in node.keywords if word.arg and word.arg.startswith("i"))
 
@@ -137,6 +137,12 @@ def called(call: ast.Call) -> str:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
     return ""
+
+
+@cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return all nodes of a tree: all rules look at them, and finding them takes longest."""
+    return tuple(ast.walk(tree))
 
 
 @cache
@@ -219,7 +225,7 @@ def circle(modules: dict[str, ast.Module]) -> list[str]:
 
 def early_imports(tree: ast.Module) -> Iterator[str]:
     """Yield what is imported outside functions; "module.name" for a name from a module."""
-    nodes = list(ast.walk(tree))
+    nodes = nodes_of(tree)
     late = {inner for node in nodes if isinstance(node, ast.FunctionDef) for inner in ast.walk(node)}
     for node in nodes:
         match node:

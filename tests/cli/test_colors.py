@@ -1,6 +1,8 @@
 """Colours: for people at a terminal who want them, and never in what programs read."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,18 +17,26 @@ BOLD, MUTED, GREEN, YELLOW, RED, OFF = (f"\x1b[{code}m" for code in (1, 2, 32, 3
 Shown = Callable[..., str]
 
 
+@pytest.fixture(scope="module")
+def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with one real run, to be copied: storing its thousands of events takes longer than the tests."""
+    path = tmp_path_factory.mktemp("one") / "runs"
+    with Database(path) as database:
+        store_recording(database, recorded_events())
+        with database.transaction() as connection:
+            connection.execute("UPDATE runs SET verdict = 'caution'")
+    return path
+
+
 @pytest.fixture
 def shown(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one_run: Path
 ) -> Shown:
     """What a command prints, with one real run stored."""
     monkeypatch.setenv("EPOCHMARK_HOME", environment["EPOCHMARK_HOME"])
     paths = default_paths()
     paths.create()
-    with Database(paths.database) as database:
-        store_recording(database, recorded_events())
-        with database.transaction() as connection:
-            connection.execute("UPDATE runs SET verdict = 'caution'")
+    shutil.copy(one_run, paths.database)
 
     def show(*arguments: str) -> str:
         main([*arguments])

@@ -22,6 +22,7 @@ from tests.conftest import HINT, CommandLine
 from tests.core.datasets.server import chunked, serving
 from tests.core.result_file.results import GOLDEN, golden
 from tests.saying import Saying, said
+from workloads.engines.registry import NO_ENGINE, engine_title
 
 
 @pytest.fixture
@@ -30,37 +31,34 @@ def other_home(tmp_path: Path) -> dict[str, str]:
 
 
 # As beside a bar: whose it is, its engine and its verdict.
-CONDITIONS = "imported, not verified · none · invalid"
+CONDITIONS = f"imported, not verified · {engine_title(NO_ENGINE)} · invalid"
 
 
 def test_a_run_goes_to_another_computer_in_every_form(
     epochmark: CommandLine, other_home: dict[str, str], tmp_path: Path
 ) -> None:
-    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "c.csv", "e.html")}
+    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "e.html")}
     done = epochmark("run", "demo", "--epochs", "2", "--quiet", "--output", out["r.json"])
     assert (done.returncode, done.stderr) == (0, f"Exported 1 run to {out['r.json']}.\n")
     epochmark("results", "share", "1", "--output", out["p.png"])
     epochmark("results", "export", "--format", "json", "--output", out["e.json"])
     epochmark("results", "export", "--output", out["e.csv"])
     epochmark("results", "export", "--format", "html", "--output", out["e.html"])
-    epochmark("results", "export", "--bom", "--decimal-comma", "--output", out["c.csv"])
-    done = epochmark(
-        *("import", out["p.png"], out["r.json"], out["e.json"], out["e.csv"], out["c.csv"], out["e.html"]),
-        **other_home,
-    )
+    done = epochmark("import", out["p.png"], out["r.json"], out["e.json"], **other_home)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0] == f"{out['p.png']}: imported as 1"
-    names = ("r.json", "e.json", "e.csv", "c.csv", "e.html")
-    assert lines[1:6] == [f"{out[name]}: imported before, as 1" for name in names]
+    assert lines[1:3] == [f"{out[name]}: imported before, as 1" for name in ("r.json", "e.json")]
+    for name, code in (("e.csv", "exchange.is_table"), ("e.html", "exchange.is_page")):
+        refused = epochmark("import", out[name], **other_home)
+        assert (refused.returncode, said(code).is_in(refused.stderr)) == (1, True)
     assert CONDITIONS in epochmark("compare", "demo", **other_home).stdout
     (listed,) = json.loads(epochmark("import", "--list", "--json", **other_home).stdout)
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
-    for name in ("e.json", "e.csv", "e.html"):
-        empty = {"EPOCHMARK_HOME": str(tmp_path / f"home of {name}")}
-        done = epochmark("import", out[name], **empty)
-        assert (done.stderr, done.stdout.splitlines()[0]) == ("", f"{out[name]}: imported as 1")
-        assert CONDITIONS in epochmark("compare", "demo", **empty).stdout
+    empty = {"EPOCHMARK_HOME": str(tmp_path / "home of e.json")}
+    done = epochmark("import", out["e.json"], **empty)
+    assert (done.stderr, done.stdout.splitlines()[0]) == ("", f"{out['e.json']}: imported as 1")
+    assert CONDITIONS in epochmark("compare", "demo", **empty).stdout
     jpeg = str(tmp_path / "forum.jpg")
     assert QImage(out["p.png"]).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, EPOCHMARK_HOME=str(tmp_path / "third"))

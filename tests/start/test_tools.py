@@ -21,6 +21,7 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     calls: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(bare, "set_up", lambda dev, repair: {"qt": ["offscreen"], "dev": dev})
 
     def become(arguments: list[str], environment: dict[str, str]) -> int:
@@ -35,6 +36,7 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     bare.main(["test", "--all", "-x"])
     assert calls[2][0] == [*bare.PYTEST, "-m", "", "-x"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
+    assert "PYTHONDONTWRITEBYTECODE" not in calls[0][1]
     assert Path.cwd() == bare.ROOT
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
     bare.main(["test"])

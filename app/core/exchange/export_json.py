@@ -1,12 +1,10 @@
 """Our own JSON export, read back: each run becomes the result that a result file would have of it."""
 
-from typing import Any
-
 import msgspec
 
-from app.core.exchange.rebuilt import rebuilt
-from app.core.records import Finite, RunSummary
+from app.core.records import Finite, Run, RunSummary
 from app.core.report.formats.export_format import FORMAT_VERSION
+from app.core.report.result_records import fitting_result
 from app.core.result_file.canonical import UnfitError, decode_problem
 from app.core.result_file.record import RESULTS_LIMIT, Result
 from workloads.protocol import events
@@ -67,18 +65,21 @@ def _result(number: int, raw: msgspec.Raw) -> Result | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = decode_problem(error).problem
         raise UnfitError("exchange.in_run", number=number, problem=problem) from error
-    more: dict[str, Any] = {
-        "spec": RunSpec(workload=summary.workload, parameters=parts.spec.parameters),
-        "machine": parts.machine,
-        "environment": parts.environment,
-        "dataset": parts.dataset,
-        "metrics": parts.metrics,
-        "epochs": parts.epoch_records,
-        "steps": tuple(block for block in parts.step_records if block.durations_s),
-        "telemetry": telemetry,
-    }
+    run = Run(
+        summary=summary,
+        spec=RunSpec(workload=summary.workload, parameters=parts.spec.parameters),
+        machine=parts.machine,
+        environment=parts.environment,
+        dataset=parts.dataset,
+        model=None,
+        epochs=parts.epoch_records,
+        steps=tuple(block for block in parts.step_records if block.durations_s),
+        metrics=parts.metrics,
+        warnings=(),
+        telemetry=telemetry,
+    )
     try:
-        return rebuilt(summary, is_whole=True, **more)
+        return fitting_result(run, private={})  # what it says has been made private where it was exported
     except UnfitError as error:
         raise UnfitError("exchange.in_run", number=number, problem=error.problem) from error
 

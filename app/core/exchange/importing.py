@@ -15,7 +15,7 @@ from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
 # What is looked at in folders; a file that is named itself may be called anything.
-ENDINGS = (".json", ".csv", ".png", ".html", ".htm")
+ENDINGS = (".json", ".csv", ".png")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
 # Returns the text of the code on a picture; "" if there's none, or the picture can't be read.

@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import UsageError
-from app.core.exchange import export_csv, export_json, page
+from app.core.exchange import export_json
 from app.core.exchange.picture import SIGNATURE, extract
 from app.core.messages import message
+from app.core.report.formats.csv_table import CSV_COLUMNS
 from app.core.result_file.canonical import UnfitError, check, decode, decode_problem
 from app.core.result_file.record import FORMAT, Result
 from app.core.result_file.short_form import read_short_forms
@@ -26,13 +27,17 @@ _OTHERS = {
     b"\x1f\x8b": "exchange.is_archive",
 }
 
+# Columns of the log of an epoch, which says neither workload nor computer.
+_LOG_COLUMNS = {b"epoch", b"elapsed"}
+_PAGES = (b"<!doctype html", b"<html")
+
 
 class EpochLogError(UsageError):
     """The file is an epoch log, which says neither what was trained nor on what."""
 
 
 def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Result, ...]:
-    """Return the results in a file: a result file, a picture, a report, or an export as JSON or CSV.
+    """Return the results in a file: a result file, a picture, or an export as JSON.
 
     Results of exports have no digest of their own; theirs is made here.
 
@@ -81,8 +86,8 @@ def read_text(text: str) -> tuple[Result, ...]:
 def _results(content: bytes) -> tuple[Result, ...]:
     if not content:
         raise UnfitError("exchange.empty")
-    if content.startswith(SIGNATURE) or page.is_page(content):
-        text = extract(content) if content.startswith(SIGNATURE) else page.extract(content)
+    if content.startswith(SIGNATURE):
+        text = extract(content)
         _check_amount(text)
         return decode(text)
     _check_amount(content)
@@ -93,7 +98,18 @@ def _results(content: bytes) -> tuple[Result, ...]:
         raise UnfitError("exchange.unknown_kind")
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _of_json(content.removeprefix(b"\xef\xbb\xbf"))
-    return _checked(export_csv.read(content))
+    raise UnfitError(_other_text(content))
+
+
+def _other_text(content: bytes) -> str:
+    """Return the code of what a text is that has no result: an epoch log, a report, or a table of runs."""
+    beginning = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    names = {name.strip(b'" \r') for name in beginning.partition(b"\n")[0].replace(b";", b",").split(b",")}
+    if names >= _LOG_COLUMNS:
+        return "exchange.is_log"
+    if beginning.startswith(_PAGES):
+        return "exchange.is_page"
+    return "exchange.is_table" if CSV_COLUMNS[0].encode() in names else "exchange.unknown_kind"
 
 
 def _check_amount(content: bytes) -> None:

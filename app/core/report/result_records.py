@@ -59,26 +59,25 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
         raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=error.problem)) from error
 
 
-def fitting_result(run: Run, private: Mapping[str, str], *, is_whole: bool = True) -> Result:
+def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
     """Return the same; raises UnfitError if it isn't right in itself.
 
     Args:
         run: With a headline.
         private: Texts that must not leave the computer.
-        is_whole: Whether it has all of its parts, so that it can be judged if nobody has judged it yet.
     """
     try:
-        result = sealed(msgspec.convert(_plain(run, private, is_whole=is_whole), Result))
+        result = sealed(msgspec.convert(_plain(run, private), Result))
     except msgspec.ValidationError as error:
         raise decode_problem(error) from error
     check(result)
     return result
 
 
-def _plain(run: Run, private: Mapping[str, str], *, is_whole: bool) -> dict[str, Any]:
+def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     summary = run.summary
     level, reasons = summary.verdict, (summary.reasons or "").split()
-    if level is None and is_whole:  # from before verdicts were stored
+    if level is None:  # from before verdicts were stored
         verdict = judge(run)
         level, reasons = verdict.level, [each.code for each in verdict.reasons if each.level != "fact"]
     epochs = run.epochs if len(run.epochs) == summary.epochs_done <= EPOCHS_LIMIT else ()
@@ -94,7 +93,7 @@ def _plain(run: Run, private: Mapping[str, str], *, is_whole: bool) -> dict[str,
         "epochs": [_epoch(epoch) for epoch in epochs] or None,
         "steps": _steps(run.steps),
         "statistics": _statistics(run),
-        "verdict": None if level is None else {"level": level, "reasons": reasons},
+        "verdict": {"level": level, "reasons": reasons},
         "telemetry": _telemetry(run) or None,
         "comment": _line(hide(summary.comment, private), _COMMENT),
     }

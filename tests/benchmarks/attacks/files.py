@@ -24,15 +24,12 @@ from app.core.exchange.preview import preview
 from app.core.exchange.reading import OBJECTS_LIMIT, SIZE_LIMIT_BYTES, VALUES_LIMIT, read_results
 from app.core.paths import default_paths
 from app.core.plain_text import safe_text
-from app.core.report.formats.csv_table import CsvStyle, table_lines
 from app.core.report.formats.json_document import json_lines
-from app.core.report.html.page import report_page
 from app.core.result_file.canonical import decode, digest_of, file_bytes, without_durations
 from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
-from app.core.verdict.judged_run import JudgedRun
 from tests.broken import NASTY, make_results
 from tests.conftest import MACHINE
 from tests.core.exchange.test_picture import PLAIN, chunk
@@ -58,13 +55,9 @@ def sources() -> dict[str, bytes]:
         with Database(paths.database) as database:
             make_results(database, MACHINE)
             exported = "".join(json_lines(load_runs(database, all_ids(database)[:2]), {}))
-            runs = [JudgedRun(run) for run in load_runs(database, all_ids(database)[:1])]
-            tables = ["".join(table_lines(database, [], CsvStyle(comma, comma))) for comma in (False, True)]
     small = file_bytes([without_durations(result) for result in golden()[1:3]])
     whole = file_bytes(golden()[3:])
-    kinds = {"result": small, "steps": whole, "picture": embed(PLAIN, small), "export": exported.encode()}
-    kinds["page"] = report_page(runs, small, {}).encode()
-    return kinds | {"table": tables[0].encode(), "comma": tables[1].encode()}
+    return {"result": small, "steps": whole, "picture": embed(PLAIN, small), "export": exported.encode()}
 
 
 def damaged_file(folder: Path, chance: random.Random, number: int) -> list[str]:
@@ -95,7 +88,7 @@ def _faults(results: tuple[Result, ...], kind: str) -> list[str]:
     for result in results:
         summary_of(result)
         wrong += [f"shows {field.text!r}" for field in preview(result) if safe_text(field.text) != field.text]
-    if kind in ("result", "steps", "picture", "page"):
+    if kind in ("result", "steps", "picture"):
         honest = {result.digest for result in golden()}
         wrong += [f"{kind}: took another result" for result in results if digest_of(result) not in honest]
     return wrong

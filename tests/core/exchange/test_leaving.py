@@ -1,7 +1,7 @@
 """What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -29,11 +29,19 @@ from tests.sure import sure
 SAYS = {"cpu": "EPYC", "cores": "visible_cpus", "memory": "24 GB", "system": "Debian", "comment": "under the desk"}
 
 
+@pytest.fixture(scope="module")
+def one_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A database with the recorded run, to be copied: storing its thousands of events takes longest."""
+    with Database(tmp_path_factory.mktemp("one") / "runs") as stored:
+        run_id = store_recording(stored, as_preset(recorded_events(), "quick"))
+        set_comment(stored, run_id, "under the desk")
+        yield stored
+
+
 @pytest.fixture
-def run(database: Database) -> Run:
-    run_id = store_recording(database, as_preset(recorded_events(), "quick"))
-    set_comment(database, run_id, "under the desk")
-    return load_run(database, run_id)
+def run(database: Database, one_run: Database) -> Run:
+    one_run.connection.backup(database.connection)
+    return load_run(database, 1)
 
 
 def everything(database: Database, run: Run, hidden: tuple[str, ...]) -> str:

@@ -1,8 +1,6 @@
 """What the steps themselves show, with real TensorFlow: it finds out those that skip work, and no honest ones."""
 
 import json
-from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -26,22 +24,13 @@ LATER = [case for case in cases_of("tensorflow") if case not in FIRST]
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """The stored record of each of FIRST."""
-    return trained(tmp_path_factory.mktemp("first"), FIRST)
-
-
-@pytest.fixture(scope="module")
-def later(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """The stored record of each other case."""
-    return trained(tmp_path_factory.mktemp("later"), LATER)
-
-
-def trained(folder: Path, names: Iterable[str]) -> dict[str, Run]:
-    """Return the stored records; one process trains them all."""
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """The stored record of each case that is asked for; one process trains them all."""
+    tests = [test for test in request.session.items if test.path == request.path]
+    names = [*FIRST, *LATER] if any(test.get_closest_marker("long") for test in tests) else FIRST
     said = told_by("-m", "tests.workloads.training.cheat_probe", "tensorflow", *names)
     lines = [json.loads(line) for line in said.splitlines()]
-    with Database(folder / "runs") as database:
+    with Database(tmp_path_factory.mktemp("cheats") / "runs") as database:
         return {line["case"]: stored(database, line["case"], line["events"]) for line in lines}
 
 
@@ -58,16 +47,16 @@ def stored(database: Database, case: str, lines: str, engine: str = "tensorflow"
 
 
 @pytest.mark.parametrize("case", FIRST)
-def test_the_plainest_cheats_are_found_out_and_honest_work_is_not(case: str, first: dict[str, Run]) -> None:
-    check(case, first[case])
-    assert not CASES[case].real or first[case].summary.data_source == "real"
+def test_the_plainest_cheats_are_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
+    check(case, runs[case])
+    assert not CASES[case].real or runs[case].summary.data_source == "real"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", LATER)
-def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, later: dict[str, Run]) -> None:
-    check(case, later[case])
-    assert not CASES[case].real or later[case].summary.data_source == "real"
+def test_work_that_was_skipped_is_found_out_and_honest_work_is_not(case: str, runs: dict[str, Run]) -> None:
+    check(case, runs[case])
+    assert not CASES[case].real or runs[case].summary.data_source == "real"
 
 
 def check(case: str, run: Run) -> None:
@@ -79,33 +68,33 @@ def check(case: str, run: Run) -> None:
         assert "operations_unknown" not in reasons
 
 
-def test_the_evidence_is_shown(first: dict[str, Run]) -> None:
-    honest = dict(proof_lines(first["honest"]))
+def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
+    honest = dict(proof_lines(runs["honest"]))
     assert honest["Examples"] == "512 in the weight updates, at least 512 expected"
     assert honest["Operations"] == "3.209 million for each example in a step, 3.209 million expected"
     assert honest["Precision"] == "100 % float32"
-    learned = dict(proof_lines(first["honest_real"]))
+    learned = dict(proof_lines(runs["honest_real"]))
     assert learned["Weight updates"] == "100, one for each step"
     assert "after 100" in learned["Loss"]
-    (said,) = (reason.said for reason in judge(first["half_batch"]).reasons if reason.code == "examples_missing")
+    (said,) = (reason.said for reason in judge(runs["half_batch"]).reasons if reason.code == "examples_missing")
     assert said == message("verdict.examples_missing", done=256, asked=512)
 
 
 @pytest.mark.long
-def test_a_smaller_last_batch_counts_as_it_is_and_validation_not_at_all(later: dict[str, Run]) -> None:
-    metrics = later["honest_last_batch"].metrics
+def test_a_smaller_last_batch_counts_as_it_is_and_validation_not_at_all(runs: dict[str, Run]) -> None:
+    metrics = runs["honest_last_batch"].metrics
     assert metrics["examples_done"] == metrics["examples_asked"] == 2 * 60_000
 
 
 @pytest.mark.long
-def test_what_a_loss_scale_skips_is_counted_as_seen(later: dict[str, Run]) -> None:
-    metrics = later["honest_float16"].metrics
+def test_what_a_loss_scale_skips_is_counted_as_seen(runs: dict[str, Run]) -> None:
+    metrics = runs["honest_float16"].metrics
     assert "updates_done" not in metrics
     assert metrics["examples_done"] == metrics["examples_asked"] == 512
 
 
-def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(first: dict[str, Run]) -> None:
-    run = first["half_batch"]
+def test_another_engine_gives_no_evidence_and_is_not_judged_by_it(runs: dict[str, Run]) -> None:
+    run = runs["half_batch"]
     for key in [key for key in run.metrics if key.startswith(("examples", "operations"))]:
         del run.metrics[key]
     assert not {"examples_missing", "operations_missing", "operations_unknown", "precision_differs"} & {

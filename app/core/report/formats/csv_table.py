@@ -57,11 +57,6 @@ def guarded(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def unguarded(cell: str) -> str:
-    """Return the text of such a cell."""
-    return cell.removeprefix(_MARK) if _FORMULA.match(cell) else cell
-
-
 def csv_lines(
     rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None, style: CsvStyle = PLAIN
 ) -> Iterator[str]:
