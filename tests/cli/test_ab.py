@@ -116,7 +116,7 @@ def test_ctrl_c_cancels_the_plan_and_reports_the_finished_pairs(environment: dic
     assert process.wait(20) == 130
     process.communicate()
     assert (group["status"], group["pairs"], group["planned_runs"]) == ("cancelled", 1, 18)
-    assert "in the only pair" in group["sentence"]
+    assert said("ab.only_pair").is_in(group["sentence"])
     assert [run["status"] for run in group["runs"]] == ["completed", "completed", "cancelled"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from app.__main__ import use_windows_streams
 from tests.cli.commands import ended, runs
 from tests.conftest import ROOT, CommandLine, command
+from tests.saying import said
 
 posix_shell = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the files")
 BAD = "epochmark: The output can't be written (Bad file descriptor).\n"
@@ -44,7 +45,7 @@ def test_closed_errors_and_a_closed_input_disturb_nothing(
 ) -> None:
     done = in_shell(environment, redirections, "run", "demo", "--epochs", "1")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Stored as run 1" in done.stdout
+    assert said("cli.demo_stored", run_id="1").is_in(done.stdout)
     assert in_shell(environment, redirections, "results", "show", "7").returncode == 2
     assert [run["status"] for run in runs(epochmark)] == ["completed"]
 

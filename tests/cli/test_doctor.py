@@ -45,7 +45,7 @@ def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFi
     for state, check, line in zip(("ok",) * 4 + ("FAULT",), (*checks, *tests), text.splitlines(), strict=False):
         assert line.split(maxsplit=1)[0] == state
         assert line.split(maxsplit=1)[1].startswith(check)
-    assert f"gpu:0 · {CARD.name}: not usable" in text
+    assert f"gpu:0 · {CARD.name}: {sentence('doctor.device_not_usable')}" in text
     assert said("doctor.what_to_do").is_in(text)
     assert said("doctor.harmless_lines", count="1").is_in(text)
     card = said("doctor.the_gpu", name=CARD.name)

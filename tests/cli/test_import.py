@@ -161,7 +161,7 @@ def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLin
     path = tmp_path / "r.json"
     done = epochmark("run", "demo", "--steps", "2", "--epochs", "1", "--quiet", "--output", str(path))
     assert done.returncode == 1
-    assert "None of these runs has a result" in done.stderr
+    assert said("result_file.no_results").is_in(done.stderr)
     assert not path.exists()
 
 
@@ -173,7 +173,7 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
     table = tmp_path / "table.json"
     built = epochmark("table", "build", str(GOLDEN.parent), "--output", str(table))
     assert built.returncode == 0
-    assert f"Wrote a table of 3 rows to {table}." in built.stderr
+    assert said("table.written", count="3", path=table).is_in(built.stderr)
     assert len(json.loads(table.read_text())["rows"]) == 3
     assert json.loads(epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout)["rows"]
     empty = epochmark("table", "build", str(tmp_path / "none"))

@@ -20,6 +20,7 @@ from tests.cli.commands import ended, on_a_terminal, posix_only, runs, sentence_
 from tests.cli.devices import device
 from tests.conftest import ROOT, CommandLine, command
 from tests.core.verdict.test_preflight import MACHINE, QUIET
+from tests.saying import said
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.telemetry import Telemetry
@@ -127,7 +128,7 @@ def test_output_that_cannot_be_written_loses_nothing(epochmark: CommandLine, tmp
     target = tmp_path / "folder"
     target.mkdir()
     done = epochmark("results", "export", "--output", str(target))
-    assert "can't be saved" in sentence_of(done)
+    assert said("export.not_written").is_in(sentence_of(done))
     assert done.returncode == 2
     assert list(target.iterdir()) == []
 

@@ -8,6 +8,7 @@ from app.core.exchange.picture import extract
 from app.core.result_file.canonical import decode, short_code
 from tests.cli.commands import sentence_of
 from tests.conftest import ROOT, CommandLine
+from tests.saying import said
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -44,15 +45,15 @@ def test_a_run_that_cannot_be_drawn_is_reported_in_a_sentence(
 ) -> None:
     short = stored("run", "demo", "--steps", "2", "--epochs", "1", "--quiet")
     assert short.returncode == 0
-    for arguments, said in (
-        (("1", "--output", "a.jpg"), "a.jpg isn't a name for a PNG picture. Choose a name that ends in .png."),
-        (("9", "--output", "a.png"), "There's no run 9."),
-        (("2", "--output", "a.png"), "Run 2 has no result"),
-        (("1", "--output", str(tmp_path / "missing" / "a.png")), "can't be saved ("),
+    for arguments, why in (
+        (("1", "--output", "a.jpg"), said("picture.not_png", name="a.jpg")),
+        (("9", "--output", "a.png"), said("runs.unknown", run_ids="9")),
+        (("2", "--output", "a.png"), said("share.no_result", run_id="2")),
+        (("1", "--output", str(tmp_path / "missing" / "a.png")), said("picture.not_saved")),
     ):
         done = stored("results", "share", *arguments)
         assert (done.returncode, done.stdout) == (2, "")
-        assert said in sentence_of(done)
+        assert why.is_in(sentence_of(done))
     assert not list(ROOT.glob("a.*"))
 
 
@@ -83,7 +84,7 @@ def test_an_ab_becomes_a_picture(epochmark: CommandLine, tmp_path: Path) -> None
     assert size_of(picture) == (1200, 630)
     done = epochmark("results", "share", "9", "--group", "--output", str(picture))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "There's no group 9." in sentence_of(done)
+    assert said("groups.unknown", group_id="9").is_in(sentence_of(done))
 
 
 def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> None:
@@ -95,7 +96,7 @@ def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> Non
     assert "run on" not in done.stdout
     wrong = stored("results", "share", "1", "--text", "plain", "--without", "verdict")
     assert wrong.returncode == 2
-    assert "can't leave without “verdict”" in wrong.stderr
+    assert said("exchange.not_removable", name="verdict").is_in(wrong.stderr)
 
 
 def test_a_result_is_handed_in_with_every_field_shown(
@@ -105,7 +106,7 @@ def test_a_result_is_handed_in_with_every_field_shown(
     arguments = ("results", "submit", "1", "--output", str(target))
     done = stored(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "No address for submitting results is set" in done.stdout
+    assert said("submit.no_address").is_in(done.stdout)
     settings = Path(environment["EPOCHMARK_HOME"]) / "config" / "settings.json"
     settings.write_text('{"collection_address": "https://example.org/results"}')
     done = stored(*arguments, "--without", "cpu,system")
@@ -115,8 +116,8 @@ def test_a_result_is_handed_in_with_every_field_shown(
     assert re.search(r"^Workload +Demo", shown, re.MULTILINE)
     assert not re.search(r"^(CPU|System) ", shown, re.MULTILINE), "what was left out isn't in the file"
     assert "A table wouldn't take it: demo isn't a workload that tables have." in shown
-    assert "Nothing is sent by Epochmark." in shown
+    assert said("submit.sent").is_in(shown)
     assert "Open https://example.org/results, add the file, and paste this text:" in shown
     assert f"Epochmark result {short_code(result.digest or '')}, in mine.epochmark.json" in shown
     refused = stored("results", "submit", "1", "--output", str(tmp_path / "no" / "x.json"))
-    assert (refused.returncode, "its folder doesn't exist" in refused.stderr) == (2, True)
+    assert (refused.returncode, said("cli.no_place").is_in(refused.stderr)) == (2, True)

@@ -156,8 +156,7 @@ def test_a_sentence_distinguishes_the_spreads() -> None:
 CANCELLED = message("group.run_not_completed", run_id=9, status="cancelled")
 INVALID = message("group.run_invalid", run_id=9)
 HALF = message("compare.other_setting", theirs="mixed_float16", mine="float32")
-BATCHES = {"theirs": message("compare.batch", batch_size=200), "mine": message("compare.batch", batch_size=100)}
-OTHER_BATCH = message("compare.other_setting", **BATCHES)
+OTHER_BATCH = message("compare.other_setting", theirs="batch 200", mine="batch 100")
 FUSED = message("compare.other_variant", theirs="lstm=fused", mine=message("compare.as_usual"))
 
 

@@ -112,7 +112,7 @@ def test_images_per_second_are_the_batch_over_its_step(run_of: Of) -> None:
     assert chart[at - 1].value > 200 > chart[at + 1].value
     baseline = said("position.baseline", name="Tesla K80", year="2017")
     assert said("position.between", ratio="3.9×", baseline=baseline).is_all_of(position(run))
-    other_batch = said("compare.other_setting", theirs=batch(128), mine=batch(64))
+    other_batch = said("compare.other_setting", theirs="batch 128", mine="batch 64")
     assert any(other_batch.is_in(reason) for _, reason in left_out(run))
 
 
@@ -140,7 +140,7 @@ def test_a_float32_run_stands_above_six_cards_with_autocast_and_is_not_ranked_wi
     # A table with results at forty batches is one line for each card.
     reasons = dict(left_out(run))
     assert len(left_out(run)) == 6
-    other_batch = message("compare.other_setting", theirs=batch(1), mine=batch(16))
+    other_batch = message("compare.other_setting", theirs="batch 1", mine="batch 16")
     assert reasons["RTX 4090"] == sentence("compare.refused_several", reason=other_batch, count=13)
     # Networks of the studies stay apart: half precision beside single is refused.
     study = run_of("resnet_50", [9.0] * 3, [0.1] * 3)

@@ -166,7 +166,7 @@ def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
         raise HostileArchiveError(message("idx.empty"))
 
     monkeypatch.setattr(nietzsche, "install", refuse)
-    with pytest.raises(AppError, match=said("dataset.refused", reason="is empty").pattern):
+    with pytest.raises(AppError, match=said("dataset.refused", reason=said("idx.empty")).pattern):
         import_dataset(mine, "nietzsche", text)
     assert nietzsche.is_installed(folder)
     assert remove_dataset(mine, "nietzsche").was_there

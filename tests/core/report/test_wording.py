@@ -236,16 +236,14 @@ def test_every_rule_has_few_words(stored_run: Run) -> None:
 
 
 def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
-    better, baseline = (
-        sentence("compare.lower_is_better"),
-        message("position.baseline", name="i5-8250U", year=2019),
-    )
+    better, batch = sentence("compare.lower_is_better"), sentence("share.batch", batch_size=100)
+    baseline = message("position.baseline", name="i5-8250U", year=2019)
     rank = {"ratio": "4.8×", "baseline": baseline, "faster": "MX150", "slower": "i5-8250U"}
     cores = sentence("result.cores", physical=4, logical=8)
     machine = f"Intel Core i7-1165G7 · {cores} · 15 GB · Test OS 1"
     engine = {"engine": "TensorFlow 2.21.0", "device": "cpu", "precision": "float32", "compiler": "XLA"}
     assert result_text(JudgedRun(stored_run)).splitlines() == [
-        f"66.3 s per epoch ({better}) · CIFAR-10 CNN, batch 100, float32, CPU",
+        f"66.3 s per epoch ({better}) · CIFAR-10 CNN, {batch}, float32, CPU",
         sentence("position.between", **rank),
         sentence("result.text_verdict", verdict=sentence("short.valid_for_min", duration_min=2).lower()),
         sentence("result.text_machine", machine=machine),

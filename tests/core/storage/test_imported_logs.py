@@ -105,7 +105,7 @@ def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
     assert list_logs(database, "mnist_cnn") == []
     (bar,) = [bar for bar in bars("mnist_mlp", None, logs=logs) if bar.kind == "log"]
     assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, (sentence("compare.imported_log"),))
-    assert ("Measured", "3.25 s per epoch") in provenance(bar)
+    assert (sentence("provenance.measured"), "3.25 s per epoch") in provenance(bar)
     run = replace(summary, workload="mnist_mlp", batch_size=128)
     assert bar in bars("mnist_mlp", run, logs=logs)
     for change in ({"batch_size": 64}, {"variant": "x=1"}, {"precision": "mixed_float16"}):
@@ -179,7 +179,7 @@ def test_the_terminal_says_what_looks_like_totals_and_takes_their_differences(
     asked = ("logs", "import", str(path), "--workload", "mnist_mlp", "--name")
     done = epochmark(*asked, "totals")
     assert done.returncode == 0
-    assert "The seconds rise steadily" in done.stderr
+    assert said("cli.log_of_totals").is_in(done.stderr)
     right = epochmark(*asked, "right", "--totals")
     assert right.stderr == ""
     assert "5.0" in right.stdout

@@ -17,6 +17,7 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.runs import list_runs
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine
+from tests.saying import said
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def test_a_live_run_is_not_mistaken_for_a_dead_one(
     assert [run["status"] for run in runs(epochmark)] == ["running"]
     refused = epochmark("results", "delete", str(run_id))
     assert refused.returncode == 2
-    assert "is still running" in sentence_of(refused)
+    assert said("runs.still_running", run_id=run_id).is_in(sentence_of(refused))
     process.send_signal(signal.SIGINT)
     assert read_until(process, "end")["status"] == "cancelled"
     process.communicate()
@@ -63,7 +64,7 @@ def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: di
     out, err = process.communicate(timeout=100)
     assert process.returncode == 1
     assert "Traceback" not in err
-    assert "no longer in" in err
+    assert said("runs.gone").is_in(err)
     assert json.loads(out.splitlines()[-1])["type"] == "end"
     (rescued,) = default_paths(environment).data.glob("run-*.unsaved.jsonl")
     assert str(rescued) in err

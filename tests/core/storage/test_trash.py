@@ -32,7 +32,7 @@ def test_a_run_in_the_trash_is_nowhere_to_be_seen(database: Database, machine: M
         lambda: set_comment(database, gone, "x"),
     ]
     for act in acts:
-        with pytest.raises(UsageError, match=f"no run {gone}"):
+        with pytest.raises(UsageError, match=said("runs.unknown", run_ids=gone).pattern):
             act()
     assert all_ids(database) == [kept]
 
@@ -48,7 +48,7 @@ def test_a_run_comes_back_from_the_trash_as_it_was(database: Database, machine: 
 
 def test_all_runs_go_into_the_trash_or_none(database: Database, machine: Machine) -> None:
     over, running = store(database, machine, 90, 60), begin(database, machine)
-    with pytest.raises(UsageError, match=f"Run {running} is still running"):
+    with pytest.raises(UsageError, match=said("runs.still_running", run_id=running).pattern):
         trash_runs(database, [over, running])
     with pytest.raises(UsageError, match=said("runs.unknown", run_ids="77").pattern):
         trash_runs(database, [over, 77])

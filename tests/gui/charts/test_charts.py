@@ -308,7 +308,7 @@ def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, applic
     assert span(chart, "x") == (0.0, 60.0)
     low, high = span(chart, "y")
     assert (low < 90, high > 100) == (True, True)
-    assert [text for _, text, _ in chart.entries] == ["speed", "clock", "°C"]
+    assert [text for _, text, _ in chart.entries] == [sentence("chart.speed"), sentence("chart.clock"), "°C"]
     assert said("chart.speed_now", share_pct="90").is_all_of(chart.accessibleDescription())
 
 

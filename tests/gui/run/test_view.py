@@ -166,7 +166,7 @@ def test_after_the_end(
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert said("verdict.spread_of_epochs").is_in(headline.message.whole_text)
     assert headline.pill.whole_text.startswith(
-        sentence("cli.found_caution", reason=sentence("short.verdict.spread_of_epochs", spread_pct=8.6))
+        f"Caution: {sentence('short.verdict.spread_of_epochs', spread_pct=8.6)}"
     )
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)

@@ -256,7 +256,7 @@ def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machin
         (damaged, said("again.damaged", run_id=damaged)),
         (card, said("again.no_device", device="GPU:7")),
         (real, said("again.no_data", title="CIFAR-10")),
-        (engine, said("engines.not_installed", title="PyTorch")),
+        (engine, said("engine.not_installed", engine="PyTorch")),
     ):
         with driver.qtbot.waitSignal(page.model.found):
             page.refresh()

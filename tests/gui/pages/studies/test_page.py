@@ -156,7 +156,7 @@ def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine)
     driver.press(page.setup.prices_button)
     dialog = page.findChildren(PricesDialog)[-1]
     name, editors = next(iter(dialog.device_editors.items()))
-    assert editors["power_w"].accessibleName() == f"{name}: Power while training, W"
+    assert editors["power_w"].accessibleName() == f"{name}: {sentence('studies_page.power_w')}"
     editors["power_w"].setValue(400)
     dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
     driver.until(lambda: not dialog.isVisible())
