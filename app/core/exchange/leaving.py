@@ -87,7 +87,7 @@ def leaving(
     results = _results(database, ids)
     shown, others = run_without(run, hidden), None if group is None else _group_without(group, hidden)
     left = [without(result, hidden) for result in results] if hidden else results
-    result = next(iter(left), None) if group is None else _result_without(run.run, hidden)
+    result = left[0] if left and group is None else _result_without(run.run, hidden)
     return Leaving(
         fields=_fields(results),
         card=_card(database, shown, (group, others), hidden, result),

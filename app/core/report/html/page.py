@@ -16,7 +16,7 @@ from app.core.report.wording import workload_title
 from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-# Of the link to save the result file; readers of reports look for it.
+# Of the link to save the result file.
 FILE_ADDRESS = "data:application/json;base64,"
 FILE_NAME = "result.epochmark.json"
 _METHOD = ("steps", "interval", "verdict", "comparison")
