@@ -16,6 +16,7 @@ from app.core.storage.database import Database
 from tests.conftest import HINT, CommandLine
 from tests.saying import said
 from workloads import CATALOGUE
+from workloads.engines.registry import NO_ENGINE
 from workloads.protocol.machine import Machine
 
 
@@ -175,7 +176,7 @@ def test_a_chart_with_absurd_values_of_somebody_is_drawn() -> None:
 
 
 def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
-    line = "Engine   none on cpu · float32 · without XLA\n"
+    line = f"Engine   {engine_line(NO_ENGINE, None, 'cpu', precision='float32', jit=False)}\n"
     assert line in epochmark("run", "demo", "--epochs", "1").stdout
     assert line in epochmark("results", "show", "1").stdout
     line = engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True)
