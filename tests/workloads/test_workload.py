@@ -134,7 +134,9 @@ def test_what_is_not_asked_for_keeps_its_default() -> None:
 @pytest.mark.parametrize("value", [0, -1])
 def test_counts_begin_at_one(name: str, value: int) -> None:
     spec = DEMO.default_spec("standard", **{name: value})
-    assert f"{name.replace('_', ' ').capitalize()} must be at least 1, not {value}." == refused(spec)
+    setting = name.replace("_", " ").capitalize()
+    wanted = said("workload.number_too_small", setting=setting, minimum="1", value=str(value))
+    assert wanted.is_all_of(refused(spec))
 
 
 def test_a_batch_larger_than_the_data_is_refused_with_the_studys() -> None:
@@ -212,29 +214,26 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
     (tmp_path / "link").symlink_to(tmp_path)
     assert said("folder.not_absolute", folder="'data'").is_all_of(refusal("data"))
     for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
-        assert refusal(tmp_path, missing).startswith(f"There's no folder {quoted(str(missing))}. Create it")
+        assert said("folder.missing", folder=quoted(str(missing))).is_all_of(refusal(tmp_path, missing))
     too_long = refusal(tmp_path / ("x" * 300))
     assert said("folder.unreadable", reason=os.strerror(errno.ENAMETOOLONG)).is_in(too_long) or os.name == "nt", (
         "there, it is just missing"
     )
-    same = f"{tmp_path} and {tmp_path / 'link'} are the same folder. Leave one of them out."
-    assert refusal(tmp_path, tmp_path / "link") == same
+    same = said("folder.twice", first=str(tmp_path), second=str(tmp_path / "link"))
+    assert same.is_all_of(refusal(tmp_path, tmp_path / "link"))
     assert said("folder.too_many", given="9", limit="8").is_in(
         refusal(*(tmp_path / str(number) for number in range(9)))
     )
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert refusal(tmp_path).startswith(f"The folder '{tmp_path}' can't be written to")
+    assert said("folder.not_writable", folder=quoted(str(tmp_path))).is_all_of(refusal(tmp_path))
 
 
 def test_a_missing_required_value_is_requested_in_a_sentence(tmp_path: Path) -> None:
     storage = CATALOGUE["storage"]
-    sentence = (
-        "storage needs at least one folder. Choose it under More settings, or on the command line with "
-        "--set folders=/path/to/folder."
-    )
+    wanted = said("workload.needs_folder", workload="storage", parameter="folders")
     nothing: tuple[dict[str, ParameterValue], ...] = ({}, {"folders": ""}, {"folders": os.pathsep})
     for parameters in nothing:
-        assert refused(RunSpec(workload="storage", batch_size=32, parameters=parameters)) == sentence
+        assert wanted.is_all_of(refused(RunSpec(workload="storage", batch_size=32, parameters=parameters)))
     spec = storage.default_spec(parameters={"folders": str(tmp_path)})
     storage.check(spec)
     assert storage.variant(spec) == ""

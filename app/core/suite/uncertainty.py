@@ -36,13 +36,16 @@ class Score:
 
 
 def hull(scores: Sequence[Score]) -> Score:
-    """Return the geometric mean of one part's scores, at least one, and from where to where all of them reach."""
-    lows, highs = [each.low for each in scores], [each.high for each in scores]
-    return Score(
-        statistics.geometric_mean([each.points for each in scores]),
-        None if None in lows else min(low for low in lows if low is not None),
-        None if None in highs else max(high for high in highs if high is not None),
-    )
+    """Return the geometric mean of one part's scores, at least one, and from where to where all of them reach.
+
+    A score without an interval reaches as far as its points, unless none has one.
+    """
+    middle = statistics.geometric_mean([each.points for each in scores])
+    if all(each.low is None or each.high is None for each in scores):
+        return Score(middle)
+    lows = [each.points if each.low is None else each.low for each in scores]
+    highs = [each.points if each.high is None else each.high for each in scores]
+    return Score(middle, min(lows), max(highs))
 
 
 def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], shared: float) -> Score:

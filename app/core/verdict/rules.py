@@ -245,7 +245,7 @@ def _shared_host(evidence: Evidence) -> Message | None:
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None
-    if half_pct is None and run.basis != "later_epochs":
+    if half_pct is None and run.basis == "estimate":  # has a caution of its own
         return None
     if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # of few epochs, a range
         return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))

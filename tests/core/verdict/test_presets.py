@@ -65,6 +65,34 @@ def measured(preset: Preset, epochs: int, device: str) -> list[events.Event]:
     return told
 
 
+@pytest.mark.parametrize("has_interval", [True, False])
+@pytest.mark.parametrize("is_guest", [True, False])
+def test_what_a_workload_reports_itself_is_judged_alike_too(
+    database: Database, is_guest: bool, has_interval: bool
+) -> None:
+    workload = CATALOGUE["matmul"]
+    machine = replace(MACHINE, **(GUEST if is_guest else OWN))
+    run_id = begin_run(database, workload.default_spec(device="cpu"), workload, machine)
+    writer = RunWriter(database, run_id)
+    reported = {"flop_per_s": 1e11} | (
+        {"flop_per_s_low": 0.999e11, "flop_per_s_high": 1.001e11} if has_interval else {}
+    )
+    told: list[events.Event] = [
+        events.Environment(engine="tensorflow", device="cpu", precision="float32", jit=False),
+        events.Steps(t_s=60.0, phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * STEPS),
+        *(events.Metric(t_s=60.0, key=key, value=value) for key, value in reported.items()),
+        *(events.TelemetryEvent(t_s=float(second), telemetry=telemetry_of({})) for second in range(1, 60)),
+    ]
+    for seq, event in enumerate(told):
+        writer.add(msgspec.structs.replace(event, seq=seq))
+    writer.finish("completed", None)
+    run = load_run(database, run_id)
+    assert run.summary.value == 1e11
+    assert (run.summary.value_low is None) == (not has_interval)
+    codes = [reason.code for reason in judge(run).reasons if reason.level != "fact"]
+    assert codes == (["shared_host"] if is_guest else [])
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
     ("preset", "epochs"),

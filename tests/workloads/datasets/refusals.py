@@ -1,4 +1,4 @@
-"""Messages about data that cannot be used."""
+"""Messages about data that can't be used, by their codes and arguments."""
 
 import re
 from collections.abc import Iterator
@@ -6,13 +6,21 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.core.messages import text
 from workloads.datasets.source import SaidError
+from workloads.protocol.messages import Message
 
 
 @contextmanager
-def refusing(kind: type[SaidError], words: str) -> Iterator[pytest.ExceptionInfo[SaidError]]:
-    """Expect an error whose clause has these words, a regular expression."""
+def refusing(kind: type[SaidError], pattern: str) -> Iterator[pytest.ExceptionInfo[SaidError]]:
+    """Expect an error whose message matches: "archive.photos found=3 kind=tulips", inner messages included."""
     with pytest.raises(kind) as caught:
         yield caught
-    assert re.search(words, text(caught.value.said)), text(caught.value.said)
+    assert re.search(pattern, flat(caught.value.said)), flat(caught.value.said)
+
+
+def flat(said: Message) -> str:
+    """Return a message's code and arguments in a line."""
+    parts = (
+        f"{name}={flat(value) if isinstance(value, Message) else value}" for name, value in said.arguments.items()
+    )
+    return " ".join((said.code, *parts))

@@ -230,12 +230,15 @@ def test_other_members_are_passed_over(tmp_path: Path, folder: Path) -> None:
 
 FIRST, NEW = "aclImdb/train/neg/0_7.txt", "aclImdb/test/pos/9_1.txt"
 HOSTILE: dict[str, tuple[Change, str]] = {
-    "doubled": (adding(FIRST), "holds review 0 of train/neg more than once"),
-    "doubled with another mark": (adding(FIRST.replace("7", "1")), "holds review 0 of train/neg more than once"),
-    "one too many": (adding(NEW), "holds 4 reviews in test/pos instead of 3"),
-    "no text": (adding(NEW, b"sch\xf6n"), r"test/pos/9_1\.txt isn't UTF-8 text \(byte 3\)"),
-    "too long": (adding(NEW, b"x" * 131_073), "has 131,073 bytes, more than 131,072"),
-    "symlink": (adding(NEW, kind=tarfile.SYMTYPE, link="/etc/passwd"), "isn't a regular file"),
+    "doubled": (adding(FIRST), "review_twice review=0 place=train/neg"),
+    "doubled with another mark": (
+        adding(FIRST.replace("7", "1")),
+        "review_twice review=0 place=train/neg",
+    ),
+    "one too many": (adding(NEW), "archive.reviews found=4 place=test/pos expected=3"),
+    "no text": (adding(NEW, b"sch\xf6n"), f"archive.not_utf8 file={NEW} position=3"),
+    "too long": (adding(NEW, b"x" * 131_073), "archive.file_too_large .*size_bytes=131073 limit_bytes=131072"),
+    "symlink": (adding(NEW, kind=tarfile.SYMTYPE, link="/etc/passwd"), f"archive.not_regular file={NEW}"),
 }
 
 
@@ -249,7 +252,7 @@ def test_a_hostile_archive_is_refused(tmp_path: Path, folder: Path, change: Chan
 
 def test_a_missing_review_is_refused(tmp_path: Path, folder: Path) -> None:
     few = {name: content for name, content in MEMBERS.items() if name != FIRST}
-    with refusing(HostileArchiveError, "2 reviews in train/neg instead of 3"):
+    with refusing(HostileArchiveError, "archive.reviews found=2 place=train/neg expected=3"):
         imdb.install({FILE: pack(tmp_path / "few.tar.gz", few)}, folder)
     assert not imdb.is_installed(folder)
 
@@ -258,9 +261,9 @@ def test_reviews_that_were_changed_are_not_called_real(tmp_path: Path, folder: P
     imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS)}, folder)
     content = (folder / "test-pos.txt").read_bytes()
     (folder / "test-pos.txt").write_bytes(content.replace(b"good", b"bad!"))
-    with refusing(MissingDataError, "files of IMDb reviews have changed since they were installed"):
+    with refusing(MissingDataError, "installed.changed title=IMDb reviews"):
         imdb.load(folder)
     (folder / "test-pos.txt").unlink()
     assert not imdb.is_installed(folder)
-    with refusing(MissingDataError, r"test-pos\.txt of IMDb reviews can't be read"):
+    with refusing(MissingDataError, "installed.unreadable file=test-pos.txt"):
         imdb.load(folder)
