@@ -70,7 +70,7 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> Importe
         if scored is None:
             return None
         parts.append(scored)
-    mean = mean_of_parts(parts)
+    mean = mean_of_parts(parts, parts)
     if mean is None:
         return None
     verdict: Literal["valid", "caution"] = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"

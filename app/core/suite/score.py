@@ -104,13 +104,13 @@ class SuiteResult:
         """
         if self.changed:
             return None
-        return mean_of_parts([each for each in self.parts if purpose in (None, each.part.purpose)])
+        return mean_of_parts([each for each in self.parts if purpose in (None, each.part.purpose)], self.parts)
 
     @property
     def mean_of_fitting(self) -> Score | None:
         """The geometric mean of the parts that aren't 0; None if all are, or one has no points."""
         fitting = [each for each in self.parts if each.score is None or each.score.points > 0]
-        return mean_of_parts(fitting) if fitting and self.total is not None else None
+        return mean_of_parts(fitting, self.parts) if fitting and self.total is not None else None
 
     @property
     def verdict(self) -> Level | None:
@@ -179,16 +179,30 @@ def _left(plan: Plan, parts: Sequence[PartScore]) -> Iterator[PlannedRun]:
             yield each
 
 
-def mean_of_parts(parts: Sequence[PartScore]) -> Score | None:
-    """Return the geometric mean of parts, with an interval if it's known; None if one has no points."""
+def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Score | None:
+    """Return the geometric mean of some parts, with an interval if it's known; None if one has no points.
+
+    Args:
+        parts: At least one.
+        suite: All of its parts, which show together whether others share the computer.
+    """
     scores = [each.score for each in parts if each.score is not None]
     if len(scores) != len(parts):
         return None
     if any(not score.points for score in scores):
         return Score(0.0)
     rounds = [[score.points for score in each.rounds] for each in parts]
-    shared = sum(SHARED_HOST in (each.run.reasons or "").split() for each in parts if each.run is not None)
+    devices = {run.device for each in suite for run in each.runs if _says_shared(run)} & {"cpu"}
+    shared = sum(any(run.device in devices or _says_shared(run) for run in each.runs) for each in parts)
     return mean_of_rounds(scores, rounds, shared / len(parts))
+
+
+def _says_shared(run: RunSummary) -> bool:
+    """Return whether a verdict names the shared host; one that is less certain for another reason doesn't.
+
+    All that runs on a computer's CPUs shares them as much; a GPU is shared only where it waits for them.
+    """
+    return SHARED_HOST in (run.reasons or "").split()
 
 
 def points_of(part: Part, run: RunSummary) -> Score | None:

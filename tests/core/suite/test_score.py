@@ -232,6 +232,18 @@ def test_the_table_has_a_row_for_each_part(plan: Plan, store: Store) -> None:
     assert {len(row) for row in table.rows} == {len(table.headings)}
 
 
+@pytest.mark.parametrize(("device", "is_narrower"), [("cpu", True), ("gpu:0", False)])
+def test_one_part_that_names_the_shared_host_speaks_for_all_on_its_cpus(
+    database: Database, plan: Plan, store: Store, device: str, is_narrower: bool
+) -> None:
+    uncertain = store(plan, reasons="interval_wide", verdict="caution", device=device)
+    database.connection.execute("UPDATE runs SET value = value * 1.05 WHERE id > 8")
+    before = sure(load_suite(database, uncertain.group.id).mean("prediction"))
+    database.connection.execute("UPDATE runs SET reasons = 'shared_host' WHERE workload = 'matmul'")
+    after = sure(load_suite(database, uncertain.group.id).mean("prediction"))
+    assert (sure(after.high) < sure(before.high)) == is_narrower
+
+
 @pytest.mark.parametrize(
     ("points", "text"), [(None, "n/a"), (0.0, "0"), (99.94, "99.9"), (999.6, "1,000"), (1_234_567.0, "1,234,567")]
 )
