@@ -192,16 +192,16 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
     if any(not score.points for score in scores):
         return Score(0.0)
     rounds = [[score.points for score in each.rounds] for each in parts]
-    devices = {run.device for each in suite for run in each.runs if _says_shared(run)} & {"cpu"}
-    shared = sum(any(run.device in devices or _says_shared(run) for run in each.runs) for each in parts)
+    # All parts on a computer's CPUs share them; of GPUs, those are shared that wait for them.
+    are_cpus_shared = any(run.device == "cpu" and _says_shared(run) for each in suite for run in each.runs)
+    shared = sum(
+        any(_says_shared(run) or (are_cpus_shared and run.device == "cpu") for run in each.runs) for each in parts
+    )
     return mean_of_rounds(scores, rounds, shared / len(parts))
 
 
 def _says_shared(run: RunSummary) -> bool:
-    """Return whether a verdict names the shared host; one that is less certain for another reason doesn't.
-
-    All that runs on a computer's CPUs shares them as much; a GPU is shared only where it waits for them.
-    """
+    """Return whether a verdict names the shared host; one that is less certain for another reason doesn't."""
     return SHARED_HOST in (run.reasons or "").split()
 
 
