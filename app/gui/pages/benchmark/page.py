@@ -259,7 +259,9 @@ class BenchmarkPage(QWidget):
                 group = load_group(database, group_id) if group_id is not None else None
                 typical = group_summary(group) if group is not None else None
                 run = JudgedRun(load_run(database, run_id)).prepared()
-                return run, group, None if typical is None else JudgedRun(load_run(database, typical.id))
+                if typical is None:
+                    return run, group, None
+                return run, group, JudgedRun(load_run(database, typical.id)).prepared()
 
         self._services.tasks.start(load, self._on_loaded, self._on_lost)
 
