@@ -307,23 +307,42 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A stored group.
+    """A plan and what came of it.
 
     Attributes:
-        kind: As in the plan.
         plan: The plan, as far as it can be read.
-        run_ids: Every run that was started, in this order, even if deleted since.
-        runs: The remaining ones, in the same order.
-        numbers: Which of the plan's runs each is, from 1, by its own number; older versions didn't store it.
+        runs: Its runs that are still there, in the order in which they began.
+        numbers: Which of the plan's runs each is, from 1, by its own number; without an entry, its place in
+            `runs`.
+        begun: How many were started; None if none of these was deleted since.
     """
 
     id: int
     created_at: str
-    kind: str
     plan: Plan
-    run_ids: tuple[int, ...]
     runs: tuple[RunSummary, ...]
     numbers: Mapping[int, int] = field(default_factory=dict)
+    begun: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """The plan's kind."""
+        return self.plan.kind
+
+    @property
+    def numbered(self) -> tuple[tuple[int, RunSummary], ...]:
+        """Its runs, each with its number in the plan."""
+        return tuple((self.numbers.get(run.id, place), run) for place, run in enumerate(self.runs, 1))
+
+    @property
+    def deleted(self) -> int:
+        """How many of its runs were deleted."""
+        return max(0, (self.begun or 0) - len(self.runs))
+
+    @property
+    def not_begun(self) -> int:
+        """How many of the planned runs were never started."""
+        return max(0, self.plan.count - len({number for number, _ in self.numbered}) - self.deleted)
 
     @property
     def planned(self) -> int:

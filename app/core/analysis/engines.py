@@ -61,12 +61,12 @@ class Row:
 
 def engine_rows(group: Group) -> tuple[Row, ...]:
     """Return the table of a group of kind "engines", in the plan's order."""
-    runs = {run.id: run for run in group.runs}
+    runs = dict(group.numbered)
     values: dict[tuple[str, str], list[RunSummary | None]] = {}
     for spec in group.plan.specs:
         values[spec.workload, spec.engine] = []
-    for run_id, planned in zip(group.run_ids, group.plan.runs(), strict=False):
-        run = runs.get(run_id)
+    for planned in group.plan.runs():
+        run = runs.get(planned.number)
         values[planned.spec.workload, planned.spec.engine].append(run if counts(run) else None)
     rows = []
     for workload in dict.fromkeys(name for name, _ in values):
@@ -78,11 +78,8 @@ def engine_rows(group: Group) -> tuple[Row, ...]:
 def _row(workload: str, engines: dict[str, list[RunSummary | None]]) -> Row:
     runs = [run for several in engines.values() for run in several if run is not None]
     metric = runs[0].metric if runs else "seconds_per_epoch_s"
-    is_rate, rounds = headline_kind(metric).is_rate, max(map(len, engines.values()))
-    values: dict[str, list[float | None]] = {}
-    for name, several in engines.items():
-        rest = [None] * (rounds - len(several))  # of a plan that was cut short
-        values[name] = [*(None if run is None else run.value for run in several), *rest]
+    is_rate = headline_kind(metric).is_rate
+    values = {name: [None if run is None else run.value for run in several] for name, several in engines.items()}
     medians = {name: _median(several) for name, several in values.items()}
     measured = {name: median for name, median in medians.items() if median is not None}
     best = (max if is_rate else min)(measured, key=lambda name: measured[name], default=None)

@@ -90,7 +90,8 @@ def _typical(runs: Sequence[RunSummary]) -> RunSummary:
 
 def _planned_engines(group: Group) -> dict[int, str]:
     """Return the engine of each run, by the plan: the demo itself says that it uses none."""
-    return dict(zip(group.run_ids, (each.spec.engine for each in group.plan.runs()), strict=False))
+    engines = {planned.number: planned.spec.engine for planned in group.plan.runs()}
+    return {run.id: engines.get(number, run.engine) for number, run in group.numbered}
 
 
 def group_example(group: Group) -> RunSummary | None:
@@ -148,9 +149,8 @@ def group_remarks(group: Group, *, with_interval: bool = True) -> list[str]:
     left_out = _left_out(group)
     if left_out:
         remarks.append(sentence("group.not_counted", runs=left_out))
-    missing = group.planned - len(group.run_ids)
-    if missing > 0:
-        remarks.append(sentence("group.not_begun", planned=group.planned, count=missing))
+    if group.not_begun:
+        remarks.append(sentence("group.not_begun", planned=group.planned, count=group.not_begun))
     if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
         remarks.append(sentence("verdict.demo"))
     return remarks
@@ -259,20 +259,16 @@ def _changed(group: Group) -> str:
 
 def _left_out(group: Group) -> list[Message]:
     """Return the runs that don't count, each with the reason."""
-    runs = {run.id: run for run in group.runs}
-    reasons = []
+    reasons = [message("group.runs_deleted", count=group.deleted)] if group.deleted else []
     broken = [pair for pair in pairs_of(group) if not pair.counts] if group.kind == "ab" else []
     alone = {run.id for pair in broken for run in (pair.a, pair.b) if run is not None}
-    for run_id in group.run_ids:
-        run = runs.get(run_id)
-        if run is None:
-            reasons.append(message("group.run_deleted", run_id=run_id))
-        elif run.status != "completed":
-            reasons.append(message("group.run_not_completed", run_id=run_id, status=run.status))
+    for run in group.runs:
+        if run.status != "completed":
+            reasons.append(message("group.run_not_completed", run_id=run.id, status=run.status))
         elif not is_positive(run.value):
-            reasons.append(message("group.run_without_result", run_id=run_id))
+            reasons.append(message("group.run_without_result", run_id=run.id))
         elif not counts(run):
-            reasons.append(message("group.run_invalid", run_id=run_id))
-        elif run_id in alone:
-            reasons.append(message("group.run_alone", run_id=run_id))
+            reasons.append(message("group.run_invalid", run_id=run.id))
+        elif run.id in alone:
+            reasons.append(message("group.run_alone", run_id=run.id))
     return reasons

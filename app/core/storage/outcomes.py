@@ -10,7 +10,7 @@ from app.core.analysis.headline import Outcome, measured_of, outcome_of
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.clock import now_text
 from app.core.errors import AppError, UsageError
-from app.core.messages import Message, message, text
+from app.core.messages import Message, message
 from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run
@@ -40,12 +40,13 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
             "Run %s has no headline: summarising it failed (%s). Its measurements are kept.", run_id, kind
         )
         said = message("run.not_summarised", kind=kind)
+        if error is not None:
+            said = message("run.problem_with_advice", problem=stored_message(error), advice=said)
         values = {
             "status": status,
             "finished_at": now_text(),
             "error_code": error.code if error else NOT_SUMMARISED,
-            "error_message": f"{error.message} {text(said)}" if error else text(said),
-            "error_said": _json(error.said if error and error.said else said),
+            "error_said": _json(said),
             "error_traceback": error.traceback if error else None,
             "verdict": "invalid",
             "reasons": NOT_SUMMARISED,
@@ -64,8 +65,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
         "status": status,
         "finished_at": now_text(),
         "error_code": error.code if error else None,
-        "error_message": error.message if error else None,
-        "error_said": _json(error.said) if error and error.said else None,
+        "error_said": _json(stored_message(error)) if error else None,
         "error_traceback": error.traceback if error else None,
         "value": outcome.value,
         "step_median_s": outcome.step_median_s,
@@ -146,6 +146,11 @@ def store_verdict(database: Database, run_id: int) -> None:
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
     _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **energy_columns(run)})
+
+
+def stored_message(event: events.Error | events.Warn) -> Message:
+    """Return an event's message; of one that came as a sentence only, that sentence."""
+    return event.said or message("verdict.as_stored", text=event.message)
 
 
 def _json(said: Message) -> str:

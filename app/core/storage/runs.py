@@ -30,6 +30,8 @@ _MACHINE_STAYS = (
 )
 _GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
 _SUMMARY_FIELDS = tuple(field.name for field in dataclasses.fields(RunSummary))
+# Fields whose column has another name.
+_COLUMNS = {"error_message": "error_said"}
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
@@ -195,7 +197,9 @@ def _select(
     ids: Sequence[int] | None, *, limit: int | None = None, workload: str | None = None, oldest_first: bool = False
 ) -> tuple[str, list[Any]]:
     """Return the query for RunSummary's columns and its values."""
-    columns = [f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{name}" for name in _SUMMARY_FIELDS]
+    columns = [
+        f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{_COLUMNS.get(name, name)}" for name in _SUMMARY_FIELDS
+    ]
     # Invalid JSON would abort the whole query.
     sound = "CASE WHEN json_valid(machine) THEN machine END"
     extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)

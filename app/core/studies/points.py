@@ -1,11 +1,8 @@
 """A stored study as it stands: what each point gave, and which runs are still to come."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
-
-import msgspec
 
 from app.core.analysis.ab import between_runs, counts
 from app.core.errors import UsageError
@@ -192,13 +189,13 @@ def make_result(
     """
     plan, study = group.plan, group.plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
-    began = [run for run in group.runs if run.id in asked]
-    left, numbers = followed(plan, [(asked[run.id], is_final(run), group.numbers.get(run.id)) for run in began])
+    began = [(number, run) for number, run in group.numbered if run.id in asked]
+    left, rounds_of = followed(plan, [(number, asked[run.id], is_final(run)) for number, run in began])
     results = []
     for spec in plan.specs:
         if spec.workload not in CATALOGUE:
             continue
-        own = [(run, number) for run, number in zip(began, numbers, strict=True) if asked[run.id] == spec]
+        own = [(run, number) for (_, run), number in zip(began, rounds_of, strict=True) if asked[run.id] == spec]
         rounds: list[float | None] = [None] * plan.times
         for run, number in own:
             if number is not None and counts(run):
@@ -219,49 +216,25 @@ def is_final(run: RunSummary) -> bool:
 
 
 def followed(
-    plan: Plan, runs: Sequence[tuple[RunSpec, bool, int | None]]
+    plan: Plan, runs: Sequence[tuple[int, RunSpec, bool]]
 ) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
     """Follow a study's runs through its plan; return the planned runs still to come, and the round of each run.
 
-    A run without a number is taken for the next planned one. If that is of another point, the study was resumed,
-    which repeats in the plan's order what isn't final; or runs between them were deleted. A round is None for a
-    run that wasn't planned.
+    A round is from 0, and None for a run that wasn't planned.
 
     Args:
         plan: The study.
-        runs: The spec of each run that began, in order, whether the run is final, and its number in the plan, if
-            that was stored.
+        runs: Number in the plan, spec and whether it is final, of each run that began, in order.
     """
-    planned, seen = plan.runs(), Counter[bytes]()
-    slots = []
-    for each in planned:
-        key = _key(each.spec)
-        slots.append((key, seen[key]))
-        seen[key] += 1
-    waiting, place = set(range(len(slots))), 0
+    waiting = {planned.number: planned for planned in plan.runs()}
+    specs = {number: planned.spec for number, planned in waiting.items()}
     rounds: list[int | None] = []
-    for spec, final, number in runs:
-        key = _key(spec)
-        if number is not None and 0 < number <= len(slots) and slots[number - 1][0] == key:
-            rounds.append(slots[number - 1][1])
-            place = number
-            waiting -= {number - 1} if final else set()
-            continue
-        order = sorted(waiting)
-        fitting = [at for at in order if slots[at][0] == key]
-        ahead = [at for at in order if at >= place]
-        at = next((at for at in (*ahead[:1], *order[:1]) if at in fitting), None)
-        if at is None:
-            at = next((at for at in fitting if at >= place), fitting[0] if fitting else None)
-        rounds.append(None if at is None else slots[at][1])
-        if at is not None:
-            place = at + 1
-            waiting -= {at} if final else set()
-    return tuple(planned[at] for at in sorted(waiting)), rounds
-
-
-def _key(spec: RunSpec) -> bytes:
-    return msgspec.json.encode(spec, order="deterministic")
+    for number, spec, final in runs:
+        is_planned = specs.get(number) == spec
+        rounds.append((number - 1) // len(plan.specs) if is_planned else None)
+        if final and is_planned:
+            waiting.pop(number, None)
+    return tuple(waiting.values()), rounds
 
 
 def _place(spec: RunSpec, specs: Sequence[RunSpec], axes: Sequence[str]) -> tuple[str, ...]:

@@ -75,7 +75,8 @@ class RunView(QWidget):
             self.headline.show_stored(run)
             self._show_charts(run.series, run.summary, live=False)
         else:
-            self._show_head(run.summary, parameters, (group.run_ids.index(run.summary.id) + 1, group.planned))
+            number = next(number for number, each in group.numbered if each.id == run.summary.id)
+            self._show_head(run.summary, parameters, (number, group.planned))
             self.headline.show_group(run, group)
             self._show_charts(run.series, group_summary(group) or run.summary, live=False)
             self.charts.show_group(group)

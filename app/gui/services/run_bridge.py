@@ -136,10 +136,9 @@ class RunBridge(QObject):
         return Group(
             id=self.group_id or 0,
             created_at="",
-            kind=self.plan.kind,
             plan=self.plan,
-            run_ids=tuple(run.id for run in self.done),
             runs=tuple(self.done),
+            numbers=self._numbers,
         )
 
     @property
@@ -152,11 +151,9 @@ class RunBridge(QObject):
         earlier = self._resumed
         if (group := self.group()) is None:
             return None
-        group = replace(group, numbers=self._numbers)
         if earlier is not None:
             runs, numbers = (*earlier.runs, *self.done), {**earlier.numbers, **self._numbers}
-            ids = tuple(run.id for run in runs)
-            group = replace(earlier, plan=group.plan, run_ids=ids, runs=runs, numbers=numbers)
+            group = replace(earlier, plan=group.plan, runs=runs, numbers=numbers)
         return group, self._asked_of
 
     def left_s(self) -> float | None:

@@ -160,17 +160,13 @@ OTHER_BATCH = message("compare.other_setting", theirs="batch 200", mine="batch 1
 FUSED = message("compare.other_variant", theirs="lstm=fused", mine=message("compare.as_usual"))
 
 
-def group_of(kind: str, runs: tuple[RunSummary, ...], times: int, ids: tuple[int, ...] = ()) -> Group:
-    ids = ids or tuple(run.id for run in runs)
-    return Group(id=1, created_at="", kind=kind, plan=Plan(kind=kind, times=times), run_ids=ids, runs=runs)
-
-
-def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
-    return group_of("ab", runs, times, ids)
+def ab(*runs: RunSummary, times: int = 2, begun: int | None = None) -> Group:
+    numbers = {run.id: run.id for run in runs} if begun else {}
+    return Group(id=1, created_at="", plan=Plan(kind="ab", times=times), runs=runs, begun=begun, numbers=numbers)
 
 
 def repeat(*runs: RunSummary, times: int | None = None) -> Group:
-    return group_of("repeat", runs, times or len(runs))
+    return Group(id=1, created_at="", plan=Plan(kind="repeat", times=times or len(runs)), runs=runs)
 
 
 def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
@@ -179,12 +175,12 @@ def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
         for number, (side, value) in enumerate([("A", 8.0), ("B", 4.0), ("B", 2.0), ("A", 6.0)], 1)
     )
     assert judge_pairs(ab(a1, b1, b2, a2)).ratios == pytest.approx((2.0, 3.0))
-    left = ab(a1, b2, a2, ids=(1, 2, 3, 4))
+    left = ab(a1, b2, a2, begun=4)
     assert [(pair.a, pair.b) for pair in pairs_of(left)] == [(a1, None), (a2, b2)]
     assert judge_pairs(left).ratios == pytest.approx((3.0,))
-    alone, deleted = message("group.run_alone", run_id=1), message("group.run_deleted", run_id=2)
-    assert group_remarks(left) == [sentence("group.not_counted", runs=[alone, deleted])]
-    assert said("ab.no_pair").is_all_of(group_sentence(ab(ids=(1, 2, 3, 4))))
+    alone, deleted = message("group.run_alone", run_id=1), message("group.runs_deleted", count=1)
+    assert group_remarks(left) == [sentence("group.not_counted", runs=[deleted, alone])]
+    assert said("ab.no_pair").is_all_of(group_sentence(ab(begun=4)))
 
 
 def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary: RunSummary) -> None:

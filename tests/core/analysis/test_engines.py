@@ -28,8 +28,7 @@ def group(summary: RunSummary, *values: list[float | None], asked: Plan | None =
         changes = {"id": planned.number, "workload": planned.spec.workload, "engine": planned.spec.engine}
         status = "completed" if value is not None else "failed"
         runs.append(replace(summary, **changes, value=value, status=status))  # type: ignore[arg-type]
-    ids = tuple(run.id for run in runs)
-    return Group(id=1, created_at="", kind="engines", plan=asked, run_ids=ids, runs=tuple(runs))
+    return Group(id=1, created_at="", plan=asked, runs=tuple(runs), numbers={run.id: run.id for run in runs})
 
 
 def test_neighbours_change_places_and_workloads_stay_together() -> None:

@@ -200,8 +200,8 @@ def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None
     shared = replace(summary, value=9.0, verdict="caution", reasons="shared_host")
 
     def worst(kind: str, *runs: RunSummary) -> tuple[str, int]:
-        plan, ids = Plan(kind=kind, times=len(runs)), tuple(range(len(runs)))
-        return worst_verdict(Group(id=1, created_at="", kind=kind, plan=plan, run_ids=ids, runs=runs))
+        plan = Plan(kind=kind, times=len(runs))
+        return worst_verdict(Group(id=1, created_at="", plan=plan, runs=runs))
 
     assert worst("repeat", shared, shared) == ("valid", 2)
     assert worst("repeat", shared, replace(shared, reasons="shared_host on_battery")) == ("caution", 1)

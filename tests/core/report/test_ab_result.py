@@ -32,8 +32,7 @@ def ab(run: Run, *pairs: tuple[float, float], b: dict[str, Any] | None = None, l
             each = {"id": len(runs) + 1, "side": side, "value": value, "verdict": "valid", **changes}
             runs.append(dataclasses.replace(run.summary, **each))
     plan = Plan(kind="ab", specs=SPECS, times=len(pairs), label_b=label_b)
-    ids = tuple(each.id for each in runs)
-    return Group(id=7, created_at="2026-11-01T10:00:00Z", kind="ab", plan=plan, run_ids=ids, runs=tuple(runs))
+    return Group(id=7, created_at="2026-11-01T10:00:00Z", plan=plan, runs=tuple(runs))
 
 
 def with_example(run: Run, group: Group) -> Run:

@@ -33,9 +33,7 @@ def group_of(run: RunSummary, kind: str, *changes: dict[str, Any], specs: tuple[
     return Group(
         id=7,
         created_at="2026-11-01T10:00:00Z",
-        kind=kind,
         plan=plan,
-        run_ids=tuple(each.id for each in runs),
         runs=runs,
     )
 

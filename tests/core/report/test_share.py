@@ -158,7 +158,7 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     runs = tuple(
         replace(stored_run.summary, id=run_id, value=value, verdict=verdict) for run_id, value, verdict in values
     )
-    group = Group(id=1, created_at="", kind="repeat", plan=plan, run_ids=(7, 8, 9), runs=runs)
+    group = Group(id=1, created_at="", plan=plan, runs=runs)
     last = replace(stored_run, summary=runs[2])
     card = share_card(JudgedRun(last), group)
     assert (card.value, card.level) == ("66.3", "caution")

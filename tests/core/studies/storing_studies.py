@@ -28,17 +28,12 @@ def store_study(
     outcome: Callable[[RunSpec], Outcome],
     *,
     runs: int | None = None,
-    numbered: bool = True,
     **columns: Any,
 ) -> StudyResult:
-    """Store a study of which so many runs began, all of them by default, with what each gave.
-
-    With numbered=False, as older versions did.
-    """
+    """Store a study of which so many runs began, all of them by default, with what each gave."""
     group_id = begin_group(database, plan)
     for planned in plan.runs()[:runs]:
-        number = planned.number if numbered else None
-        store_point(database, machine, planned.spec, group_id, outcome(planned.spec), number, **columns)
+        store_point(database, machine, planned.spec, group_id, outcome(planned.spec), planned.number, **columns)
     return load_study(database, group_id)
 
 
@@ -51,7 +46,7 @@ def store_point(
     number: int | None = None,
     **columns: Any,
 ) -> int:
-    """Store one run of a study, without its number in the plan as older versions did, or with it."""
+    """Store one run of a study; None for a number that was lost."""
     workload = CATALOGUE[spec.workload]
     run_id = begin_run(database, spec, workload, machine, group=(group_id, None), number=number)
     writer = RunWriter(database, run_id)

@@ -96,7 +96,7 @@ def test_a_study_without_a_result_has_no_picture(runner: Runner, stored: Store) 
 def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: Database) -> None:
     result = stored(plan_preset("batch", runner), lambda _: "crashed")
     with database.transaction() as connection:
-        connection.execute("UPDATE runs SET error_message = '=cmd()'")
+        connection.execute("UPDATE runs SET error_said = '=cmd()'")
     lines = "".join(study_lines(load_study(database, result.group.id), "csv"))
     assert "'=cmd()" in lines
     assert ",=cmd()" not in lines

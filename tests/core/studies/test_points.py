@@ -54,28 +54,27 @@ def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(runner: Runne
     assert rate.high == pytest.approx(50_000 / 39.2)
 
 
-@pytest.mark.parametrize("numbered", [True, False])
-def test_what_is_finished_is_never_run_again(stored: Store, plan: Plan, numbered: bool) -> None:
+def test_what_is_finished_is_never_run_again(stored: Store, plan: Plan) -> None:
     for runs in range(len(plan.runs()) + 1):
-        result = stored(plan, seconds, runs=runs, numbered=numbered)
+        result = stored(plan, seconds, runs=runs)
         left = result.left
         begun = Counter(planned.spec.batch_size for planned in plan.runs()[:runs])
         both = begun + Counter(planned.spec.batch_size for planned in left)
         assert both == Counter({50: 2, 100: 2, 200: 2, 400: 2})
 
 
-@pytest.mark.parametrize("numbered", [True, False])
 def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_memory(
-    stored: Store, database: Database, eight_cores: Machine, plan: Plan, numbered: bool
+    stored: Store, database: Database, eight_cores: Machine, plan: Plan
 ) -> None:
     outcomes: dict[int, Outcome] = {50: None, 100: "crashed", 200: "out_of_memory", 400: 10.0}
-    result = stored(plan, lambda spec: outcomes[spec.batch_size], numbered=numbered)
+    result = stored(plan, lambda spec: outcomes[spec.batch_size])
     states = {point.spec.batch_size: point.state for point in result.points}
     assert states == {50: "waiting", 100: "failed", 200: "out_of_memory", 400: "done"}
     assert left_of(database, result.group.id) == Counter({50: 2, 100: 2})
     trash_runs(database, [result.points[3].runs[0].id])
     assert left_of(database, result.group.id) == Counter({50: 2, 100: 2, 400: 1})
-    store_point(database, eight_cores, plan.specs[0], result.group.id, 80.0)
+    number = next(planned.number for planned in plan.runs() if planned.spec == plan.specs[0])
+    store_point(database, eight_cores, plan.specs[0], result.group.id, 80.0, number)
     assert left_of(database, result.group.id) == Counter({50: 1, 100: 2, 400: 1})
 
 
@@ -106,46 +105,22 @@ def test_other_groups_and_damaged_plans_are_no_studies(stored: Store, database: 
         load_study(database, bad.group.id)
 
 
-def test_rounds_of_an_older_study_stay_neighbours_when_it_was_resumed(
-    stored: Store, database: Database, runner: Runner, eight_cores: Machine
-) -> None:
-    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
-    order = [planned.spec for planned in plan.runs()]
-    # A run of the first round fails, the rest of two rounds is done, then comes Cancel. Not the point that is next
-    # in the third round, or else nobody could tell the repetition from it.
-    again = 0 if order[4] != order[0] else 1
-    outcomes: list[Outcome] = [10.0, 10.0, 20.0, 20.0]
-    outcomes[again] = "crashed"
-    group_id = stored(plan, seconds, runs=0).group.id
-    for spec, outcome in zip(order, outcomes, strict=False):
-        store_point(database, eight_cores, spec, group_id, outcome)
-    left = [planned.spec for planned in load_study(database, group_id).left]
-    assert left == [order[again], *order[4:]]
-    for spec, outcome in zip(left, (11.0, 30.0, 30.0), strict=True):
-        store_point(database, eight_cores, spec, group_id, outcome)
-    result = load_study(database, group_id)
-    assert result.is_finished
-    rounds = {point.spec.batch_size: point.rounds for point in result.points}
-    assert rounds[order[again].batch_size] == (11.0, 20.0, 30.0)
-    assert rounds[order[1 - again].batch_size] == (10.0, 20.0, 30.0)
-
-
 @given(st.lists(st.lists(st.booleans(), max_size=8), max_size=5), st.integers(1, 3), st.randoms())
-def test_with_numbers_nothing_is_guessed(sittings: list[list[bool]], times: int, order: random.Random) -> None:
+def test_every_run_is_followed_by_its_number(sittings: list[list[bool]], times: int, order: random.Random) -> None:
     """Several sittings, each of which runs some of what is left, in any order; some runs fail."""
     specs = tuple(CIFAR.default_spec("quick", batch_size=batch) for batch in (50, 100, 200))
     plan = Plan(kind="study", specs=specs, times=times, study=Study(axes=("batch_size",), seed=times))
-    begun: list[tuple[RunSpec, bool, int | None]] = []
+    begun: list[tuple[int, RunSpec, bool]] = []
     final: set[int] = set()
     for sitting in sittings:
         left, _ = followed(plan, begun)
         assert {each.number for each in left} == {each.number for each in plan.runs()} - final
         shuffled = order.sample(left, len(left))
         for planned, is_done in zip(shuffled, sitting, strict=False):
-            begun.append((planned.spec, is_done, planned.number))
+            begun.append((planned.number, planned.spec, is_done))
             final |= {planned.number} if is_done else set()
     _, rounds = followed(plan, begun)
-    assert rounds == [((number or 0) - 1) // len(specs) for _, _, number in begun]
+    assert rounds == [(number - 1) // len(specs) for number, _, _ in begun]
 
 
 @pytest.mark.parametrize("number", [0, -1, 7, 10**9, 2])
@@ -153,7 +128,7 @@ def test_a_number_that_cannot_be_is_not_believed(plan: Plan, number: int) -> Non
     small = Plan(kind="study", specs=plan.specs[:2], times=2, study=Study(axes=("batch_size",)))
     first, second = small.runs()[:2]
     assert first.spec != second.spec
-    assert followed(small, [(first.spec, True, number)]) == followed(small, [(first.spec, True, None)])
+    assert followed(small, [(number, first.spec, True)]) == (tuple(small.runs()), [None])
 
 
 def test_a_deleted_run_leaves_its_round_empty(stored: Store, database: Database, runner: Runner) -> None:
