@@ -3,7 +3,7 @@
 import itertools
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -36,12 +36,53 @@ class PowerState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """One stored run in one row: what lists show and CSV files contain, column by column.
+class Headline:
+    """The number that a run gives, and how certain it is; stored, shown, exported and compared as a whole.
+
+    None means unknown or not reached.
+
+    Attributes:
+        value: In the unit of the run's metric.
+        seconds_per_epoch_s: Set even if the value is another number.
+        basis: later_epochs, first_epoch, estimate, repetitions.
+        minimum_s, maximum_s: Of an epoch, or of a step if the headline comes from steps.
+        spread_pct: Of epochs or parts of steps: sample standard deviation in percent of the value.
+        step_median_s: The typical step of all kinds.
+        value_low, value_high: Confidence interval of `value`, in its unit.
+        confidence_pct: Of the interval; below 95 with too few epochs.
+        value_mean: The plain average, including interruptions.
+        warmup_steps: Left out by an estimate.
+        interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
+        sustained_pct: Of a Sustained run, the speed of its last third in percent of its first.
+    """
+
+    value: Amount | None = None
+    seconds_per_epoch_s: Amount | None = None
+    basis: Text | None = None
+    first_epoch_s: Seconds | None = None
+    minimum_s: Seconds | None = None
+    maximum_s: Seconds | None = None
+    spread_pct: Finite | None = None
+    step_median_s: Amount | None = None
+    value_low: Finite | None = None
+    value_high: Finite | None = None
+    confidence_pct: Finite | None = None
+    value_mean: Finite | None = None
+    warmup_steps: Count | None = None
+    interruptions: Count | None = None
+    interruptions_s: Finite | None = None
+    sustained_pct: Finite | None = None
+
+
+HEADLINE_FIELDS = tuple(field.name for field in fields(Headline))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary(Headline):
+    """One stored run in one row, with its headline: what lists show and CSV files contain.
 
     None means unknown, not reached or not asked for. Times are in seconds, `started_at` and `finished_at` ISO 8601
-    in UTC. `minimum_s` and `maximum_s` are of an epoch, or of a step if the headline comes from steps. Each column
-    of epoch values is one cell, separated by spaces, in order.
+    in UTC.
     """
 
     id: Count
@@ -53,14 +94,6 @@ class RunSummary:
     variant: Text  # parameters that change the network from the usual one, "" for none
     preset: Text
     metric: Text  # what `value` measures: a workloads.workload.HeadlineKey
-    value: Amount | None  # the headline
-    seconds_per_epoch_s: Amount | None
-    basis: Text | None  # later_epochs, first_epoch, estimate, repetitions
-    first_epoch_s: Seconds | None
-    minimum_s: Seconds | None
-    maximum_s: Seconds | None
-    spread_pct: Finite | None
-    step_median_s: Amount | None
     epochs: Positive
     epochs_done: Count
     steps: Positive | None
@@ -88,14 +121,6 @@ class RunSummary:
     comment: Text | None  # the user's own name or comment
     verdict: Text | None = None  # valid, caution, invalid; None while it runs and in old records
     reasons: Text | None = None  # its codes of app.core.verdict.rules, worst first, separated by spaces
-    value_low: Finite | None = None  # confidence interval of `value`, in its unit
-    value_high: Finite | None = None
-    confidence_pct: Finite | None = None  # of the interval; below 95 with too few epochs
-    value_mean: Finite | None = None  # the plain average, including interruptions
-    warmup_steps: Count | None = None  # left out by an estimate
-    interruptions: Count | None = None  # steps that took far longer than their neighbours
-    interruptions_s: Finite | None = None  # seconds lost to them
-    sustained_pct: Finite | None = None  # Sustained: speed of the last third in percent of the first
     group_id: Count | None = None  # its group: repetitions, or both sides of an A/B
     side: Text | None = None  # "A" or "B"
     cpu_energy_j: Finite | None = None  # of the CPU, from the first telemetry to the last
@@ -104,6 +129,11 @@ class RunSummary:
     gpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_basis: Text | None = None  # counter: the GPU's own; power: integrated second by second
     settings: Text = ""  # settings without a column that differ from the default: "name=value …"
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """Its values in the order of RUN_COLUMNS."""
+        return tuple(getattr(self, name) for name in RUN_COLUMNS)
 
     @property
     def wall_s(self) -> float | None:
@@ -117,9 +147,23 @@ class RunSummary:
             return None
 
 
+# RunSummary's fields as rows have them. Spreadsheets rely on their order, which is since the first version.
+RUN_COLUMNS = (
+    *("id", "started_at", "finished_at", "status", "workload", "workload_version", "variant", "preset", "metric"),
+    *("value", "seconds_per_epoch_s", "basis", "first_epoch_s", "minimum_s", "maximum_s", "spread_pct"),
+    *("step_median_s", "epochs", "epochs_done", "steps", "steps_per_epoch", "samples_per_epoch", "batch_size"),
+    *("precision", "jit", "threads", "seed", "data_source", "engine", "engine_version", "device", "device_name"),
+    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine", "app_version"),
+    *("error_code", "error_message", "comment", "verdict", "reasons", "value_low", "value_high"),
+    *("confidence_pct", "value_mean", "warmup_steps", "interruptions", "interruptions_s", "sustained_pct"),
+    *("group_id", "side", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j", "gpu_energy_per_epoch_j"),
+    *("gpu_energy_basis", "settings"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochColumns:
-    """A run's epochs as CSV cells, in addition to RunSummary's columns."""
+    """A run's epochs as CSV cells, each of them all values in order, separated by spaces."""
 
     epoch_durations_s: str | None
     epoch_train_s: str | None

@@ -1,7 +1,7 @@
 """What leaves this computer: a result as picture, texts and file, without the fields that the user leaves out."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from app.core.analysis.groups import typical_ids
@@ -170,7 +170,7 @@ def _group_without(group: Group, hidden: Collection[str]) -> Group:
 def _csv(rows: Sequence[RunSummary]) -> str:
     # Why a run failed may name folders, and is no part of a result.
     shown = (replace(row, error_code=None, error_message=None) for row in rows)
-    return "".join(csv_lines((*astuple(row), *_EPOCHS) for row in shown))
+    return "".join(csv_lines((*row.row, *_EPOCHS) for row in shown))
 
 
 def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:

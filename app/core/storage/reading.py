@@ -11,7 +11,7 @@ import msgspec
 
 from app.core.messages import Message, sentence
 from app.core.messages import text as text_of
-from app.core.records import DAMAGED, RunSummary
+from app.core.records import DAMAGED, RUN_COLUMNS, RunSummary
 from app.core.verdict.notes import damaged
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
@@ -22,8 +22,7 @@ from workloads.protocol.telemetry import Telemetry
 DAMAGED_CODE = "damaged_record"
 # What is stored of a run besides its row, and its order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
-_NAMES = tuple(field.name for field in dataclasses.fields(RunSummary))
-_ERROR = _NAMES.index("error_message")
+_ERROR = RUN_COLUMNS.index("error_message")
 # Marks values in a list that no run can have.
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
@@ -62,11 +61,11 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
     """Return a run's row as a record, whatever it contains.
 
     Args:
-        row: Values in the order of RunSummary's fields, with the message behind its `error_message`.
+        row: Values in the order of RUN_COLUMNS, with the message behind its `error_message`.
         damage: Receives a clause for whatever can't be read. The record then has the status "damaged" and an error
             that names it, and counts as invalid.
     """
-    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    values: dict[str, Any] = dict(zip(RUN_COLUMNS, row, strict=True))
     values["error_message"] = _error_text(values["error_message"])
     for name in _BOOLEANS:
         if values[name] in (0, 1):
@@ -100,7 +99,7 @@ def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
         msgspec.convert(row, _row_type())
     except msgspec.ValidationError:
         summary = read_summary(row)
-        return tuple(getattr(summary, name) for name in _NAMES)
+        return summary.row
     return row
 
 
@@ -244,5 +243,5 @@ def _types() -> dict[str, Any]:
 @cache
 def _row_type() -> type[msgspec.Struct]:
     # SQLite has no booleans. A class, because msgspec analyses any other type again each time.
-    kinds = [(name, int | None if name in _BOOLEANS else kind) for name, kind in _types().items()]
+    kinds = [(name, int | None if name in _BOOLEANS else _types()[name]) for name in RUN_COLUMNS]
     return msgspec.defstruct("_Row", kinds, array_like=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.analysis.headline import Measured, Outcome, outcome_of
+from app.core.analysis.headline import Measured, headline_of
 from app.core.paths import Paths
+from app.core.records import Headline
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.report.private_texts import table_private_texts
@@ -96,13 +97,13 @@ def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
 
     asked: list[Measured] = []
 
-    def fail_once(measured: Measured) -> Outcome:
+    def fail_once(measured: Measured) -> Headline:
         asked.append(measured)
         if len(asked) == 1:
             raise OverflowError
-        return outcome_of(measured)
+        return headline_of(measured)
 
-    monkeypatch.setattr(outcomes, "outcome_of", fail_once)
+    monkeypatch.setattr(outcomes, "headline_of", fail_once)
     assert recover_runs(database) == [broken, sound]
     first, second = (load_run(database, run_id) for run_id in (broken, sound))
     assert (first.summary.status, first.summary.error_code) == ("interrupted", "not_summarised")

@@ -9,7 +9,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, text
 from app.core.paths import Paths
-from app.core.records import EpochColumns, RunSummary
+from app.core.records import RUN_COLUMNS, EpochColumns
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import trash_runs
@@ -144,7 +144,7 @@ def test_a_running_run_is_not_deleted(database: Database, machine: Machine) -> N
 
 
 def exported(database: Database, *ids: int) -> list[dict[str, Any]]:
-    names = [field.name for kind in (RunSummary, EpochColumns) for field in dataclasses.fields(kind)]
+    names = [*RUN_COLUMNS, *(field.name for field in dataclasses.fields(EpochColumns))]
     return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, list(ids))]
 
 
