@@ -22,8 +22,6 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 # Numbers below it have no reciprocal, and nothing can be drawn to their scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
-# Plans that run each of their specs, and go on after one that fails.
-_OF_SPECS = ("engines", "study", "suite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +214,7 @@ class Run:
 
 
 Side = Literal["A", "B"]
+Order = Literal["in_turn", "pairs", "there_and_back", "shuffled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +248,8 @@ class Study:
     """What a study asks, besides its runs.
 
     Attributes:
-        preset: One of app.core.studies.presets; "" for axes of the user's own.
-        axes: What differs between its points, in the order of tables: names of app.core.studies.axes.
+        preset: One of app.core.plans.study.presets; "" for axes of the user's own.
+        axes: What differs between its points, in the order of tables: names of app.core.plans.study.axes.
         seed: Shuffles the order of the runs.
         refused: Points that can't be run on this computer.
     """
@@ -266,7 +265,7 @@ class Suite:
     """Which suite a plan carries out, besides its runs.
 
     Attributes:
-        number: One of app.core.suite.definition.
+        number: One of app.core.plans.suite.definition.
         refused: Parts that can't be run on this computer.
     """
 
@@ -279,10 +278,16 @@ class Plan:
     """Several runs requested as one.
 
     Attributes:
-        kind: "repeat", "ab", "engines", "study" or "suite"; other versions of Epochmark may have more.
+        kind: A key of app.core.plans.registry; other versions of Epochmark may have more.
         specs: What to run: one to repeat, A and B, workloads with several engines each, a study's points, a
             suite's parts.
         times: How often each of them runs; for an A/B, the number of pairs.
+        order: "in_turn": all specs in their order, again and again. "pairs": A B B A A B B A …, each pair two
+            neighbours, so that slow changes affect both sides equally. "there_and_back": the same for any number,
+            workload by workload: A B C C B A. "shuffled": each round in an order of its own, so that heat affects
+            all equally.
+        survives_failures: Whether the rest goes on after a run that fails: an engine may lack memory where another
+            doesn't.
         label_a, label_b: Names of the sides.
         by_hand: Whether the user changes something between the sides that Epochmark can't set.
         study: Set if it is a study.
@@ -292,6 +297,8 @@ class Plan:
     kind: str
     specs: tuple[RunSpec, ...] = ()
     times: Positive = 1
+    order: Order = "in_turn"
+    survives_failures: bool = False
     label_a: str = "A"
     label_b: str = "B"
     by_hand: bool = False
@@ -301,36 +308,24 @@ class Plan:
     @property
     def count(self) -> int:
         """Number of runs."""
-        return self.times * (len(self.specs) if self.kind in _OF_SPECS else 2 if self.kind == "ab" else 1)
-
-    @property
-    def survives_failures(self) -> bool:
-        """Whether the other runs go on after one that fails: an engine may lack memory where another doesn't."""
-        return self.kind in _OF_SPECS
+        return self.times * (2 if self.order == "pairs" else max(1, len(self.specs)))
 
     def runs(self) -> list[PlannedRun]:
-        """Return the runs in order.
-
-        An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
-        So do several engines, workload by workload: A B C C B A A B C. Each round of a study has all points in an
-        order of its own, so that heat hits all alike. Each round of a suite has all parts, in their order.
-        """
-        if self.kind in _OF_SPECS:
-            order = {"engines": self._rounds, "study": self._shuffled}.get(
-                self.kind, lambda: list(self.specs) * self.times
-            )
-            specs = order()
-            return [PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(specs, 1)]
-        sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
-        if self.kind == "ab":
-            a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
-            b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
-            sides = list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
+        """Return the runs in order."""
         labels = {"A": self.label_a, "B": self.label_b}
         return [
             PlannedRun(number, self.count, side, labels[side] if side else "", spec)
-            for number, (side, spec) in enumerate(sides, 1)
+            for number, (side, spec) in enumerate(self._ordered(), 1)
         ]
+
+    def _ordered(self) -> list[tuple[Side | None, RunSpec]]:
+        if self.order == "pairs":
+            a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
+            b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
+            return list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
+        rounds = {"shuffled": self._shuffled, "there_and_back": self._there_and_back}.get(self.order)
+        specs = list(self.specs) * self.times if rounds is None else rounds()
+        return [(None, spec) for spec in specs]
 
     def _shuffled(self) -> list[RunSpec]:
         seed = self.study.seed if self.study is not None else 0
@@ -339,13 +334,12 @@ class Plan:
             random.Random(f"{seed} {number}").shuffle(specs)  # noqa: S311 - no secret
         return list(itertools.chain.from_iterable(rounds))
 
-    def _rounds(self) -> list[RunSpec]:
-        """Return the specs of all rounds, workload by workload, every other round backwards."""
+    def _there_and_back(self) -> list[RunSpec]:
         rounds = []
         for _, specs in itertools.groupby(self.specs, key=lambda spec: spec.workload):
-            engines = list(specs)
+            of_workload = list(specs)
             for number in range(self.times):
-                rounds += engines[::-1] if number % 2 else engines
+                rounds += of_workload[::-1] if number % 2 else of_workload
         return rounds
 
 

@@ -108,6 +108,8 @@ class _PlanShape(msgspec.Struct):
 
     specs: list[dict[str, Any]] = []
     times: int = 1
+    order: str = "in_turn"
+    survives_failures: bool = False
     label_a: str = "A"
     label_b: str = "B"
     by_hand: bool = False

@@ -187,8 +187,14 @@ MIGRATIONS: dict[int, str] = {
             (SELECT key + 1 FROM json_each(plan, '$.run_ids') WHERE value = runs.id)
         ) FROM groups WHERE groups.id = runs.group_id AND json_valid(plan)
     ) WHERE group_id IS NOT NULL;
-    UPDATE groups SET begun = coalesce(json_array_length(plan, '$.run_ids'), 0),
-        plan = json_remove(plan, '$.run_ids', '$.numbers') WHERE json_valid(plan);
+    UPDATE groups SET begun = coalesce(json_array_length(plan, '$.run_ids'), 0) WHERE json_valid(plan);
+    UPDATE groups SET plan = json_set(
+        json_remove(plan, '$.run_ids', '$.numbers'),
+        '$.order', CASE kind
+            WHEN 'ab' THEN 'pairs' WHEN 'engines' THEN 'there_and_back' WHEN 'study' THEN 'shuffled' ELSE 'in_turn'
+        END,
+        '$.survives_failures', json(CASE WHEN kind IN ('engines', 'study', 'suite') THEN 'true' ELSE 'false' END)
+    ) WHERE json_valid(plan);
     -- Sentences stood beside their messages, and in the earliest records alone.
     UPDATE runs SET error_said =
         json_object('code', 'verdict.as_stored', 'arguments', json_object('text', error_message))

@@ -33,9 +33,8 @@ from workloads.protocol.spec import RunSpec
 TICK_MS = 250
 LINES_KEPT = 2_000
 Resumed = tuple[Group, Several[PlannedRun]]
-# The page of a single run and of plans that have none of their own.
+# The page of a single run.
 RUNS_PAGE = "benchmark"
-_PAGES = {"ab": "ab", "study": "studies", "suite": "suite"}
 
 
 class BusyError(AppError):
@@ -361,7 +360,11 @@ class RunBridge(QObject):
 
 def page_of(plan: Plan | None) -> str:
     """Return the page that shows a plan; None for a single run."""
-    return RUNS_PAGE if plan is None else _PAGES.get(plan.kind, RUNS_PAGE)
+    if plan is None:
+        return RUNS_PAGE
+    from app.core.plans.registry import kind_of  # a window that opens has no plan
+
+    return kind_of(plan).page
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:

@@ -17,18 +17,18 @@ from typing import Any
 
 from app.core.analysis.ab import judge_pairs, judge_repeats
 from app.core.analysis.compare import bars
-from app.core.analysis.engines import engine_rows
 from app.core.analysis.estimator import estimate_steps
-from app.core.analysis.groups import group_summary, group_verdict, typical_ids
 from app.core.analysis.series import series_of
 from app.core.paths import default_paths
+from app.core.plans.engines import engine_rows
+from app.core.plans.registry import kind_of
+from app.core.plans.study.points import study_result
+from app.core.plans.suite.stored import suite_of
 from app.core.records import Group, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.core.storage.outcomes import end_run
 from app.core.storage.runs import all_ids, load_run
-from app.core.studies.points import study_result
-from app.core.suite.stored import suite_of
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_columns
 from app.core.verdict.rules import judge
@@ -117,15 +117,15 @@ def of_run(run: Run) -> dict[str, Any]:
 
 def of_group(database: Database, group: Group) -> dict[str, Any]:
     """The numbers of several runs."""
-    summary = group_summary(group)
+    summary = kind_of(group).summary(group)
     figures = {
         "id": group.id,
         "kind": group.kind,
         "runs": [run.id for run in group.runs],
         "planned": group.planned,
         "labels": group.labels,
-        "verdict": group_verdict(group),
-        "typical": typical_ids(group),
+        "verdict": kind_of(group).verdict(group),
+        "typical": kind_of(group).typical_ids(group),
         "summary": None if summary is None else [summary.value, summary.value_low, summary.value_high],
     }
     return figures | OF_KIND[group.kind](database, group)

@@ -33,7 +33,7 @@ def places(database: Database) -> dict[int, str]:
 
 def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine) -> None:
     specs = (DEMO.default_spec(), DEMO.default_spec(seed=1))
-    plan = Plan(kind="ab", specs=specs, times=2, label_a="one", label_b="two", by_hand=True)
+    plan = Plan(kind="ab", order="pairs", specs=specs, times=2, label_a="one", label_b="two", by_hand=True)
     group_id = begin_group(database, plan)
     assert (load_group(database, group_id).runs, load_group(database, group_id).not_begun) == ((), 4)
     ids = add(database, machine, group_id, "A", "B", "B", "A")
@@ -55,7 +55,10 @@ def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, 
 
 
 def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: Machine) -> None:
-    group_id = begin_group(database, Plan(kind="study", specs=(DEMO.default_spec(),), times=4))
+    group_id = begin_group(
+        database,
+        Plan(kind="study", order="shuffled", survives_failures=True, specs=(DEMO.default_spec(),), times=4),
+    )
     first, second = (
         begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, None), number=number)
         for number in (3, 2)
@@ -99,7 +102,7 @@ def test_groups_are_listed_newest_first_and_by_kind(database: Database, machine:
 
 def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
     repeat = begin_group(database, Plan(kind="repeat", times=5))
-    ab = begin_group(database, Plan(kind="ab"))
+    ab = begin_group(database, Plan(kind="ab", order="pairs"))
     first, second = add(database, machine, repeat, None, None)
     a, b = add(database, machine, ab, "A", "B")
     begin_run(database, DEMO.default_spec(), DEMO, machine)
