@@ -3,9 +3,11 @@
 `Pictures` is the interface, and does it with Pillow and NumPy for engines without a pipeline of their own.
 """
 
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import islice
@@ -17,7 +19,7 @@ from workloads.datasets import tfrecords
 from workloads.datasets.flower_photos import Examples
 from workloads.engines import pixels
 from workloads.engines.ahead import Ahead
-from workloads.engines.pool import made, usable_cpus
+from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -287,3 +289,28 @@ def _rest(examples: Examples, batch_size: int) -> list[Batch]:
         return []
     images = np.zeros((rest, examples.size, examples.size, 3), np.float32)
     return [(images, np.zeros((rest, examples.classes), np.float32))]
+
+
+def usable_cpus() -> int:
+    """Return how many threads can compute at once in this process."""
+    return max(1, math.ceil(min(visible_cpus() or 1, cpu_quota() or math.inf)))
+
+
+def made(calls: Iterable[Callable[[], _Item]], threads: int) -> Iterator[_Item]:
+    """Yield the results of calls in their order; two calls for each thread are made ahead.
+
+    Args:
+        calls: Taken one by one, in the caller's thread.
+        threads: How many of them run at once.
+    """
+    waiting: deque[Future[_Item]] = deque()
+    with ThreadPoolExecutor(threads, "pictures") as pool:
+        try:
+            for call in calls:
+                waiting.append(pool.submit(call))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -20,7 +20,6 @@ from workloads.workload import Workload
 CASE_BUDGET_S = 4.0
 CONFIDENCE_PCT = 95.0
 CALLS_AT_LEAST = 6  # fewer give no interval of that confidence
-WARMUP_BUDGET_S = 0.5
 SQUARE_SIZES = (1_024, 2_048, 4_096)
 # Study 003: the product in its large fully connected network, where one library was three times slower with the
 # second matrix transposed.

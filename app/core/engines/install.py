@@ -5,8 +5,11 @@ An installation is made beside the final place, checked and tried, and then rena
 
 import contextlib
 import errno
+import os
 import shutil
+import sys
 import sysconfig
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,11 +21,9 @@ from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
 from app.core.engines.offers import offers
-from app.core.engines.pip import run_pip
+from app.core.engines.pip import command_for, run_child, run_pip
 from app.core.engines.places import alone, engine_folder
-from app.core.engines.room import check_free, check_room
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
-from app.core.engines.trial import try_import
 from app.core.engines.variants import Variant
 from app.core.engines.watching import Pulse
 from app.core.engines.wheels import Wheel, resolve
@@ -38,6 +39,17 @@ Phase = Literal["resolve", "download", "unpack", "check", "try"]
 Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NAMES_SHOWN = 3
+_UNPACKED = 4  # times the size of the wheels, at most, as long as nothing better is known
+_IMPORT = (
+    "import os, sys; sys.path.append(sys.argv[1]);"
+    # As workloads.engines.cpp_runtime does, which the process can't import.
+    "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
+    # An engine that ends the process without an error wasn't imported, either.
+    "import keras, {module}; print({done!r})"
+)
+_IMPORTED = "imported-by-epochmark"
+IMPORT_LIMIT_S = 300.0  # on a cold disk, with a virus scanner, it takes a minute
+_MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,3 +325,84 @@ def _forget_downloads(paths: Paths, engine: str) -> bool:
 
 def _pulse(progress: Progress, phase: Phase) -> Pulse:
     return lambda: progress(phase, 0, 0)
+
+
+def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None], downloads: Path) -> None:
+    """Raise AppError if downloads or packages won't fit.
+
+    Args:
+        paths: The app's folders.
+        variant: What is installed.
+        sizes: Its files, with their sizes as far as known.
+        downloads: Where they go.
+    """
+    all_bytes = sum(size or 0 for size in sizes.values())
+    missing_bytes = sum(
+        size or 0
+        for wheel, size in sizes.items()
+        if wheel.local is None and not (downloads / wheel.file_name).is_file()
+    )
+    unpacked_bytes = variant.disk_bytes or _UNPACKED * (all_bytes or variant.download_bytes or 0)
+    if _drive(downloads) == _drive(paths.engines):
+        check_free(paths.engines, missing_bytes + unpacked_bytes)
+    else:
+        check_free(downloads, missing_bytes)
+        check_free(paths.engines, unpacked_bytes)
+
+
+def check_free(folder: Path, need_bytes: int) -> None:
+    """Raise AppError unless a folder's drive has so much room."""
+    free_bytes = shutil.disk_usage(_existing(folder)).free
+    if free_bytes < need_bytes:
+        raise AppError(
+            message(
+                "engines.no_room", folder=one_line(str(folder), 300), need_bytes=need_bytes, free_bytes=free_bytes
+            ),
+            message("engines.free_space"),
+        )
+
+
+def _drive(folder: Path) -> int:
+    return _existing(folder).stat().st_dev
+
+
+def _existing(folder: Path) -> Path:
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+class _TooLongError(Exception):
+    """It hangs."""
+
+
+def try_import(
+    engine: str, packages: Path, paths: Paths, pulse: Pulse, limit_s: float = IMPORT_LIMIT_S
+) -> Message | None:
+    """Import an engine and Keras from a folder of packages; return why that fails, None if it doesn't."""
+    asked = engine_named(engine)
+    code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
+    arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
+    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
+    end_s = time.monotonic() + limit_s
+
+    def look() -> None:
+        pulse()
+        if time.monotonic() > end_s:
+            raise _TooLongError
+
+    try:
+        exit_code, text = run_child(command_for(arguments, _clean(os.environ, asked.reads) | ours), look)
+    except _TooLongError:
+        return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if exit_code == 0 and _IMPORTED in lines:
+        return None
+    if exit_code <= 0 or not lines:
+        return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
+    return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
+
+
+def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
+    """Leave out what changes how Python, Keras or the engine start."""
+    return {
+        name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
+    }

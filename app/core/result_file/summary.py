@@ -13,13 +13,8 @@ _NAMES = {"low": "value_low", "high": "value_high", "mean": "value_mean"}
 _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
 
 
-def summary_of(result: Result, number: int = 0) -> RunSummary:
-    """Return a result as a row; what was left out is None, and a date that was is "".
-
-    Args:
-        result: Of another computer.
-        number: What stands for the run's number.
-    """
+def summary_of(result: Result) -> RunSummary:
+    """Return a result of another computer as a row with the number 0; what it leaves out is None, a date ""."""
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):
@@ -27,7 +22,7 @@ def summary_of(result: Result, number: int = 0) -> RunSummary:
     values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS} | _NOTHING
     texts = {name: values[name] or "" for name in ("variant", "settings")}
     return RunSummary(
-        id=number,
+        id=0,
         started_at=result.started_at or "",
         finished_at=result.finished_at,
         status=result.status,

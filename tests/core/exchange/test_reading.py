@@ -85,7 +85,7 @@ FLOATS = st.floats(1e-6, 1e6, allow_nan=False)
 
 def document(**changes: Any) -> str:
     """Return a JSON export of one run, with some values changed."""
-    row = asdict(summary_of(golden()[2], 7))
+    row = asdict(summary_of(golden()[2])) | {"id": 7}
     machine = {"cpu_name": "X", "physical_cores": 2, "logical_cores": 2, "memory_bytes": 1, "os_name": "y"}
     machine |= {"architecture": "x86_64", "python_version": "3", "virtual_machine": None}
     return json.dumps({"format_version": 1, "runs": [row | {"spec": {}, "machine": machine} | changes]})

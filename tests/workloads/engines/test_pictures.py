@@ -18,8 +18,7 @@ from workloads.engines import pixels
 from workloads.engines.ahead import Ahead
 from workloads.engines.engine import Engine
 from workloads.engines.keras_feed import Batches, KerasFeed
-from workloads.engines.pictures import Pictures, shuffled
-from workloads.engines.pool import made, usable_cpus
+from workloads.engines.pictures import Pictures, made, shuffled, usable_cpus
 
 PATIENCE_S = 30.0
 SIDE = 8

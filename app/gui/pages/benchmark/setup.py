@@ -5,8 +5,10 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
+from app.core.metrics import format_gpu_memory, format_installed_memory
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.overview import probe_key
 from app.core.runs.runner import checked_workload
@@ -15,7 +17,6 @@ from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
-from app.gui.pages.benchmark.machine_facts import machine_facts
 from app.gui.pages.benchmark.parameter_form import run_form
 from app.gui.pages.benchmark.workload_box import Star, WorkloadBox
 from app.gui.run.preflight import PreflightLine
@@ -394,3 +395,17 @@ def _field(code: str, *items: QWidget) -> QVBoxLayout:
 def _large(font: QFont) -> QFont:
     font.setPixelSize(16)
     return font
+
+
+def machine_facts(machine: Machine) -> list[str]:
+    """Return the machine's parts in a few words each."""
+    physical, logical = machine.physical_cores or "?", machine.logical_cores or "?"
+    cores = sentence("setup.cores", physical=physical, logical=logical)
+    gpus = [
+        f"{short_name(gpu.name)} · {format_gpu_memory(gpu.memory_bytes)}"
+        if gpu.memory_bytes
+        else short_name(gpu.name)
+        for gpu in machine.gpus
+    ]
+    virtual = [sentence("compare.virtual")] if machine.virtual_machine else []
+    return [cores, format_installed_memory(machine.memory_bytes), *gpus, machine.os_name, *virtual]
