@@ -140,18 +140,17 @@ class LogActions(QObject):
         )
 
     def _import(self, file: Path) -> None:
-        preview, path = self.preview, self._services.paths.database
+        preview = self.preview
         assert preview is not None
         name, is_of_totals = preview.name.text(), preview.is_of_totals
         workload = CATALOGUE[preview.workload.currentData()]
 
-        def store() -> ImportedLog:
-            with Database(path) as database:
-                return import_log(database, file, workload, name, is_of_totals=is_of_totals)
+        def store(database: Database) -> ImportedLog:
+            return import_log(database, file, workload, name, is_of_totals=is_of_totals)
 
         def done(log: ImportedLog) -> None:
             self._services.tell(sentence("compare_page.imported", name=log.name), "", "", None)
             self.changed.emit()
             self.imported.emit(log.workload)
 
-        self._services.tasks.start(store, done, self._services.complain)
+        self._services.query(store, done)
