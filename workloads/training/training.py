@@ -18,7 +18,7 @@ from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
 from workloads.training.flops import TRAINING_PASSES, forward_flops
-from workloads.training.proof_marks import Marks, least_examples, report_distinct, report_steps
+from workloads.training.proof_marks import TrainingEvidence, least_examples, report_distinct, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
@@ -94,14 +94,14 @@ class Training(Workload):
         trainer = prepare(self, job, reporter)
         engine, model = trainer.engine, trainer.model
         engine.compile(model, spec, **self.compile_options(spec))
-        marks = Marks(model)
+        training_evidence = TrainingEvidence(model)
         if spec.measure_s is not None:
             Quick(self, spec, trainer, reporter).probe()
         elif spec.preset == "quick":
             Quick(self, spec, trainer, reporter).measure(self.proof_steps(spec))
         else:
             _measure_epochs(self, spec, trainer, reporter)
-        marks.report(model, spec, reporter)
+        training_evidence.report(model, spec, reporter)
         examples = tuple(trainer.examples.values())
         steps = reporter.steps_done
         if spec.preset != "quick":

@@ -12,12 +12,12 @@ from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
     comparable_rows,
+    distinguishing_remarks,
     row_remarks,
     row_variant,
     rows_of_usual_batch,
     says_precision,
     short_name,
-    telling_remarks,
 )
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
@@ -157,17 +157,17 @@ def bars(
     if run is not None:
         result += _run_bar(run, "you")
     sign = -1 if headline_kind(metric).is_rate else 1
-    return sorted(_told_apart(result), key=lambda bar: (not bar.is_like, sign * bar.value))
+    return sorted(_disambiguated(result), key=lambda bar: (not bar.is_like, sign * bar.value))
 
 
-def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
+def _disambiguated(bars_: Sequence[Bar]) -> list[Bar]:
     """Return bars in which those of the same name differ: by their numbers, or in their first remarks."""
     names = Counter(bar.name for bar in bars_)
-    telling = telling_remarks([bar.row for bar in bars_ if bar.row is not None and names[bar.name] > 1])
-    return [_apart(bar, telling) if names[bar.name] > 1 else bar for bar in bars_]
+    telling = distinguishing_remarks([bar.row for bar in bars_ if bar.row is not None and names[bar.name] > 1])
+    return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in bars_]
 
 
-def _apart(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
+def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
     name, said = bar.name, telling[bar.row.id] if bar.row is not None else ()
     first = tuple(remark for remark in said if remark in bar.remarks)
     rest = tuple(remark for remark in bar.remarks if remark not in first)

@@ -191,7 +191,7 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     return (*remarks, *row.software_parts)  # last, so that a narrow view cuts them first
 
 
-def telling_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
+def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
     """Return what tells each row from those of the same device, as few remarks as possible, by the row's id."""
     telling: dict[str, tuple[str, ...]] = {}
     for name in {row.short_name for row in rows}:

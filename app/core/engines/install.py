@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.core.clock import now_text
+from app.core.engines.cancellable import CancelCheck
 from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
@@ -25,7 +26,6 @@ from app.core.engines.pip import command_for, run_child, run_pip
 from app.core.engines.places import alone, engine_folder
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.engines.variants import Variant
-from app.core.engines.watching import Pulse
 from app.core.engines.wheels import Wheel, resolve
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
@@ -186,12 +186,12 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
         if seen.problem is not None or seen.stamp is None:
             problems = () if seen.problem is None else (seen.problem,)
             return Checkup(engine, seen.state, seen.stamp, problems)
-        size_bytes, pulse = seen.stamp.size_bytes, _pulse(progress, "check")
+        size_bytes, check = seen.stamp.size_bytes, _cancel_check(progress, "check")
         contents = check_contents(place.packages, lambda: progress("check", 0, size_bytes))
         problem = _content_problem(title, contents, seen.stamp.records_sha256)
         if problem is None:
-            pulse = _pulse(progress, "try")
-            problem = try_import(engine, place.packages, paths, pulse)
+            check = _cancel_check(progress, "try")
+            problem = try_import(engine, place.packages, paths, check)
     return Checkup(engine, seen.state if problem is None else "damaged", seen.stamp, (problem,) if problem else ())
 
 
@@ -199,10 +199,10 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     """Fill a new folder: choose, get, unpack, check and try all packages; return the stamp that was written."""
     scratch, packages = fresh / "tmp", fresh / PACKAGES
     scratch.mkdir()
-    pulse = _pulse(progress, "resolve")
-    pulse()
-    wheels = resolve(variant, scratch, pulse, source)
-    sizes = sizes_of(wheels, pulse)
+    check = _cancel_check(progress, "resolve")
+    check()
+    wheels = resolve(variant, scratch, check, source)
+    sizes = sizes_of(wheels, check)
     check_room(paths, variant, sizes, _download_folder(paths, variant.engine))
 
     def report(done_bytes: int, total_bytes: int) -> None:
@@ -215,7 +215,7 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     contents = check_contents(packages, lambda: progress("check", 0, unpacked_bytes))
     title = engine_title(variant.engine)
     problem = _content_problem(title, contents, contents.records_sha256) or try_import(
-        variant.engine, packages, paths, _pulse(progress, "try")
+        variant.engine, packages, paths, _cancel_check(progress, "try")
     )
     if problem is not None:
         raise AppError(problem, message("engines.old_one_kept"))
@@ -225,7 +225,7 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     return stamp
 
 
-def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, pulse: Pulse) -> None:
+def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, check: CancelCheck) -> None:
     """Have pip unpack exactly these files, without looking at anything else."""
     wanted = scratch / "files.txt"
     lines = [
@@ -242,7 +242,7 @@ def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Pa
         "--root-user-action=ignore",
     )
     arguments = ("install", *options, "--target", str(packages), "-r", str(wanted))
-    run_pip(arguments, scratch, pulse, reads_settings=False)
+    run_pip(arguments, scratch, check, reads_settings=False)
 
 
 def _stamp(variant: Variant, files: Mapping[Wheel, tuple[Path, str]], contents: Contents) -> Stamp:
@@ -323,7 +323,7 @@ def _forget_downloads(paths: Paths, engine: str) -> bool:
     return was_there
 
 
-def _pulse(progress: Progress, phase: Phase) -> Pulse:
+def _cancel_check(progress: Progress, phase: Phase) -> CancelCheck:
     return lambda: progress(phase, 0, 0)
 
 
@@ -375,7 +375,7 @@ class _TooLongError(Exception):
 
 
 def try_import(
-    engine: str, packages: Path, paths: Paths, pulse: Pulse, limit_s: float = IMPORT_LIMIT_S
+    engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
 ) -> Message | None:
     """Import an engine and Keras from a folder of packages; return why that fails, None if it doesn't."""
     asked = engine_named(engine)
@@ -385,7 +385,7 @@ def try_import(
     end_s = time.monotonic() + limit_s
 
     def look() -> None:
-        pulse()
+        check()
         if time.monotonic() > end_s:
             raise _TooLongError
 

@@ -19,12 +19,12 @@ from typing import Literal, TypeVar
 import psutil
 
 from app.core.hardware import registry
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import list_gpus
 from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.memory_speed import read_memory_speed
-from app.core.hardware.reading import output_of, read_text, read_word, tidy_name
-from app.core.hardware.waiting import in_background
+from app.core.hardware.system_files import output_of, read_text, read_word, tidy_name
 from app.core.messages import sentence
 from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine
@@ -111,9 +111,9 @@ def detect_machine(
         limits: How long to wait for what may hang.
     """
     # In parallel: most of the time is spent waiting for drivers and, on macOS, for the system's programs.
-    gpus = in_background(lambda: list_gpus(root), "gpus")
-    storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
-    number = in_background(lambda: read_machine_id(root), "machine id")
+    gpus = call_in_thread(lambda: list_gpus(root), "gpus")
+    storage = None if data_folder is None else call_in_thread(lambda: read_storage(data_folder, root), "storage")
+    number = call_in_thread(lambda: read_machine_id(root), "machine id")
     facts, cpu = _read_system(root), read_cpu(root)
     behind_data = Storage()
     if storage is not None:

@@ -110,7 +110,7 @@ class ResultImports(QObject):
         self._services.query(work, self._on_done)
 
     def _on_done(self, answer: Answer) -> None:
-        from app.core.exchange.reading import EpochLogError
+        from app.core.exchange.file_import import EpochLogError
 
         outcomes, workload = answer
         if len(outcomes) == 1 and isinstance(outcomes[0].refusal, EpochLogError):

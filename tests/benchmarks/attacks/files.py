@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from app.core.errors import UsageError
+from app.core.exchange.file_import import OBJECTS_LIMIT, SIZE_LIMIT_BYTES, VALUES_LIMIT, read_results
 from app.core.exchange.picture import SIGNATURE, embed
 from app.core.exchange.preview import preview
-from app.core.exchange.reading import OBJECTS_LIMIT, SIZE_LIMIT_BYTES, VALUES_LIMIT, read_results
 from app.core.paths import default_paths
 from app.core.plain_text import safe_text
 from app.core.report.formats.json_document import json_lines

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
+from app.core.exchange.file_import import read_results
 from app.core.exchange.picture import embed
-from app.core.exchange.reading import read_results
 from app.core.messages import Message, message
 from app.core.records import Run
 from app.core.report.formats.csv_table import CsvStyle, table_lines

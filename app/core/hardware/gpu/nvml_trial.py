@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from app.core.children import Child
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu import nvml_child
 from app.core.hardware.gpu.libraries import find_library
-from app.core.hardware.waiting import in_background
 
 Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
 LINUX_NAME = "libnvidia-ml.so.1"
@@ -87,7 +87,7 @@ def _ask(arguments: tuple[str, ...], limit_s: float) -> tuple[Child | None, Outc
     except OSError:  # no more processes: that says nothing about the library
         return None, "answers"
     try:
-        survived = in_background(lambda: _is_done(child), "nvml trial").result(limit_s)
+        survived = call_in_thread(lambda: _is_done(child), "nvml trial").result(limit_s)
     except TimeoutError:
         child.end(force=True)
         return child, "hangs"
