@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.cli.text import say_raw
 from app.cli.values import output
-from app.core.engines.places import installable
+from app.core.engines.locations import installable
 from app.core.messages.started_as import NAME, VARIABLE
 from app.core.paths import Paths
 from workloads import CATALOGUE

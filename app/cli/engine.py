@@ -12,6 +12,7 @@ import msgspec
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
+from app.core.engines.builds import BuildFit
 from app.core.engines.folder import State
 from app.core.engines.install import (
     Checkup,
@@ -22,9 +23,8 @@ from app.core.engines.install import (
     install_engine,
     remove_engine,
 )
-from app.core.engines.offers import Offer
+from app.core.engines.locations import engine_folder, installable
 from app.core.engines.overview import EngineRow, list_engines
-from app.core.engines.places import engine_folder, installable
 from app.core.engines.stamp import Stamp
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
@@ -92,7 +92,7 @@ def _device(gpus: list[str]) -> str:
     return sentence("cli.engine_gpus", gpus=gpus) if gpus else sentence("cli.engine_cpu")
 
 
-def offer_text(offer: Offer) -> str:
+def offer_text(offer: BuildFit) -> str:
     """Return what a variant would allow on this computer, and what it costs."""
     variant = offer.variant
     device = _device([gpu.name for gpu in offer.gpus])

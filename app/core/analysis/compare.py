@@ -20,9 +20,9 @@ from app.core.analysis.published import (
     short_name,
 )
 from app.core.errors import UsageError
+from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_ratio, format_value, headline_kind
-from app.core.others import CommunityRow, ImportedLog, ImportedResult
 from app.core.records import RunSummary
 from workloads import CATALOGUE
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Literal
 
 from app.core.clock import now_text
+from app.core.engines.builds import builds_for
 from app.core.engines.cancellable import CancelCheck
 from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
-from app.core.engines.offers import offers
+from app.core.engines.locations import engine_folder, exclusive
 from app.core.engines.pip import command_for, run_child, run_pip
-from app.core.engines.places import alone, engine_folder
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.engines.variants import Variant
 from app.core.engines.wheels import Wheel, resolve
@@ -86,7 +86,7 @@ def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Va
         UsageError: There is no such variant for this computer.
     """
     check_installable(engine)
-    on_offer = offers(engine, machine)
+    on_offer = builds_for(engine, machine)
     names = [offer.variant.name for offer in on_offer]
     if not on_offer:
         system = one_line(f"{machine.os_name}, {machine.architecture}", 100)
@@ -131,7 +131,7 @@ def install_engine(
     if source is not None and not source.is_dir():
         raise UsageError(message("engines.no_such_folder", folder=one_line(str(source), 300)))
     _check_engines_folder(paths)
-    with alone(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
+    with exclusive(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
         make_folder(paths.engines)
         place.tidy()
         place.check_replaceable()
@@ -156,7 +156,7 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
     check_installable(engine)
     _check_engines_folder(paths)
     place = engine_folder(paths, engine)
-    with alone(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
+    with exclusive(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
         stamp = place.look().stamp
         left = place.tidy()
         was_there = place.remove()
@@ -176,7 +176,7 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
     """
     check_installable(engine)
     title, place = engine_title(engine), engine_folder(paths, engine)
-    with alone(paths, engine), _explained(title, place, "engines.not_checked_because"):
+    with exclusive(paths, engine), _explained(title, place, "engines.not_checked_because"):
         place.tidy()
         seen = place.look()
         if seen.state == "absent":

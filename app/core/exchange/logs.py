@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import UsageError
+from app.core.external_results import ImportedLog
 from app.core.messages import message
-from app.core.others import ImportedLog
 from app.core.plain_text import one_line
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import (

@@ -17,11 +17,11 @@ from app.core.datasets.addresses import shown
 from app.core.datasets.downloads import DownloadError
 from app.core.datasets.small_files import read_small
 from app.core.errors import AppError, UsageError
+from app.core.external_results import CommunityRow
 from app.core.files import write_whole
 from app.core.hardware.blocking import call_in_thread
 from app.core.locks import Hold, take
 from app.core.messages import message
-from app.core.others import CommunityRow
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, decode_problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name
-from app.core.others import ImportedResult
+from app.core.external_results import ImportedResult
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_results import results_of_whole_files

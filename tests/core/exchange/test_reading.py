@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.exchange.file_import import read_results
-from app.core.exchange.picture import embed
+from app.core.exchange.png_embed import embed
 from app.core.messages import Message, message
 from app.core.records import Run
 from app.core.report.formats.csv_table import CsvStyle, table_lines
@@ -28,7 +28,7 @@ from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from tests.broken import make_results
-from tests.core.exchange.test_picture import PLAIN
+from tests.core.exchange.test_png_embed import PLAIN
 from tests.core.result_file.results import GOLDEN, LINES, golden, results
 from tests.saying import has_at_its_core, said
 from tests.sure import sure

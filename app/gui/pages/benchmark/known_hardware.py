@@ -5,8 +5,8 @@ from PySide6.QtGui import QShowEvent
 
 from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
 from app.core.analysis.own_runs import runs_like
+from app.core.external_results import CommunityRow
 from app.core.messages import sentence
-from app.core.others import CommunityRow
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import own_runs

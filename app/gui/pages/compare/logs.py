@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog,
 
 from app.core.analysis.stats import epoch_statistics
 from app.core.exchange.logs import workload_of_log
+from app.core.external_results import ImportedLog, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
-from app.core.others import ImportedLog, ImportedResult
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import (
     NAME_LIMIT,

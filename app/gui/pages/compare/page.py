@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, find_baseline, left_out
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
+from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.others import CommunityRow, ImportedLog, ImportedResult
 from app.core.records import RunSummary
 from app.core.report.wording import workload_title
 from app.core.storage.database import Database
