@@ -367,7 +367,7 @@ def recorded_text(spec: RunSpec) -> str:
 
 
 def read_recorded(text: str) -> dict[str, Value]:
-    """Parse such a text into values by name; what only another version knows stays a text."""
+    """Parse "name=value …" into values by name; unknown names keep their text."""
     rows = {setting.name: setting for setting in all_settings()}
     parts = (part.partition("=") for part in text.split())
     return {name: _read(rows.get(name), value) for name, _, value in parts}

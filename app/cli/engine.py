@@ -25,7 +25,6 @@ from app.core.engines.install import (
 )
 from app.core.engines.locations import engine_folder, installable
 from app.core.engines.overview import EngineRow, list_engines
-from app.core.engines.stamp import Stamp
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
@@ -117,7 +116,7 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
         "version": row.version,
         "problem": text(row.problem) if row.problem is not None else None,
         "gpus": [gpu.name for gpu in row.gpus],
-        "installed": _stamp_as_json(row.stamp) if row.stamp is not None else None,
+        "installed": msgspec.to_builtins(row.stamp) if row.stamp is not None else None,
         "variants": [
             {
                 "variant": offer.variant.name,
@@ -132,10 +131,6 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
     }
 
 
-def _stamp_as_json(stamp: Stamp) -> Any:
-    return msgspec.to_builtins(stamp)
-
-
 def install(options: argparse.Namespace, paths: Paths) -> int:
     """Install or update an engine."""
     check_installable(options.engine)
@@ -147,7 +142,7 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
     finally:
         show_progress.end()
     if options.json:
-        say_json(json.dumps(_stamp_as_json(stamp), indent=2))
+        say_json(json.dumps(msgspec.to_builtins(stamp), indent=2))
         return 0
     say(
         sentence(

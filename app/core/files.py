@@ -123,7 +123,7 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return the descriptor of ours that a path names: reopening it would truncate a file behind it."""
+    """Return our own open descriptor that a path names: reopening it would truncate a redirected file."""
     match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
     if match is None:
         return None

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from app.core.children import CommandLine
 from app.core.clock import now_text
 from app.core.engines.builds import builds_for
 from app.core.engines.cancellable import CancelCheck
@@ -23,7 +24,7 @@ from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
 from app.core.engines.locations import engine_folder, exclusive
-from app.core.engines.pip import command_for, run_child, run_pip
+from app.core.engines.pip import run_child, run_pip
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.engines.variants import Variant
 from app.core.engines.wheels import Wheel, resolve
@@ -390,7 +391,7 @@ def try_import(
             raise _TooLongError
 
     try:
-        exit_code, text = run_child(command_for(arguments, _clean(os.environ, asked.reads) | ours), look)
+        exit_code, text = run_child(CommandLine(arguments, _clean(os.environ, asked.reads) | ours), look)
     except _TooLongError:
         return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
     lines = [line.strip() for line in text.splitlines() if line.strip()]

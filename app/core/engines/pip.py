@@ -5,10 +5,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.children import Child
+from app.core.children import Child, CommandLine
 from app.core.engines.cancellable import CancelCheck, wait_for
 from app.core.errors import AppError
 from app.core.hardware.blocking import call_in_thread
@@ -73,12 +72,6 @@ class PipError(AppError):
     """Pip failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
-    arguments: Sequence[str]
-    environment: Mapping[str, str]
-
-
 def run_pip(
     arguments: Sequence[str],
     scratch: Path,
@@ -107,7 +100,7 @@ def run_pip(
     details.unlink(missing_ok=True)
     logged = ("--log", str(details)) if find_links is None else ()
     command = (sys.executable, "-I", "-m", "pip", *arguments, *common, *logged)
-    code, text = run_child(_Command(command, environment), check)
+    code, text = run_child(CommandLine(command, environment), check)
     if code:
         raise PipError(*_explain(text + _failed_pages(details)))
 
@@ -124,7 +117,7 @@ def _failed_pages(details: Path) -> str:
     return "".join(f"\n{failed[2]}" for failed in _PAGE_FAILED.finditer(lines))
 
 
-def run_child(command: _Command, check: CancelCheck) -> tuple[int, str]:
+def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
     """Run a process to its end; return its exit code and what it printed. If `check` raises, it is ended.
 
     Raises:
@@ -145,11 +138,6 @@ def run_child(command: _Command, check: CancelCheck) -> tuple[int, str]:
         if process.poll() is None:
             process.end(force=True)
             process.wait()
-
-
-def command_for(arguments: Sequence[str], environment: Mapping[str, str]) -> _Command:
-    """Return a command for `run_child`."""
-    return _Command(arguments, environment)
 
 
 def _read(process: "subprocess.Popen[bytes]") -> str:

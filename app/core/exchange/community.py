@@ -166,7 +166,7 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
 
 
 def _without_row(result: Result) -> Message | None:
-    """Return why no table can hold a result, whose row would make all of it unreadable; None if one can."""
+    """Return why a result is unfit for a table; None if it isn't."""
     try:
         check_row(asdict(_row([result])))
     except UnfitError as error:

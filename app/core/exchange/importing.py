@@ -138,7 +138,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             )
     except OSError as error:
         if depth:
-            yield folder  # which is refused as what it is, and stops no other
+            yield folder  # reported as rejected, while the others continue
             return
         reason = error.strerror or str(error)
         raise UsageError(message("exchange.unreadable", path=str(folder), reason=reason)) from error

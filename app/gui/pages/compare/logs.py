@@ -118,7 +118,7 @@ class LogActions(QObject):
             self.show_preview(Path(file), workload_id)
 
     def show_preview(self, file: Path, workload_id: str) -> None:
-        """Show what a file says, which its name may tell the workload of; nothing is imported yet."""
+        """Preview a log; its workload is guessed from the file's name, and nothing is stored yet."""
         named = workload_of_log(file)
         workload_id = workload_id if named is None else named.id
 

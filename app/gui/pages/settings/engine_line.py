@@ -71,7 +71,7 @@ class EngineLine(QWidget):
         return self.row.offers[number] if 0 <= number < len(self.row.offers) else None
 
     def show_row(self, engine_row: EngineRow, *, busy: bool) -> None:
-        """Show the engine as it is now; while `busy` with anything, nothing else can be begun."""
+        """Refresh the row; its buttons are disabled while `busy`."""
         self.row = engine_row
         self._fill_variants()
         stamp, version = engine_row.stamp, engine_row.version
@@ -94,7 +94,7 @@ class EngineLine(QWidget):
         """Show the progress of work on this engine."""
         self._below.setCurrentIndex(1)
         self.cancel_button.setEnabled(not work.cancelled)
-        self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.told())
+        self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.status_text())
         # Without a known share, a bar that moves.
         self.progress.setMaximum(0 if work.share is None else PERMILLE)
         self.progress.setValue(round(PERMILLE * (work.share or 0)))

@@ -217,9 +217,9 @@ def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
 def test_progress_has_bytes_percent_and_rate() -> None:
     now_s = [0.0]
     work = EngineWork("PyTorch", lambda: now_s[0])
-    assert (work.told(), work.share) == (sentence("engines_card.phase.resolve"), None)
+    assert (work.status_text(), work.share) == (sentence("engines_card.phase.resolve"), None)
     work.report("download", 1_000_000, 4_000_000)
-    assert (work.told(), work.share) == (
+    assert (work.status_text(), work.share) == (
         sentence("engines_card.downloading", done_bytes=1_000_000, total_bytes=4_000_000, share_pct=25),
         0.25,
     )
@@ -227,9 +227,9 @@ def test_progress_has_bytes_percent_and_rate() -> None:
     work.report("download", 3_000_000, 4_000_000)
     assert said(
         "engines_card.downloading_at", done_bytes="3 MB", total_bytes="4 MB", share_pct="75", rate_bytes="1 MB"
-    ).is_all_of(work.told())
+    ).is_all_of(work.status_text())
     work.report("unpack", 0, 9_000_000)
-    assert (work.told(), work.share) == (sentence("engines_card.phase.unpack"), None)
+    assert (work.status_text(), work.share) == (sentence("engines_card.phase.unpack"), None)
 
 
 @pytest.fixture
