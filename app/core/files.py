@@ -231,11 +231,11 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def has_no_room(folder: Path, size_bytes: int = _SMALL_BYTES) -> bool:
+def has_no_room(folder: Path) -> bool:
     """Return whether a folder's disk, or the user's share of it, has no room even for so little."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(os.urandom(size_bytes))
+            file.write(os.urandom(_SMALL_BYTES))
             file.flush()
     except OSError as error:
         return error.errno in NO_SPACE

@@ -220,16 +220,12 @@ class Engine:
     def generated(
         self,
         make: Callable[[], Iterator[tuple[Any, Any]]],
-        rank: int = 2,
-        dtype: str = "int32",
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
         """Return endless batches that are produced during training.
 
         Args:
             make: Returns a new iterator of batches.
-            rank: Number of dimensions of inputs and targets.
-            dtype: Of both.
             others: Returns a batch of each shape that may follow, for engines that compile a step for each.
         """
         return make()

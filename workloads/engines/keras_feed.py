@@ -85,13 +85,7 @@ class KerasFeed(Engine):
         """Return batches of arrays in order, once."""
         return self._batches(x, y, batch_size)
 
-    def generated(
-        self,
-        make: Make,
-        rank: int = 2,
-        dtype: str = "int32",
-        others: Callable[[], Iterable[Batch]] = tuple,
-    ) -> Batches:
+    def generated(self, make: Make, others: Callable[[], Iterable[Batch]] = tuple) -> Batches:
         """Return endless batches that are produced during training."""
         return Batches(make, others=others)
 

@@ -168,14 +168,12 @@ class TensorFlow(Engine):
     def generated(
         self,
         make: Callable[[], Iterator[tuple[Any, Any]]],
-        rank: int = 2,
-        dtype: str = "int32",
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
-        """Return batches of any size made in Python, prefetched."""
+        """Return batches of sequences of any size and length made in Python, prefetched."""
         import tensorflow as tf
 
-        kind = tf.TensorSpec((None,) * rank, dtype)
+        kind = tf.TensorSpec((None, None), "int32")
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
 
     def pictures(self) -> Pictures:
