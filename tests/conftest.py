@@ -19,7 +19,7 @@ from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
 from tests import real_engines
 from tests.forks import Forks
-from workloads.engines.registry import ENGINES, Entry
+from workloads.engines.registry import ENGINES, EngineEntry
 from workloads.protocol.machine import Machine
 
 # Examples may take long on a machine that freezes for seconds; that says nothing about them.
@@ -126,7 +126,7 @@ def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of an engine besides the usual one: plain NumPy, which uses no GPU and isn't installed."""
     folder = ROOT / "tests" / "workloads" / "engines" / "plain_numpy"
     monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(folder)])
-    monkeypatch.setitem(ENGINES, "plain_numpy", Entry("workloads.engines.plain_numpy", home="plain_numpy"))
+    monkeypatch.setitem(ENGINES, "plain_numpy", EngineEntry("workloads.engines.plain_numpy", home="plain_numpy"))
     return "plain_numpy"
 
 

@@ -11,8 +11,6 @@ from tests.conftest import ROOT
 from tests.workloads.training.cheat_probe import CASES, Case, cases_of
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, engine_title
-from workloads.training.loss_bands import PROOFS
-from workloads.training.operations import STEP_OPERATIONS
 from workloads.workload import Proof
 
 PAGE = ROOT / "docs" / "measurement.md"
@@ -99,9 +97,9 @@ def band_rows() -> Iterator[tuple[str, ...]]:
     for name, workload in CATALOGUE.items():
         if not workload.trains or workload.is_demo:
             continue
-        operations = STEP_OPERATIONS.get(name)
+        operations = workload.operations_per_example
         million = _million(operations) if operations else "–"
-        yield f"`{name}`", million, *_band_cells(name, PROOFS.get(name))
+        yield f"`{name}`", million, *_band_cells(name, workload.proof)
 
 
 def _million(operations: int) -> str:

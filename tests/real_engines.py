@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core import locks
-from app.core.engines.places import engine_folder, installable
+from app.core.engines.locations import engine_folder, installable
 from app.core.engines.variants import LOCKS
 from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of

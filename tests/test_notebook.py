@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.core.exchange.reading import read_results
+from app.core.exchange.file_import import read_results
 from tests.conftest import ROOT
 
 NOTEBOOK = ROOT / "resources" / "notebooks" / "epochmark.ipynb"

@@ -34,8 +34,8 @@ class Setting:
         minimum, maximum: Limits of an "int".
         zero: What 0 means in the form of an "int".
         may_be_auto: Whether the engine may choose it, as None.
-        compared: How results with other values compare: never ("alike"), with a remark ("told"), or without one
-            ("same").
+        comparability: Whether results with other values are compared: not ("must_match"), with a remark ("noted"),
+            or as if they had the same ("ignored").
         in_form, in_ab: Whether the run form, and the sides of an A/B, include it.
         also: Further names in an A/B.
         in_words: A value within a text: "batch 64".
@@ -53,7 +53,7 @@ class Setting:
     maximum: int | None = None
     zero: str = ""
     may_be_auto: bool = False
-    compared: Literal["alike", "told", "same"] = "told"
+    comparability: Literal["must_match", "noted", "ignored"] = "noted"
     in_form: bool = True
     in_ab: bool = True
     also: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class Setting:
 
     def check(self, value: Value) -> None:
         """Refuse a value that it can't have; raises WorkloadError with the message to show."""
-        if self.takes(value):
+        if self.accepts(value):
             return
         shown = repr(value)[:60]
         if self.kind == "int":
@@ -127,8 +127,8 @@ class Setting:
         least = 1 if self.default is None else 0
         return {"minimum": max(least, self.minimum or 0), "maximum": self.maximum or 2**31 - 1}
 
-    def takes(self, value: Value) -> bool:
-        """Return whether it can have this value."""
+    def accepts(self, value: Value) -> bool:
+        """Return whether it can have a value."""
         if value is None:
             return self.may_be_auto or self.default is None
         if self.kind == "int":
@@ -190,7 +190,7 @@ SETTINGS: tuple[Setting, ...] = (
         flag="--epochs",
         minimum=1,
         maximum=100_000,
-        compared="same",
+        comparability="ignored",
         in_ab=False,
     ),
     Setting(
@@ -201,7 +201,7 @@ SETTINGS: tuple[Setting, ...] = (
         flag="--steps",
         minimum=0,
         zero="whole epochs",
-        compared="same",
+        comparability="ignored",
         in_ab=False,
     ),
     Setting(
@@ -212,7 +212,7 @@ SETTINGS: tuple[Setting, ...] = (
         flag="--batch",
         minimum=1,
         maximum=2**20,
-        compared="alike",
+        comparability="must_match",
         in_words=lambda value: f"batch {value}",
     ),
     Setting(
@@ -245,7 +245,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="float32",
         flag="--precision",
         choices=lambda: get_args(Precision),
-        compared="alike",
+        comparability="must_match",
         in_words=str,
     ),
     Setting(
@@ -319,7 +319,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=0,
         flag="--seed",
         minimum=0,
-        compared="same",
+        comparability="ignored",
     ),
 )
 # Settings that have a column in records, as asked for or as used.
@@ -367,7 +367,7 @@ def recorded_text(spec: RunSpec) -> str:
 
 
 def read_recorded(text: str) -> dict[str, Value]:
-    """Parse such a text into values by name; what only another version knows stays a text."""
+    """Parse "name=value …" into values by name; unknown names keep their text."""
     rows = {setting.name: setting for setting in all_settings()}
     parts = (part.partition("=") for part in text.split())
     return {name: _read(rows.get(name), value) for name, _, value in parts}
@@ -379,7 +379,7 @@ def unknown_recorded(text: str) -> list[str]:
     return sorted(
         f"{name}={value}" if value != "" else name
         for name, value in read_recorded(text).items()
-        if name not in rows or not rows[name].takes(value)
+        if name not in rows or not rows[name].accepts(value)
     )
 
 

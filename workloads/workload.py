@@ -3,8 +3,10 @@
 Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from workloads.engines.registry import ENGINES, USUAL, compiles_always, engine_named, engine_title
@@ -112,6 +114,10 @@ class Workload:
             bar then says its own.
         parameters_count: For the default variant; None if it is known only after building.
         loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
+        proof: Expected losses of its first steps; None without losses, or if they were never measured.
+        operations_per_example: Products and convolutions of a training step of the usual network, for each
+            example; None if unknown.
+        memory_needs: What a run of the usual network needs, by engine; it was measured for those only.
         fixed_duration_s: Approximate duration on any machine, if it runs for a fixed time; otherwise None.
         prepares_input: Whether the CPU produces each batch during training.
         engines: Names of the engines that can run it; None for all.
@@ -144,6 +150,9 @@ class Workload:
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
+    proof: Proof | None = None
+    operations_per_example: int | None = None
+    memory_needs: Mapping[str, MemoryNeed] = MappingProxyType({})
     fixed_duration_s: float | None = None
     prepares_input: bool = False
     engines: tuple[str, ...] | None = None
@@ -264,14 +273,9 @@ class Workload:
         """The authors and year of its study; "" for none."""
         return STUDIES.get(self.study, self.study)
 
-    @property
-    def proof(self) -> Proof | None:
-        """The expected losses of its first steps; None without losses, or if the band is unknown."""
-        return None
-
     def step_operations(self, variant: str) -> int | None:
-        """Return the products and convolutions of a training step, for each example; None if unknown."""
-        return None
+        """Return the operations of a training step, for each example; None for a variant, or if unknown."""
+        return None if variant else self.operations_per_example
 
     def units_of(self, variant: str) -> int:
         """Return what one example of a variant's network counts for in a headline per second."""
@@ -284,7 +288,7 @@ class Workload:
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
         """Return what a run of the usual network needs with this engine; None if it was never measured."""
-        return None
+        return self.memory_needs.get(engine)
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
         """Return what a run with the engine and the network of a spec needs; None if it was never measured."""

@@ -12,6 +12,7 @@ import msgspec
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
+from app.core.engines.builds import BuildFit
 from app.core.engines.folder import State
 from app.core.engines.install import (
     Checkup,
@@ -22,10 +23,8 @@ from app.core.engines.install import (
     install_engine,
     remove_engine,
 )
-from app.core.engines.offers import Offer
+from app.core.engines.locations import engine_folder, installable
 from app.core.engines.overview import EngineRow, list_engines
-from app.core.engines.places import engine_folder, installable
-from app.core.engines.stamp import Stamp
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
@@ -91,7 +90,7 @@ def _device(gpus: list[str]) -> str:
     return sentence("cli.engine_gpus", gpus=gpus) if gpus else sentence("cli.engine_cpu")
 
 
-def offer_text(offer: Offer) -> str:
+def offer_text(offer: BuildFit) -> str:
     """Return what a variant would allow on this computer, and what it costs."""
     variant = offer.variant
     device = _device([gpu.name for gpu in offer.gpus])
@@ -116,7 +115,7 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
         "version": row.version,
         "problem": text(row.problem) if row.problem is not None else None,
         "gpus": [gpu.name for gpu in row.gpus],
-        "installed": _stamp_as_json(row.stamp) if row.stamp is not None else None,
+        "installed": msgspec.to_builtins(row.stamp) if row.stamp is not None else None,
         "variants": [
             {
                 "variant": offer.variant.name,
@@ -131,10 +130,6 @@ def _as_json(row: EngineRow) -> dict[str, Any]:
     }
 
 
-def _stamp_as_json(stamp: Stamp) -> Any:
-    return msgspec.to_builtins(stamp)
-
-
 def install(options: argparse.Namespace, paths: Paths) -> int:
     """Install or update an engine."""
     check_installable(options.engine)
@@ -146,7 +141,7 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
     finally:
         show_progress.end()
     if options.json:
-        say_json(json.dumps(_stamp_as_json(stamp), indent=2))
+        say_json(json.dumps(msgspec.to_builtins(stamp), indent=2))
         return 0
     say(
         sentence(

@@ -216,7 +216,7 @@ def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
 
 
 def _apart(bar: Bar, remarks: Sequence[str]) -> str:
-    """Return the remarks up to the last one that tells a bar from those of the same name; "" if its name does."""
+    """Return the shortest prefix of remarks that distinguishes bars of the same name; "" if the name is unique."""
     return " · ".join(remarks[: len(remarks) - len(bar.remarks) + bar.apart]) if bar.apart else ""
 
 

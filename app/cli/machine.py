@@ -22,12 +22,12 @@ from app.core.analysis.compare import (
 from app.core.analysis.own_runs import best_first
 from app.core.analysis.published import comparable_rows, disagreement
 from app.core.exchange.table_file import load_table
+from app.core.external_results import CommunityRow
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.runs.runner import known_workload

@@ -6,7 +6,7 @@ from app.cli.layout import Column
 from app.cli.text import complain, in_line, say, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.errors import UsageError
-from app.core.exchange.community import Entry, Refused, Row, look_at, table_rows, table_text
+from app.core.exchange.community import Refused, Row, TableEntry, look_at, table_rows, table_text
 from app.core.exchange.table_file import get_table, use_previous
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -72,7 +72,7 @@ def get(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
-def _say_left_out(entries: list[Entry], refused: list[Refused]) -> None:
+def _say_left_out(entries: list[TableEntry], refused: list[Refused]) -> None:
     for entry in entries:
         if entry.refusal is not None:
             complain(in_line(text(message("table.not_taken", place=_place(entry), problem=entry.refusal))))
@@ -80,7 +80,7 @@ def _say_left_out(entries: list[Entry], refused: list[Refused]) -> None:
         complain(in_line(str(each.error)))
 
 
-def _place(entry: Entry) -> str:
+def _place(entry: TableEntry) -> str:
     """Return a result's file, and its number if it isn't the first."""
     if entry.number == 1:
         return str(entry.path)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import psutil
@@ -18,7 +19,7 @@ _CREATE_SUSPENDED = 0x4  # from winbase.h
 
 
 class Command(Protocol):
-    """A command line and its environment."""
+    """What a child is started by."""
 
     @property
     def arguments(self) -> Sequence[str]:
@@ -27,6 +28,14 @@ class Command(Protocol):
     @property
     def environment(self) -> Mapping[str, str]:
         """All of its variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A command line and its environment."""
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
 
 
 class Child(subprocess.Popen[bytes]):

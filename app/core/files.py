@@ -123,7 +123,7 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return the descriptor of ours that a path names: reopening it would truncate a file behind it."""
+    """Return our own open descriptor that a path names: reopening it would truncate a redirected file."""
     match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
     if match is None:
         return None
@@ -231,11 +231,11 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def has_no_room(folder: Path, size_bytes: int = _SMALL_BYTES) -> bool:
+def has_no_room(folder: Path) -> bool:
     """Return whether a folder's disk, or the user's share of it, has no room even for so little."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(os.urandom(size_bytes))
+            file.write(os.urandom(_SMALL_BYTES))
             file.flush()
     except OSError as error:
         return error.errno in NO_SPACE

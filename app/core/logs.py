@@ -15,6 +15,7 @@ from app.core.plain_text import one_line, safe_text
 FILE_LIMIT_BYTES = 1 << 20
 WORKER_LOG_LIMIT_BYTES = 4 << 20
 SENTENCE_LIMIT = 2_000
+_LAST_LINES = 5  # of a worker, that a failed run shows
 
 
 def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
@@ -96,11 +97,11 @@ class LogCopier(threading.Thread):
         if file is not None:
             file.close()
 
-    def last_lines(self, count: int = 5) -> list[str]:
+    def last_lines(self) -> list[str]:
         """Return the last lines that aren't an engine's routine messages, or the start of a crash report."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
         telling = [line for line in lines if line and not line.startswith(("I0000", "WARNING: All log"))]
         # Python's crash report says the most in its first lines: what happened, and in which function.
         crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
-        chosen = telling[crashes[-1] :][:count] if crashes else telling[-count:]
+        chosen = telling[crashes[-1] :][:_LAST_LINES] if crashes else telling[-_LAST_LINES:]
         return [one_line(line, 500) for line in chosen]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
-from app.core.engines.places import engine_folder
+from app.core.engines.locations import engine_folder
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database

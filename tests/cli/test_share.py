@@ -4,7 +4,7 @@ import re
 import struct
 from pathlib import Path
 
-from app.core.exchange.picture import extract
+from app.core.exchange.png_embed import extract
 from app.core.result_file.canonical import decode, short_code
 from tests.cli.commands import sentence_of
 from tests.conftest import ROOT, CommandLine

@@ -33,7 +33,7 @@ ROW = Setting(
     description="Let the engine try several kernels.",
     flag="--autotune",
     may_be_auto=True,
-    compared="alike",
+    comparability="must_match",
 )
 
 
@@ -107,7 +107,7 @@ def test_the_record_keeps_it_and_comparison_knows_it(stored: Stored, database: D
 
 
 def test_it_may_also_be_shown_beside_a_result(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, compared="told")))
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], replace(ROW, comparability="noted")))
     usual, on = stored(), stored("--autotune", "on")
     assert run_refusal(usual, on) is None
     assert differences(usual, on) == ("Autotune",)

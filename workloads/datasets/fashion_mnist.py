@@ -31,16 +31,12 @@ SOURCE = DatasetSource(
 )
 STORED = StoredFiles(map(idx.stored_name, idx.SHAPES))
 _TWIN = 12
+is_installed = idx.is_installed
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
     """Unpack and check the four files; raises HostileArchiveError."""
     idx.install(files, folder, CONTENTS)
-
-
-def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist, with their checksum."""
-    return idx.is_installed(folder)
 
 
 def load(folder: Path | None) -> Arrays:

@@ -1,6 +1,5 @@
 """MNIST from the four official IDX files, and its synthetic twin. Reads files, never the network."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from workloads.datasets import idx
@@ -22,16 +21,7 @@ SOURCE = DatasetSource(
 )
 STORED = StoredFiles(map(idx.stored_name, idx.SHAPES))
 _TWIN = 11
-
-
-def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Unpack and check the four files; raises HostileArchiveError."""
-    idx.install(files, folder)
-
-
-def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist, with their checksum."""
-    return idx.is_installed(folder)
+install, is_installed = idx.install, idx.is_installed
 
 
 def load(folder: Path | None) -> Arrays:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workloads.engines.ahead import Ahead
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.pictures import Pictures
+from workloads.engines.image_pipeline import Pictures
+from workloads.engines.prefetcher import Prefetcher
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
@@ -220,23 +220,19 @@ class Engine:
     def generated(
         self,
         make: Callable[[], Iterator[tuple[Any, Any]]],
-        rank: int = 2,
-        dtype: str = "int32",
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
         """Return endless batches that are produced during training.
 
         Args:
             make: Returns a new iterator of batches.
-            rank: Number of dimensions of inputs and targets.
-            dtype: Of both.
             others: Returns a batch of each shape that may follow, for engines that compile a step for each.
         """
         return make()
 
     def pictures(self) -> Pictures:
         """Return what decodes, encodes and feeds pictures."""
-        return Pictures(lambda make, *_: Ahead(make))
+        return Pictures(lambda make, *_: Prefetcher(make))
 
     # Operations
 
@@ -249,7 +245,7 @@ class Engine:
         strength = sum(squares[..., first : first + channels] for first in range(5))
         return x / (1 + 1e-4 / 5 * strength) ** 0.75
 
-    def product(
+    def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
         """Return a function that multiplies matrices, (rows, inner) by (inner, columns), and waits for the result.
@@ -258,11 +254,11 @@ class Engine:
         """
         raise NotImplementedError
 
-    def addition(self, size_bytes: int) -> Callable[[], object]:
+    def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one float32 array to another in place, and waits for it."""
         raise NotImplementedError
 
-    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return functions that copy float32 numbers to the GPU and back, each waiting for the copy."""
         raise NotImplementedError
 

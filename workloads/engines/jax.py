@@ -134,7 +134,7 @@ class Jax(KerasFeed):
 
         return np.asarray(model.predict_on_batch(x))
 
-    def product(
+    def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
         """Return a function that multiplies two matrices and waits for the result."""
@@ -151,7 +151,7 @@ class Jax(KerasFeed):
         # All of it: XLA would compute only what is asked for.
         return lambda: multiply(left, right).block_until_ready()
 
-    def addition(self, size_bytes: int) -> Callable[[], object]:
+    def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one array to another in place, which avoids allocating memory."""
         import jax
 
@@ -165,7 +165,7 @@ class Jax(KerasFeed):
 
         return call
 
-    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return functions that copy to the GPU and back."""
         import jax
         import numpy as np

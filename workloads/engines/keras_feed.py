@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workloads.engines.ahead import Ahead
 from workloads.engines.engine import Engine
-from workloads.engines.pictures import Pictures
+from workloads.engines.image_pipeline import Pictures
+from workloads.engines.prefetcher import Prefetcher
 
 # Enough for batches that take unevenly long to make; more would only cost memory.
 DEPTH = 4
@@ -85,13 +85,7 @@ class KerasFeed(Engine):
         """Return batches of arrays in order, once."""
         return self._batches(x, y, batch_size)
 
-    def generated(
-        self,
-        make: Make,
-        rank: int = 2,
-        dtype: str = "int32",
-        others: Callable[[], Iterable[Batch]] = tuple,
-    ) -> Batches:
+    def generated(self, make: Make, others: Callable[[], Iterable[Batch]] = tuple) -> Batches:
         """Return endless batches that are produced during training."""
         return Batches(make, others=others)
 
@@ -136,7 +130,7 @@ class KerasFeed(Engine):
             batch_size = None
 
             def get_numpy_iterator(self) -> Any:
-                return Ahead(lambda: map(native, batches.make()), DEPTH)
+                return Prefetcher(lambda: map(native, batches.make()), DEPTH)
 
             get_jax_iterator = get_torch_dataloader = get_numpy_iterator
 

@@ -9,7 +9,7 @@ from workloads.protocol.messages import message
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EngineEntry:
     """One engine.
 
     Attributes:
@@ -21,10 +21,10 @@ class Entry:
     home: str | None = None
 
 
-ENGINES: dict[str, Entry] = {
-    "tensorflow": Entry("workloads.engines.tensorflow"),
-    "torch": Entry("workloads.engines.torch", home="torch"),
-    "jax": Entry("workloads.engines.jax", home="jax"),
+ENGINES: dict[str, EngineEntry] = {
+    "tensorflow": EngineEntry("workloads.engines.tensorflow"),
+    "torch": EngineEntry("workloads.engines.torch", home="torch"),
+    "jax": EngineEntry("workloads.engines.jax", home="jax"),
 }
 USUAL = "tensorflow"
 NO_ENGINE = "none"  # of the demo

@@ -7,7 +7,7 @@ from typing import Any
 from workloads.datasets.source import is_aligned
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, StepEvidence
-from workloads.engines.pictures import Pictures
+from workloads.engines.image_pipeline import Pictures
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
@@ -168,14 +168,12 @@ class TensorFlow(Engine):
     def generated(
         self,
         make: Callable[[], Iterator[tuple[Any, Any]]],
-        rank: int = 2,
-        dtype: str = "int32",
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
-        """Return batches of any size made in Python, prefetched."""
+        """Return batches of sequences of any size and length made in Python, prefetched."""
         import tensorflow as tf
 
-        kind = tf.TensorSpec((None,) * rank, dtype)
+        kind = tf.TensorSpec((None, None), "int32")
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
 
     def pictures(self) -> Pictures:
@@ -189,7 +187,7 @@ class TensorFlow(Engine):
         # Caffe divides its factor of 1e-4 by the five channels, TensorFlow doesn't.
         return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
 
-    def product(
+    def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
         """Return a function that multiplies two matrices and waits for the result."""
@@ -206,7 +204,7 @@ class TensorFlow(Engine):
         # Reading one number waits for all of them.
         return lambda: multiply(left, right).numpy()
 
-    def addition(self, size_bytes: int) -> Callable[[], object]:
+    def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one array to another in place, which avoids allocating memory."""
         import tensorflow as tf
 
@@ -220,7 +218,7 @@ class TensorFlow(Engine):
 
         return lambda: add().numpy()
 
-    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return functions that copy to the GPU and back."""
         import numpy as np
         import tensorflow as tf

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.flower_photos import Examples
 from workloads.datasets.tfrecords import Value
-from workloads.engines.pictures import CONTRAST, ROTATION, SHUFFLED, Pictures, Writer
+from workloads.engines.image_pipeline import CONTRAST, ROTATION, SHUFFLED, Pictures, Writer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,7 @@ from collections import Counter
 from typing import Any
 
 from workloads.engines.engine import StepEvidence
-from workloads.engines.tensorflow_graph import matrix_operations
-from workloads.engines.tensorflow_reach import UncountableError
+from workloads.engines.tensorflow_graph import UncountableError, matrix_operations
 
 # Each traced form of the step counts by itself. Keras traces the first one twice, then one for the other size of a
 # last batch; any others share the last count.

@@ -174,7 +174,7 @@ class Torch(KerasFeed):
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
 
-    def product(
+    def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
         """Return a function that multiplies two matrices and waits for the result."""
@@ -186,7 +186,7 @@ class Torch(KerasFeed):
         right = right.T if transposed else right
         return lambda: _waited(left @ right)
 
-    def addition(self, size_bytes: int) -> Callable[[], object]:
+    def add_step(self, size_bytes: int) -> Callable[[], object]:
         """Return a function that adds one array to another in place, which avoids allocating memory."""
         import torch
 
@@ -194,7 +194,7 @@ class Torch(KerasFeed):
         other = torch.ones(size_bytes // 4, device=self._device)
         return lambda: _waited(total.add_(other))
 
-    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
         """Return functions that copy to the GPU and back."""
         import torch
 

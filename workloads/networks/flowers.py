@@ -10,6 +10,7 @@ from workloads.datasets import flower_records, flowers
 from workloads.engines.registry import engine_named
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
+from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
 from workloads.training.training import Training
 
 _SIDE_PX = 331
@@ -92,6 +93,8 @@ class FlowersXception(Flowers):
     summary = "Xception with random weights on flower photos of 331 × 331: 20,871,725 parameters."
     parameters_count = 20_871_725
     network = "Xception"
+    operations_per_example = 61_265_024_304
+    memory_needs = measured_memory(tensorflow=(1600, 340), torch=(800, 800), jax=(1400, 410))
 
 
 class FlowersResNet50(Flowers):
@@ -102,6 +105,9 @@ class FlowersResNet50(Flowers):
     summary = "ResNet-50 with random weights on flower photos of 331 × 331: 23,597,957 parameters."
     parameters_count = 23_597_957
     network = "ResNet50"
+    operations_per_example = 52_249_205_760
+    proof = first_losses(2, 0.8, 6.0, real=(0.4, 9.0, OTHER_DATA))
+    memory_needs = measured_memory(tensorflow=(1600, 260), torch=(1300, 600), jax=(1400, 340))
 
 
 class FlowersVgg16(Flowers):
@@ -112,6 +118,8 @@ class FlowersVgg16(Flowers):
     summary = "VGG-16 with random weights on flower photos of 331 × 331: 14,717,253 parameters."
     parameters_count = 14_717_253
     network = "VGG16"
+    operations_per_example = 197_087_076_096
+    memory_needs = measured_memory(tensorflow=(990, 190), torch=(1100, 290), jax=(1000, 490))
 
 
 def learning_rate(epoch: int) -> float:

@@ -6,6 +6,7 @@ from workloads.engines.registry import engine_named
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.images import ConstantBatch
 from workloads.protocol.spec import RunSpec
+from workloads.training.measured import measured_memory
 
 
 class ImageNet(ConstantBatch):
@@ -34,6 +35,8 @@ class AlexNetCaffe(ImageNet):
     parameters_count = 60_965_224
     input_shape = (227, 227, 3)
     weight_decay = 5e-4
+    operations_per_example = 4_135_610_496
+    memory_needs = measured_memory(tensorflow=(1900, 9), torch=(1300, 17), jax=(1300, 29))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (227, 227, 3) floats in, 1,000 scores out."""
@@ -60,6 +63,8 @@ class Vgg16(ImageNet):
     batch_size = 32
     parameters_count = 138_357_544
     input_shape = (224, 224, 3)
+    operations_per_example = 92_648_177_664
+    memory_needs = measured_memory(tensorflow=(3000, 62), torch=(2500, 130), jax=(2400, 210))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -82,6 +87,8 @@ class InceptionV3(ImageNet):
     batch_size = 64
     parameters_count = 23_851_784
     input_shape = (299, 299, 3)
+    operations_per_example = 34_240_933_248
+    memory_needs = measured_memory(tensorflow=(1300, 110), torch=(1000, 260), jax=(1700, 140))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (299, 299, 3) floats in, 1,000 scores out."""

@@ -7,6 +7,7 @@ from workloads.networks.images import ConstantBatch
 from workloads.networks.vision import convolution
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
+from workloads.training.measured import first_losses, measured_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +43,9 @@ class FcParametric(_Parametric):
         Parameter("layers", "int", 4, "Hidden layers", minimum=1, maximum=128),
         Parameter("width", "int", 2_048, "Units of each", minimum=1, maximum=16_384),
     )
+    operations_per_example = 104_169_472
+    proof = first_losses(20, 2.64, 3.56, unlearned=6.94)
+    memory_needs = measured_memory(tensorflow=(1010, 0), torch=(650, 0.15), jax=(570, 0.38))
 
     def expected_parameters(self, spec: RunSpec) -> int:
         """Return the count, which follows from the parameters."""
@@ -76,6 +80,9 @@ class CnnParametric(_Parametric):
         Parameter("layers", "int", 2, "Residual blocks in each stage", minimum=1, maximum=64),
         Parameter("width", "int", 32, "Filters of the first stage", minimum=1, maximum=512),
     )
+    operations_per_example = 2_531_506_176
+    proof = first_losses(20, 5.91, 6.87, unlearned=7.15)
+    memory_needs = measured_memory(tensorflow=(700, 10.7), torch=(440, 29), jax=(570, 13.2))
 
     def expected_parameters(self, spec: RunSpec) -> int:
         """Return the count, which follows from the parameters."""
@@ -123,6 +130,9 @@ class RnnParametric(_Parametric):
         Parameter("sequence", "int", 32, "Tokens of a sequence", minimum=1, maximum=1_024),
     )
     classes = _VOCABULARY
+    operations_per_example = 250_478_592
+    proof = first_losses(20, 6.56, 7.25, unlearned=6.91)
+    memory_needs = measured_memory(tensorflow=(680, 1.2), torch=(390, 2.4), jax=(470, 1.7))
 
     def units_of(self, variant: str) -> int:
         """Return the tokens of a sequence."""

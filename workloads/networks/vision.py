@@ -6,6 +6,7 @@ from workloads.networks.dlbench import gradient_descent
 from workloads.networks.images import ConstantBatch
 from workloads.networks.transformer import exact_gelu, positions, self_attention
 from workloads.protocol.spec import RunSpec
+from workloads.training.measured import first_losses, measured_memory
 
 
 class Timm(ConstantBatch):
@@ -31,6 +32,9 @@ class VitTiny(Timm):
     batch_size = 64
     parameters_count = 5_717_416
     blocks, width, heads, patch = 12, 192, 3, 16
+    operations_per_example = 7_464_296_448
+    proof = first_losses(2, 6.41, 7.25)
+    memory_needs = measured_memory(tensorflow=(910, 64), torch=(440, 66), jax=(740, 76))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -63,6 +67,9 @@ class ResNet50Of224(Timm):
     batch_size = 32
     parameters_count = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
     stages: tuple[tuple[int, int], ...] = (64, 3), (128, 4), (256, 6), (512, 3)  # filters and blocks
+    operations_per_example = 24_299_077_632
+    proof = first_losses(2, 6.46, 7.84)
+    memory_needs = measured_memory(tensorflow=(1320, 101), torch=(840, 280), jax=(1250, 106))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -89,6 +96,9 @@ class ConvNextTiny(Timm):
     batch_size = 32
     parameters_count = 28_589_128
     stages: tuple[tuple[int, int], ...] = (96, 3), (192, 3), (384, 9), (768, 3)  # width and blocks
+    operations_per_example = 26_704_286_208
+    proof = first_losses(2, 5.81, 6.85)
+    memory_needs = measured_memory(tensorflow=(1310, 203), torch=(920, 159), jax=(1350, 227))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -126,6 +136,9 @@ class EfficientNetB0(Timm):
         *((1, 3, 16, 1, 1), (2, 3, 24, 2, 6), (2, 5, 40, 2, 6), (3, 3, 80, 2, 6)),
         *((3, 5, 112, 1, 6), (4, 5, 192, 2, 6), (1, 3, 320, 1, 6)),
     )
+    operations_per_example = 2_293_212_480
+    proof = first_losses(2, 6.25, 6.93)
+    memory_needs = measured_memory(tensorflow=(1130, 100), torch=(580, 164), jax=(1680, 181))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
@@ -160,6 +173,9 @@ class MobileNetV3Large(Timm):
         *((5, 672, 160, 168, "hard_silu", 2), (5, 960, 160, 240, "hard_silu", 1)),
         (5, 960, 160, 240, "hard_silu", 1),
     )
+    operations_per_example = 1_288_700_544
+    proof = first_losses(2, 6.53, 7.23)
+    memory_needs = measured_memory(tensorflow=(1080, 66), torch=(500, 112), jax=(1670, 72))
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out."""

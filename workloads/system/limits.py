@@ -20,7 +20,6 @@ from workloads.workload import Workload
 CASE_BUDGET_S = 4.0
 CONFIDENCE_PCT = 95.0
 CALLS_AT_LEAST = 6  # fewer give no interval of that confidence
-WARMUP_BUDGET_S = 0.5
 SQUARE_SIZES = (1_024, 2_048, 4_096)
 # Study 003: the product in its large fully connected network, where one library was three times slower with the
 # second matrix transposed.
@@ -100,7 +99,7 @@ class Matmul(Limit):
         reporter.phase("measure", epochs=len(cases), total_steps=len(cases) * steps)
         rates = []
         for index, (key, rows, inner, columns, transposed) in enumerate(cases):
-            call = engine.product(rows, inner, columns, dtype, transposed=transposed)
+            call = engine.matmul_step(rows, inner, columns, dtype, transposed=transposed)
             rates.append(_rate(2 * rows * inner * columns, _typical(reporter, call, index, steps)))
             reporter.send(events.Metric(key=key, value=rates[-1].value))
         _send(reporter, self.metric, max(rates, key=lambda rate: rate.value))
@@ -126,7 +125,7 @@ class MemoryBandwidth(Limit):
         """Add in place, which avoids allocating memory."""
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
-        typical = _typical(reporter, engine.addition(BANDWIDTH_BYTES), 0, steps)
+        typical = _typical(reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps)
         _send(reporter, self.metric, _rate(3 * BANDWIDTH_BYTES, typical))
 
 
@@ -151,7 +150,7 @@ class HostToDevice(Limit):
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Copy to the GPU and back."""
-        to_gpu, from_gpu = engine.copies(BANDWIDTH_BYTES)
+        to_gpu, from_gpu = engine.transfer_steps(BANDWIDTH_BYTES)
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=2, total_steps=2 * steps)
         sent = _rate(BANDWIDTH_BYTES, _typical(reporter, to_gpu, 0, steps))

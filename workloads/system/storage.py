@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workloads.engines.pictures import Pictures
+from workloads.engines.image_pipeline import Pictures
 from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError

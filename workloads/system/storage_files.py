@@ -85,7 +85,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove what killed tests left behind; nothing else, and nothing of running tests."""
+    """Delete test files whose process is gone, and nothing else."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}*")):
             with suppress(OSError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.engines.engine import Engine
-from workloads.engines.pictures import Pictures
+from workloads.engines.image_pipeline import Pictures
 from workloads.networks.googlenet import GoogLeNet
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec

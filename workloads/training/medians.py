@@ -44,7 +44,7 @@ def lag_correlation(values: Sequence[float]) -> float:
 
 
 def _interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
-    """Return the same for values that tell as much as so many independent ones."""
+    """Return the same for autocorrelated values with the given effective sample size."""
     if len(values) < 2:
         return None, None, None
     rank, confidence_pct = _rank(independent)

@@ -8,7 +8,7 @@ from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 
 
-class Marks:
+class TrainingEvidence:
     """Remembers the state of a compiled network before training."""
 
     def __init__(self, model: Any) -> None:

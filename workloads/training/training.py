@@ -18,14 +18,11 @@ from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
 from workloads.training.flops import TRAINING_PASSES, forward_flops
-from workloads.training.loss_bands import PROOFS
-from workloads.training.memory_needs import NEEDS
-from workloads.training.operations import STEP_OPERATIONS
-from workloads.training.proof_marks import Marks, least_examples, report_distinct, report_steps
+from workloads.training.proof_marks import TrainingEvidence, least_examples, report_distinct, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
-from workloads.workload import BYTES_PER_PARAMETER, MemoryNeed, Proof, Workload
+from workloads.workload import BYTES_PER_PARAMETER, MemoryNeed, Workload
 
 SUSTAINED_S = 600.0
 
@@ -64,10 +61,6 @@ class Training(Workload):
         """
         raise NotImplementedError
 
-    def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return what training with this engine needs; None if it was never measured."""
-        return NEEDS.get(self.id, {}).get(engine)
-
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
         """Return what the usual network needs, with as many weights and results of layers as the spec's has."""
         need, usual = self.memory_need(spec.engine), self.default_spec()
@@ -90,15 +83,6 @@ class Training(Workload):
         """Return further Keras callbacks of the network (learning rates, resetting states)."""
         return []
 
-    @property
-    def proof(self) -> Proof | None:
-        """The expected losses of its first steps; None if unknown."""
-        return PROOFS.get(self.id)
-
-    def step_operations(self, variant: str) -> int | None:
-        """Return the operations of the usual network's step; None for a variant."""
-        return None if variant else STEP_OPERATIONS.get(self.id)
-
     def proof_steps(self, spec: RunSpec) -> int | None:
         """Return after how many steps the loss must be in its band; None if no band is known."""
         usual = spec.batch_size == self.batch_size and not self.variant(spec)
@@ -110,14 +94,14 @@ class Training(Workload):
         trainer = prepare(self, job, reporter)
         engine, model = trainer.engine, trainer.model
         engine.compile(model, spec, **self.compile_options(spec))
-        marks = Marks(model)
+        training_evidence = TrainingEvidence(model)
         if spec.measure_s is not None:
             Quick(self, spec, trainer, reporter).probe()
         elif spec.preset == "quick":
             Quick(self, spec, trainer, reporter).measure(self.proof_steps(spec))
         else:
             _measure_epochs(self, spec, trainer, reporter)
-        marks.report(model, spec, reporter)
+        training_evidence.report(model, spec, reporter)
         examples = tuple(trainer.examples.values())
         steps = reporter.steps_done
         if spec.preset != "quick":

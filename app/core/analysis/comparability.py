@@ -21,7 +21,7 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
         if mine != theirs:
             usual = sentence("compare.as_usual")
             return sentence(f"compare.other_{name}", theirs=theirs or usual, mine=mine or usual)
-    for setting in _settings("alike"):
+    for setting in _settings("must_match"):
         mine, theirs = recorded(run, setting), recorded(other, setting)
         if mine != theirs:
             return sentence("compare.other_setting", theirs=setting.words(theirs), mine=setting.words(mine))
@@ -70,7 +70,9 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
 def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
     """Describe the settings of a run that differ from the defaults, apart from `shown` and those shown anyway."""
     shown = (*shown, *_TOLD_APART, "batch_size", "precision")
-    settings = (setting for setting in all_settings() if setting.compared != "same" and setting.name not in shown)
+    settings = (
+        setting for setting in all_settings() if setting.comparability != "ignored" and setting.name not in shown
+    )
     values = ((setting, recorded(run, setting)) for setting in settings)
     apart = [setting.words(value) for setting, value in values if value != _usual(setting, run)]
     names = {setting.name for setting in all_settings()}
@@ -85,7 +87,10 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
         (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
-        *((setting.label, setting.beside_label(recorded(summary, setting))) for setting in _settings("alike")),
+        *(
+            (setting.label, setting.beside_label(recorded(summary, setting)))
+            for setting in _settings("must_match")
+        ),
         (sentence("compare.samples"), samples),
     ]
     may_differ = [
@@ -96,7 +101,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         _switch("TF32", environment.tf32 if environment is not None else None),
         *(
             setting.words(recorded(summary, setting))
-            for setting in _settings("told")
+            for setting in _settings("noted")
             if setting.name not in (*_TOLD_APART, "jit", "onednn", "tf32")
         ),
         _data(summary),
@@ -110,12 +115,12 @@ def engine_name(engine: str, version: str | None) -> str:
     return f"{engine_title(engine)} {version or ''}".strip()
 
 
-def _settings(compared: str) -> list[Setting]:
-    return [setting for setting in all_settings() if setting.compared == compared]
+def _settings(comparability: str) -> list[Setting]:
+    return [setting for setting in all_settings() if setting.comparability == comparability]
 
 
 def _other_settings(run: RunSummary, other: RunSummary) -> list[str]:
-    settings = [setting for setting in _settings("told") if setting.name not in _TOLD_APART]
+    settings = [setting for setting in _settings("noted") if setting.name not in _TOLD_APART]
     return [
         setting.words(theirs)
         for setting in settings

@@ -7,23 +7,22 @@ from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
-from app.core.analysis.others import community_remarks, is_beside, is_usual, log_remarks
 from app.core.analysis.own_runs import own_name
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
     comparable_rows,
+    distinguishing_remarks,
     row_remarks,
     row_variant,
     rows_of_usual_batch,
     says_precision,
     short_name,
-    telling_remarks,
 )
 from app.core.errors import UsageError
+from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_ratio, format_value, headline_kind
-from app.core.others import CommunityRow, ImportedLog, ImportedResult
 from app.core.records import RunSummary
 from workloads import CATALOGUE
 
@@ -158,17 +157,17 @@ def bars(
     if run is not None:
         result += _run_bar(run, "you")
     sign = -1 if headline_kind(metric).is_rate else 1
-    return sorted(_told_apart(result), key=lambda bar: (not bar.is_like, sign * bar.value))
+    return sorted(_disambiguated(result), key=lambda bar: (not bar.is_like, sign * bar.value))
 
 
-def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
+def _disambiguated(bars_: Sequence[Bar]) -> list[Bar]:
     """Return bars in which those of the same name differ: by their numbers, or in their first remarks."""
     names = Counter(bar.name for bar in bars_)
-    telling = telling_remarks([bar.row for bar in bars_ if bar.row is not None and names[bar.name] > 1])
-    return [_apart(bar, telling) if names[bar.name] > 1 else bar for bar in bars_]
+    telling = distinguishing_remarks([bar.row for bar in bars_ if bar.row is not None and names[bar.name] > 1])
+    return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in bars_]
 
 
-def _apart(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
+def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
     name, said = bar.name, telling[bar.row.id] if bar.row is not None else ()
     first = tuple(remark for remark in said if remark in bar.remarks)
     rest = tuple(remark for remark in bar.remarks if remark not in first)
@@ -458,3 +457,40 @@ def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
     batches = sorted((row.batch_size or run.batch_size, run.batch_size))
     is_like_batch = batches[1] <= LIKE_BATCH_TIMES * batches[0]
     return (run.precision == "float32") == (row.precision in ("", "fp32")) and is_like_batch
+
+
+def is_usual(run: RunSummary) -> bool:
+    """Return whether a run has the study's own settings."""
+    usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
+    return run.batch_size == usual and not run.variant and run.precision == "float32"
+
+
+def log_remarks(log: ImportedLog) -> tuple[str, ...]:
+    """Return what is said of an imported log."""
+    codes = ["compare.imported_log"] + (["compare.first_epoch_only"] if len(log.durations_s) == 1 else [])
+    return tuple(map(sentence, codes))
+
+
+def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:
+    """Return whether a row compares with a run; without one, whether its batch is the usual one."""
+    summary = row.summary
+    if run is not None:
+        return run_refusal(run, summary) is None
+    return summary.workload in CATALOGUE and summary.batch_size == CATALOGUE[summary.workload].batch_size
+
+
+def community_remarks(row: CommunityRow) -> tuple[str, ...]:
+    """Return whose a row is, and its conditions as for published rows."""
+    summary = row.summary
+    low, high = (format_value(summary.metric, end) for end in (row.low, row.high))
+    remarks = (
+        sentence("compare.community", count=row.machines),
+        sentence("compare.community_range", low=low, high=high) if row.machines > 1 else "",
+        engine_name(summary.engine, None),
+        sentence("compare.batch", batch_size=summary.batch_size),
+        summary.precision,
+        summary.variant,
+        *unusual_settings(summary),
+        sentence("compare.community_cautions", count=row.cautions) if row.cautions else "",
+    )
+    return tuple(filter(None, dict.fromkeys(remarks)))

@@ -101,11 +101,6 @@ class Estimation:
             return None
         return 100 * max(self.step_s - self.low_s, self.high_s - self.step_s) / self.step_s
 
-    @property
-    def interrupted_s(self) -> float:
-        """Seconds lost to interruptions."""
-        return math.fsum(interruption.excess_s for interruption in self.interruptions)
-
 
 def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
     """Estimate the typical step from durations in order; None without any.

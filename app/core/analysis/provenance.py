@@ -3,9 +3,9 @@
 from app.core.analysis.compare import Bar
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
+from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.others import CommunityRow, ImportedLog, ImportedResult
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:

@@ -191,8 +191,8 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     return (*remarks, *row.software_parts)  # last, so that a narrow view cuts them first
 
 
-def telling_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
-    """Return what tells each row from those of the same device, as few remarks as possible, by the row's id."""
+def distinguishing_remarks(rows: Sequence[PublishedRow]) -> dict[str, tuple[str, ...]]:
+    """Return, by row id, the fewest remarks that distinguish it from other rows of the same device."""
     telling: dict[str, tuple[str, ...]] = {}
     for name in {row.short_name for row in rows}:
         said = {row.id: _said(row) for row in rows if row.short_name == name}
@@ -209,7 +209,7 @@ def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
 
 
 def _said(row: PublishedRow) -> tuple[str, ...]:
-    """Return what a row's remarks may say, by kind, the most telling first; "" for what it doesn't state."""
+    """Return the candidate remarks of a row, most distinguishing kind first; "" where not stated."""
     batch = sentence("compare.batch", batch_size=row.batch_size) if row.batch_size else ""
     compiled = next((part for part in row.software_parts if part in ("compiled", "eager")), "")
     order = "NHWC" if "NHWC" in row.software_parts else ""

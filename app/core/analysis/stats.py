@@ -191,9 +191,9 @@ def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
     return slope_s * per_slope, student_t(DRIFT_PARTS - 2) * error_s * per_slope
 
 
-def trimmed_mean(values: Sequence[float], share: float = 0.1) -> float:
-    """Return the mean without the lowest and highest `share` of the values (0 to below 0.5)."""
-    cut = int(len(values) * share)
+def trimmed_mean(values: Sequence[float]) -> float:
+    """Return the mean without the lowest and highest tenth of the values."""
+    cut = int(len(values) * 0.1)
     return statistics.fmean(sorted(values)[cut : len(values) - cut])
 
 

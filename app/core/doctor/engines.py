@@ -10,8 +10,8 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.rules import REPAIR, failure_of, with_row
 from app.core.doctor.signals import Signal
 from app.core.doctor.trial import Device, Trial, run_trial
-from app.core.engines.offers import Offer, cards_for, offers
-from app.core.engines.places import engine_folder, installable
+from app.core.engines.builds import BuildFit, builds_for, cards_for
+from app.core.engines.locations import engine_folder, installable
 from app.core.engines.stamp import Stamp
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
@@ -120,7 +120,7 @@ def _unlisted(
     plain = DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=())
     if evidence.listing is not None and evidence.listing.status == "cancelled":
         return replace(plain, reasons=(message("doctor.untried"),))
-    on_offer = offers(engine, machine)
+    on_offer = builds_for(engine, machine)
     variant = stamp.variant if stamp is not None else None
     other = next((offer for offer in on_offer if card in offer.gpus and offer.variant.name != variant), None)
     own = next((offer for offer in on_offer if offer.variant.name == variant), None)
@@ -140,7 +140,7 @@ def _unlisted(
     return replace(plain, reasons=(said,), fix=sentence("doctor.ask"), is_fault=True)
 
 
-def _obstacle(on_offer: Sequence[Offer], card: Gpu) -> Message | None:
+def _obstacle(on_offer: Sequence[BuildFit], card: Gpu) -> Message | None:
     """Return why no build can use a card; None if one can."""
     if any(card in offer.gpus for offer in on_offer):
         return None

@@ -1,1 +1,1 @@
-"""Engines that are installed beside Epochmark: what there is for this computer, installing, checking, removing."""
+"""Installs, checks and removes optional engines (PyTorch, JAX)."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.engines.offers import is_made_for, offers
-from app.core.engines.places import engine_folder, installable, put_back
+from app.core.engines.builds import builds_for, is_made_for
+from app.core.engines.locations import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
 from workloads.engines.registry import ENGINES, USUAL, engine_named
@@ -106,7 +106,7 @@ def gpu_help(
         return _help(usable[0].gpu, usable[0].engine, chosen.engine, machine, usable[0])
     for name in installable():
         if engines is None or name in engines:
-            best = next(iter(offers(name, machine)), None)
+            best = next(iter(builds_for(name, machine)), None)
             if best is not None and best.gpus:  # an installed one would be among the choices
                 return _help(best.gpus[0], name, chosen.engine, machine)
     return None
@@ -150,7 +150,7 @@ def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[in
     usable = usable_gpus(machine, engine)
     if variant is None:
         return dict(enumerate(usable))
-    offer = next((each for each in offers(engine, machine) if each.variant.name == variant), None)
+    offer = next((each for each in builds_for(engine, machine) if each.variant.name == variant), None)
     if offer is None or not offer.gpus:
         return {}
     # An engine counts those that are too old for it as well.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from app.core.engines.watching import Pulse
+from app.core.engines.cancellable import CancelCheck
 
 _CHUNK_BYTES = 1 << 20
 _UP = "../../"  # from the packages to where pip keeps scripts; with --target, they are next to the packages
@@ -30,7 +30,7 @@ class Contents:
     damaged: tuple[str, ...]
 
 
-def check_contents(packages: Path, pulse: Pulse) -> Contents:
+def check_contents(packages: Path, check: CancelCheck) -> Contents:
     """Compare each file with the RECORD of its package; raises OSError if the folder can't be read."""
     records = sorted(packages.glob("*.dist-info/RECORD"))
     digest = hashlib.sha256()
@@ -47,7 +47,7 @@ def check_contents(packages: Path, pulse: Pulse) -> Contents:
             continue
         for path, expected in entries:
             try:
-                actual, file_bytes = _checksum(packages / path, pulse)
+                actual, file_bytes = _checksum(packages / path, check)
             except OSError:
                 damaged.append(path)
                 continue
@@ -71,12 +71,12 @@ def _entries(raw: bytes) -> Iterator[tuple[str, str | None]]:
         yield path, checksum if algorithm == "sha256" else None
 
 
-def _checksum(path: Path, pulse: Pulse) -> tuple[str, int]:
+def _checksum(path: Path, check: CancelCheck) -> tuple[str, int]:
     digest = hashlib.sha256()
     size_bytes = 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
             size_bytes += len(chunk)
-            pulse()
+            check()
     return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode(), size_bytes

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from app.core.datasets.downloads import RefusedError, download, stated_size
+from app.core.engines.cancellable import CancelCheck, wait_for
 from app.core.engines.pip import run_pip
-from app.core.engines.watching import Pulse, wait_for
 from app.core.engines.wheels import Wheel, WrongWheelError, check_sum
 from app.core.errors import AppError
-from app.core.hardware.waiting import in_background
+from app.core.hardware.blocking import call_in_thread
 from app.core.messages import message
 from app.core.paths import make_folder
 from app.core.plain_text import one_line
@@ -28,13 +28,13 @@ class _GivenUpError(Exception):
     """Nobody waits for this download any more."""
 
 
-def sizes_of(wheels: Sequence[Wheel], pulse: Pulse) -> dict[Wheel, int | None]:
+def sizes_of(wheels: Sequence[Wheel], check: CancelCheck) -> dict[Wheel, int | None]:
     """Return the size of each file, as its server states it; None if it doesn't, or not soon."""
-    outcomes = {wheel: in_background(partial(_size, wheel), "engine sizes") for wheel in wheels}
+    outcomes = {wheel: call_in_thread(partial(_size, wheel), "engine sizes") for wheel in wheels}
     for _ in range(round(_PATIENCE_S / _PULSE_S)):
         if not wait(outcomes.values(), _PULSE_S).not_done:
             break
-        pulse()
+        check()
     return {wheel: outcome.result() if outcome.done() else None for wheel, outcome in outcomes.items()}
 
 
@@ -115,7 +115,7 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
     def get() -> None:
         download(wheel.url, target, None, None, note, check=check)
 
-    outcome = in_background(get, "engine download")
+    outcome = call_in_thread(get, "engine download")
     try:
         wait_for(outcome, lambda: report(arrived_bytes))
     finally:
@@ -123,12 +123,12 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
         wait([outcome], _GOODBYE_S)
 
 
-def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, pulse: Pulse) -> None:
+def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
     """Have pip download it, which knows the user's logins and certificates; it neither resumes nor counts."""
     arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
     if wheel.index is not None:
         arguments += ["--extra-index-url", wheel.index]
-    run_pip((*arguments, "--dest", str(folder), f"{wheel.name}==={wheel.version}"), scratch, pulse)
+    run_pip((*arguments, "--dest", str(folder), f"{wheel.name}==={wheel.version}"), scratch, check)
     if not _is_file(folder / wheel.file_name):
         raise AppError(message("engines.odd_offer", file=one_line(wheel.file_name, 100)))
 

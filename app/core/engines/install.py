@@ -5,26 +5,28 @@ An installation is made beside the final place, checked and tried, and then rena
 
 import contextlib
 import errno
+import os
 import shutil
+import sys
 import sysconfig
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from app.core.children import CommandLine
 from app.core.clock import now_text
+from app.core.engines.builds import builds_for
+from app.core.engines.cancellable import CancelCheck
 from app.core.engines.contents import Contents, check_contents
 from app.core.engines.fetching import fetch, sizes_of
 from app.core.engines.folder import PACKAGES, EngineFolder, State
-from app.core.engines.offers import offers
-from app.core.engines.pip import run_pip
-from app.core.engines.places import alone, engine_folder
-from app.core.engines.room import check_free, check_room
+from app.core.engines.locations import engine_folder, exclusive
+from app.core.engines.pip import run_child, run_pip
 from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
-from app.core.engines.trial import try_import
 from app.core.engines.variants import Variant
-from app.core.engines.watching import Pulse
 from app.core.engines.wheels import Wheel, resolve
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
@@ -38,6 +40,17 @@ Phase = Literal["resolve", "download", "unpack", "check", "try"]
 Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NAMES_SHOWN = 3
+_UNPACKED = 4  # times the size of the wheels, at most, as long as nothing better is known
+_IMPORT = (
+    "import os, sys; sys.path.append(sys.argv[1]);"
+    # As workloads.engines.cpp_runtime does, which the process can't import.
+    "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
+    # An engine that ends the process without an error wasn't imported, either.
+    "import keras, {module}; print({done!r})"
+)
+_IMPORTED = "imported-by-epochmark"
+IMPORT_LIMIT_S = 300.0  # on a cold disk, with a virus scanner, it takes a minute
+_MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +87,7 @@ def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Va
         UsageError: There is no such variant for this computer.
     """
     check_installable(engine)
-    on_offer = offers(engine, machine)
+    on_offer = builds_for(engine, machine)
     names = [offer.variant.name for offer in on_offer]
     if not on_offer:
         system = one_line(f"{machine.os_name}, {machine.architecture}", 100)
@@ -119,7 +132,7 @@ def install_engine(
     if source is not None and not source.is_dir():
         raise UsageError(message("engines.no_such_folder", folder=one_line(str(source), 300)))
     _check_engines_folder(paths)
-    with alone(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
+    with exclusive(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
         make_folder(paths.engines)
         place.tidy()
         place.check_replaceable()
@@ -144,7 +157,7 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
     check_installable(engine)
     _check_engines_folder(paths)
     place = engine_folder(paths, engine)
-    with alone(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
+    with exclusive(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
         stamp = place.look().stamp
         left = place.tidy()
         was_there = place.remove()
@@ -164,7 +177,7 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
     """
     check_installable(engine)
     title, place = engine_title(engine), engine_folder(paths, engine)
-    with alone(paths, engine), _explained(title, place, "engines.not_checked_because"):
+    with exclusive(paths, engine), _explained(title, place, "engines.not_checked_because"):
         place.tidy()
         seen = place.look()
         if seen.state == "absent":
@@ -174,12 +187,12 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
         if seen.problem is not None or seen.stamp is None:
             problems = () if seen.problem is None else (seen.problem,)
             return Checkup(engine, seen.state, seen.stamp, problems)
-        size_bytes, pulse = seen.stamp.size_bytes, _pulse(progress, "check")
+        size_bytes, check = seen.stamp.size_bytes, _cancel_check(progress, "check")
         contents = check_contents(place.packages, lambda: progress("check", 0, size_bytes))
         problem = _content_problem(title, contents, seen.stamp.records_sha256)
         if problem is None:
-            pulse = _pulse(progress, "try")
-            problem = try_import(engine, place.packages, paths, pulse)
+            check = _cancel_check(progress, "try")
+            problem = try_import(engine, place.packages, paths, check)
     return Checkup(engine, seen.state if problem is None else "damaged", seen.stamp, (problem,) if problem else ())
 
 
@@ -187,10 +200,10 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     """Fill a new folder: choose, get, unpack, check and try all packages; return the stamp that was written."""
     scratch, packages = fresh / "tmp", fresh / PACKAGES
     scratch.mkdir()
-    pulse = _pulse(progress, "resolve")
-    pulse()
-    wheels = resolve(variant, scratch, pulse, source)
-    sizes = sizes_of(wheels, pulse)
+    check = _cancel_check(progress, "resolve")
+    check()
+    wheels = resolve(variant, scratch, check, source)
+    sizes = sizes_of(wheels, check)
     check_room(paths, variant, sizes, _download_folder(paths, variant.engine))
 
     def report(done_bytes: int, total_bytes: int) -> None:
@@ -203,7 +216,7 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     contents = check_contents(packages, lambda: progress("check", 0, unpacked_bytes))
     title = engine_title(variant.engine)
     problem = _content_problem(title, contents, contents.records_sha256) or try_import(
-        variant.engine, packages, paths, _pulse(progress, "try")
+        variant.engine, packages, paths, _cancel_check(progress, "try")
     )
     if problem is not None:
         raise AppError(problem, message("engines.old_one_kept"))
@@ -213,7 +226,7 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
     return stamp
 
 
-def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, pulse: Pulse) -> None:
+def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, check: CancelCheck) -> None:
     """Have pip unpack exactly these files, without looking at anything else."""
     wanted = scratch / "files.txt"
     lines = [
@@ -230,7 +243,7 @@ def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Pa
         "--root-user-action=ignore",
     )
     arguments = ("install", *options, "--target", str(packages), "-r", str(wanted))
-    run_pip(arguments, scratch, pulse, reads_settings=False)
+    run_pip(arguments, scratch, check, reads_settings=False)
 
 
 def _stamp(variant: Variant, files: Mapping[Wheel, tuple[Path, str]], contents: Contents) -> Stamp:
@@ -311,5 +324,86 @@ def _forget_downloads(paths: Paths, engine: str) -> bool:
     return was_there
 
 
-def _pulse(progress: Progress, phase: Phase) -> Pulse:
+def _cancel_check(progress: Progress, phase: Phase) -> CancelCheck:
     return lambda: progress(phase, 0, 0)
+
+
+def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None], downloads: Path) -> None:
+    """Raise AppError if downloads or packages won't fit.
+
+    Args:
+        paths: The app's folders.
+        variant: What is installed.
+        sizes: Its files, with their sizes as far as known.
+        downloads: Where they go.
+    """
+    all_bytes = sum(size or 0 for size in sizes.values())
+    missing_bytes = sum(
+        size or 0
+        for wheel, size in sizes.items()
+        if wheel.local is None and not (downloads / wheel.file_name).is_file()
+    )
+    unpacked_bytes = variant.disk_bytes or _UNPACKED * (all_bytes or variant.download_bytes or 0)
+    if _drive(downloads) == _drive(paths.engines):
+        check_free(paths.engines, missing_bytes + unpacked_bytes)
+    else:
+        check_free(downloads, missing_bytes)
+        check_free(paths.engines, unpacked_bytes)
+
+
+def check_free(folder: Path, need_bytes: int) -> None:
+    """Raise AppError unless a folder's drive has so much room."""
+    free_bytes = shutil.disk_usage(_existing(folder)).free
+    if free_bytes < need_bytes:
+        raise AppError(
+            message(
+                "engines.no_room", folder=one_line(str(folder), 300), need_bytes=need_bytes, free_bytes=free_bytes
+            ),
+            message("engines.free_space"),
+        )
+
+
+def _drive(folder: Path) -> int:
+    return _existing(folder).stat().st_dev
+
+
+def _existing(folder: Path) -> Path:
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+class _TooLongError(Exception):
+    """It hangs."""
+
+
+def try_import(
+    engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
+) -> Message | None:
+    """Import an engine and Keras from a folder of packages; return why that fails, None if it doesn't."""
+    asked = engine_named(engine)
+    code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
+    arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
+    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
+    end_s = time.monotonic() + limit_s
+
+    def look() -> None:
+        check()
+        if time.monotonic() > end_s:
+            raise _TooLongError
+
+    try:
+        exit_code, text = run_child(CommandLine(arguments, _clean(os.environ, asked.reads) | ours), look)
+    except _TooLongError:
+        return message("engines.import_hangs", title=asked.title, limit_s=limit_s)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if exit_code == 0 and _IMPORTED in lines:
+        return None
+    if exit_code <= 0 or not lines:
+        return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
+    return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
+
+
+def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
+    """Leave out what changes how Python, Keras or the engine start."""
+    return {
+        name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
+    }

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from importlib import metadata
 
+from app.core.engines.builds import BuildFit, builds_for
 from app.core.engines.folder import State
-from app.core.engines.offers import Offer, offers
-from app.core.engines.places import engine_folder, put_back
+from app.core.engines.locations import engine_folder, put_back
 from app.core.engines.stamp import Stamp
 from app.core.engines.variants import LOCKS, Variant
 from app.core.engines.wheels import plain, read_lock
@@ -37,7 +37,7 @@ class EngineRow:
     version: str | None
     stamp: Stamp | None
     problem: Message | None
-    offers: tuple[Offer, ...]
+    offers: tuple[BuildFit, ...]
     gpus: tuple[Gpu, ...]
     is_outdated: bool = False
 
@@ -72,7 +72,7 @@ def _included(name: str, machine: Machine) -> EngineRow:
 def _row(name: str, paths: Paths, machine: Machine) -> EngineRow:
     put_back(paths, name)
     seen = engine_folder(paths, name).look()
-    on_offer = offers(name, machine)
+    on_offer = builds_for(name, machine)
     variant = seen.stamp.variant if seen.stamp is not None else None
     chosen = next((offer for offer in on_offer if offer.variant.name == variant), None) or next(
         iter(on_offer), None

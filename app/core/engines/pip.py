@@ -5,13 +5,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.children import Child
-from app.core.engines.watching import Pulse, wait_for
+from app.core.children import Child, CommandLine
+from app.core.engines.cancellable import CancelCheck, wait_for
 from app.core.errors import AppError
-from app.core.hardware.waiting import in_background
+from app.core.hardware.blocking import call_in_thread
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
 
@@ -73,16 +72,10 @@ class PipError(AppError):
     """Pip failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
-    arguments: Sequence[str]
-    environment: Mapping[str, str]
-
-
 def run_pip(
     arguments: Sequence[str],
     scratch: Path,
-    pulse: Pulse,
+    check: CancelCheck,
     *,
     find_links: str | None = None,
     reads_settings: bool = True,
@@ -92,7 +85,7 @@ def run_pip(
     Args:
         arguments: Its command and options.
         scratch: Existing folder for its temporary files.
-        pulse: Called while it runs. If it raises, pip is ended.
+        check: Called while it runs. If it raises, pip is ended.
         find_links: Address of the only folder to take packages from; None for the user's own settings.
         reads_settings: Whether it reads the user's settings at all.
 
@@ -107,7 +100,7 @@ def run_pip(
     details.unlink(missing_ok=True)
     logged = ("--log", str(details)) if find_links is None else ()
     command = (sys.executable, "-I", "-m", "pip", *arguments, *common, *logged)
-    code, text = run_child(_Command(command, environment), pulse)
+    code, text = run_child(CommandLine(command, environment), check)
     if code:
         raise PipError(*_explain(text + _failed_pages(details)))
 
@@ -124,8 +117,8 @@ def _failed_pages(details: Path) -> str:
     return "".join(f"\n{failed[2]}" for failed in _PAGE_FAILED.finditer(lines))
 
 
-def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:
-    """Run a process to its end; return its exit code and what it printed. If `pulse` raises, it is ended.
+def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
+    """Run a process to its end; return its exit code and what it printed. If `check` raises, it is ended.
 
     Raises:
         PipError: It can't be started.
@@ -138,18 +131,13 @@ def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:
     try:
         assert process.stdin is not None
         process.stdin.close()
-        reading = in_background(lambda: _read(process), "engine child")
-        text = wait_for(reading, pulse)
+        reading = call_in_thread(lambda: _read(process), "engine child")
+        text = wait_for(reading, check)
         return process.wait(), text
     finally:
         if process.poll() is None:
             process.end(force=True)
             process.wait()
-
-
-def command_for(arguments: Sequence[str], environment: Mapping[str, str]) -> _Command:
-    """Return a command for `run_child`."""
-    return _Command(arguments, environment)
 
 
 def _read(process: "subprocess.Popen[bytes]") -> str:

@@ -9,9 +9,9 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from app.core.datasets.addresses import shown
+from app.core.engines.cancellable import CancelCheck
 from app.core.engines.pip import PipError, run_pip
 from app.core.engines.variants import LOCKS, Variant
-from app.core.engines.watching import Pulse
 from app.core.errors import AppError
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
@@ -93,13 +93,13 @@ class _Report(msgspec.Struct):
     install: list[_Item]
 
 
-def resolve(variant: Variant, scratch: Path, pulse: Pulse, source: Path | None = None) -> list[Wheel]:
+def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | None = None) -> list[Wheel]:
     """Ask the package index, or look into a folder, for the files of a variant.
 
     Args:
         variant: The variant.
         scratch: Existing folder for temporary files.
-        pulse: Called while pip works; may raise to cancel.
+        check: Called while pip works; may raise to cancel.
         source: The only folder to take files from; None for the index.
 
     Raises:
@@ -109,12 +109,12 @@ def resolve(variant: Variant, scratch: Path, pulse: Pulse, source: Path | None =
     wanted = scratch / "lock.txt"
     # "===": a mirror's 1.0+other isn't 1.0. Without hashes, or pip would download everything to check them.
     wanted.write_text("".join(f"{pin.name}==={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
-    items = _ask(("--no-deps", "-r", str(wanted)), scratch, pulse, source)
+    items = _ask(("--no-deps", "-r", str(wanted)), scratch, check, source)
     wheels = [_locked(item, pins) for item in items]
     if variant.pins:
         limits = scratch / "limits.txt"
         limits.write_text("".join(f"{pin.name}=={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
-        others = _ask(_unlocked(variant, limits, source), scratch, pulse, source)
+        others = _ask(_unlocked(variant, limits, source), scratch, check, source)
         done = {wheel.name for wheel in wheels}
         noted = [replace(_noted(item), index=variant.index) for item in others]
         wheels += [wheel for wheel in noted if wheel.name not in done]
@@ -134,20 +134,20 @@ def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
     return [*options, *(pin.replace("==", "===") for pin in variant.pins)]
 
 
-def _ask(what: Sequence[str], scratch: Path, pulse: Pulse, source: Path | None) -> list[_Item]:
+def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:
     """Have pip choose files for this computer; return them."""
     report = scratch / "report.json"
     report.unlink(missing_ok=True)
     arguments = ["install", *_OPTIONS, "--report", str(report), *what]
     if source is None:
         try:
-            run_pip([*arguments, _LAZY], scratch, pulse)
+            run_pip([*arguments, _LAZY], scratch, check)
         except PipError as error:
             if isinstance(error.said, Message) and error.said.code in _FINAL:
                 raise
-            run_pip(arguments, scratch, pulse)  # an index that answers no HEAD, or states no sizes, can't be lazy
+            run_pip(arguments, scratch, check)  # an index that answers no HEAD, or states no sizes, can't be lazy
     else:
-        run_pip([*arguments, "--no-index"], scratch, pulse, find_links=source.absolute().as_uri())
+        run_pip([*arguments, "--no-index"], scratch, check, find_links=source.absolute().as_uri())
     try:
         return msgspec.json.decode(report.read_bytes(), type=_Report).install
     except (OSError, msgspec.DecodeError) as error:

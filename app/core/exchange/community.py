@@ -11,8 +11,8 @@ import msgspec
 
 from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
+from app.core.exchange.file_import import read_results
 from app.core.exchange.importing import files_of
-from app.core.exchange.reading import read_results
 from app.core.exchange.table_file import (
     CODES_LIMIT,
     FORMAT,
@@ -37,7 +37,7 @@ _TOLERANCE = 1.01
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TableEntry:
     """One result that was looked at.
 
     Attributes:
@@ -91,9 +91,9 @@ class Row:
     codes: tuple[str, ...]
 
 
-def look_at(paths: Iterable[Path]) -> tuple[list[Entry], list[Refused]]:
+def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
     """Return the results in files and folders with why each doesn't count, and the files that can't be read."""
-    entries, refused = list[Entry](), list[Refused]()
+    entries, refused = list[TableEntry](), list[Refused]()
     seen: dict[str, Path] = {}
     for path in paths:
         try:
@@ -108,12 +108,12 @@ def look_at(paths: Iterable[Path]) -> tuple[list[Entry], list[Refused]]:
                 refused.append(Refused(file, error))
                 continue
             for number, result in enumerate(results, 1):
-                entries.append(Entry(file, number, result, _refusal(result, seen)))
+                entries.append(TableEntry(file, number, result, _refusal(result, seen)))
                 seen.setdefault(result.digest or "", file)
     return _with_outliers(entries), refused
 
 
-def table_rows(entries: Sequence[Entry]) -> list[Row]:
+def table_rows(entries: Sequence[TableEntry]) -> list[Row]:
     """Return the rows of a table, by workload, then device; what doesn't count is left out."""
     groups: dict[tuple[object, ...], list[Result]] = defaultdict(list)
     for entry in entries:
@@ -166,7 +166,7 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
 
 
 def _without_row(result: Result) -> Message | None:
-    """Return why no table can hold a result, whose row would make all of it unreadable; None if one can."""
+    """Return why a result is unfit for a table; None if it isn't."""
     try:
         check_row(asdict(_row([result])))
     except UnfitError as error:
@@ -194,7 +194,7 @@ def _implausible(result: Result) -> Message | None:
     return None
 
 
-def _with_outliers(entries: Sequence[Entry]) -> list[Entry]:
+def _with_outliers(entries: Sequence[TableEntry]) -> list[TableEntry]:
     """Return entries in which those far from all others of their row don't count."""
     values: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
@@ -203,7 +203,7 @@ def _with_outliers(entries: Sequence[Entry]) -> list[Entry]:
     return [
         entry
         if entry.refusal is not None or (far := _far(entry.result, values[_key(entry.result)])) is None
-        else Entry(entry.path, entry.number, entry.result, far)
+        else TableEntry(entry.path, entry.number, entry.result, far)
         for entry in entries
     ]
 

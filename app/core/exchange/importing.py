@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import UsageError
+from app.core.exchange.file_import import EpochLogError, read_results, read_text
 from app.core.exchange.logs import AddedLog, add_log
-from app.core.exchange.reading import EpochLogError, read_results, read_text
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import read_short_forms
@@ -138,7 +138,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             )
     except OSError as error:
         if depth:
-            yield folder  # which is refused as what it is, and stops no other
+            yield folder  # reported as rejected, while the others continue
             return
         reason = error.strerror or str(error)
         raise UsageError(message("exchange.unreadable", path=str(folder), reason=reason)) from error

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import UsageError
+from app.core.external_results import ImportedLog
 from app.core.messages import message
-from app.core.others import ImportedLog
 from app.core.plain_text import one_line
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import (
@@ -20,7 +20,7 @@ from app.core.storage.imported_logs import (
 from workloads import CATALOGUE
 from workloads.workload import Workload
 
-TELLING_EPOCHS = 3
+DISTINCTIVE_EPOCHS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ def add_log(database: Database, path: Path, folder: Path | None = None) -> Added
     differences_s = epochs_of_totals(durations_s)
     name = _computer(path, folder)
     epochs_s = differences_s or durations_s
-    earlier = find_log(database, workload, epochs_s, None if folder is None or _tells(epochs_s) else name)
+    earlier = find_log(database, workload, epochs_s, None if folder is None or _is_distinctive(epochs_s) else name)
     if earlier is not None:
         return AddedLog(earlier, is_new=False)
     log = import_log(database, path, workload, name, is_of_totals=differences_s is not None)
     return AddedLog(log, of_totals=differences_s is not None)
 
 
-def _tells(durations_s: Sequence[float]) -> bool:
-    """Return whether seconds tell a log: a few, or whole ones, may be alike on two computers."""
-    return len(durations_s) >= TELLING_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
+def _is_distinctive(durations_s: Sequence[float]) -> bool:
+    """Return whether the durations identify a log: few or rounded ones could match by chance."""
+    return len(durations_s) >= DISTINCTIVE_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
 
 
 def _begins(words: str, workload_id: str) -> bool:

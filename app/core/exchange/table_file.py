@@ -17,11 +17,11 @@ from app.core.datasets.addresses import shown
 from app.core.datasets.downloads import DownloadError
 from app.core.datasets.small_files import read_small
 from app.core.errors import AppError, UsageError
+from app.core.external_results import CommunityRow
 from app.core.files import write_whole
-from app.core.hardware.waiting import in_background
+from app.core.hardware.blocking import call_in_thread
 from app.core.locks import Hold, take
 from app.core.messages import message
-from app.core.others import CommunityRow
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, decode_problem
@@ -158,7 +158,7 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
     """Return what a server sends, of any size that a table may have; raises AppError, and UsageError past it."""
     is_late = Event()
     # A server may send a byte now and then for ever, also before the content: only another thread can give up.
-    fetching = in_background(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "table")
+    fetching = call_in_thread(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "table")
     try:
         content = fetching.result(time_limit_s)
     except DownloadError as error:

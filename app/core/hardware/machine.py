@@ -4,6 +4,8 @@ Everything is read directly from the system (libraries for it take more than a s
 numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
 """
 
+import hashlib
+import hmac
 import logging
 import os
 import platform
@@ -17,17 +19,20 @@ from typing import Literal, TypeVar
 import psutil
 
 from app.core.hardware import registry
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import list_gpus
-from app.core.hardware.parts.bios import read_bios_version
 from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
-from app.core.hardware.parts.identity import read_machine_id
 from app.core.hardware.parts.memory_speed import read_memory_speed
-from app.core.hardware.reading import output_of, read_text, tidy_name
-from app.core.hardware.waiting import in_background
+from app.core.hardware.system_files import output_of, read_text, read_word, tidy_name
 from app.core.messages import sentence
+from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine
 
+_BIOS_KEY, _BIOS_LIMIT = r"HARDWARE\DESCRIPTION\System\BIOS", 60
+# Of the machine ID. Public, and specific to Epochmark: other programs derive other numbers, as machine-id(5)
+# recommends.
+_SALT, _DIGITS = b"epochmark machine 1", 16
 _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
@@ -106,9 +111,9 @@ def detect_machine(
         limits: How long to wait for what may hang.
     """
     # In parallel: most of the time is spent waiting for drivers and, on macOS, for the system's programs.
-    gpus = in_background(lambda: list_gpus(root), "gpus")
-    storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
-    number = in_background(lambda: read_machine_id(root), "machine id")
+    gpus = call_in_thread(lambda: list_gpus(root), "gpus")
+    storage = None if data_folder is None else call_in_thread(lambda: read_storage(data_folder, root), "storage")
+    number = call_in_thread(lambda: read_machine_id(root), "machine id")
     facts, cpu = _read_system(root), read_cpu(root)
     behind_data = Storage()
     if storage is not None:
@@ -330,3 +335,42 @@ def _memory_bytes() -> int | None:
         return int(psutil.virtual_memory().total) or None
     except (psutil.Error, OSError, ValueError):
         return None
+
+
+def read_bios_version(root: Path = Path("/")) -> str | None:
+    """Return the version of BIOS or UEFI as its maker writes it; None if the system doesn't say.
+
+    On a Mac it is part of macOS, whose version is known.
+    """
+    if sys.platform == "win32":
+        text = registry.read_text(_BIOS_KEY, "BIOSVersion")
+    else:
+        text = read_text(root / "sys/class/dmi/id/bios_version")
+    return one_line(" ".join(text.split()), _BIOS_LIMIT) or None
+
+
+def read_machine_id(root: Path = Path("/")) -> str | None:
+    """Return the machine ID, which stays the same across restarts and reveals nothing; None without one."""
+    return machine_id(_secret(root))
+
+
+def machine_id(secret: str) -> str | None:
+    """Return a keyed hash (64 bits of HMAC-SHA256) of the system's private ID.
+
+    The input has at least 122 random bits, so that the hash cannot be reversed by guessing.
+    """
+    digits = re.sub(r"[^0-9a-f]", "", secret.lower())
+    if len(digits) < 32 or len(set(digits)) < 4:  # "uninitialized", or zeros
+        return None
+    return hmac.new(_SALT, digits.encode("ascii"), hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def _secret(root: Path) -> str:
+    if sys.platform == "win32":
+        return registry.read_text(r"SOFTWARE\Microsoft\Cryptography", "MachineGuid")
+    if sys.platform == "darwin":
+        answer = output_of(["ioreg", "-rd1", "-c", "IOPlatformExpertDevice"]).decode("utf-8", errors="replace")
+        match = re.search(r'"IOPlatformUUID" = "([^"]+)"', answer)
+        return match[1] if match else ""
+    paths = (root / "etc/machine-id", root / "var/lib/dbus/machine-id")
+    return next((text for path in paths if (text := read_word(path))), "")

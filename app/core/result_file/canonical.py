@@ -14,7 +14,7 @@ import msgspec
 
 from app.core.messages import Message, message
 from app.core.plain_text import one_line
-from app.core.result_file.record import FORMAT, FORMAT_VERSION, Comment, Result, ResultFile
+from app.core.result_file.record import FORMAT, FORMAT_VERSION, Result, ResultFile
 
 # A headline is the median of its epochs, to more digits than anybody shows.
 _AS_EPOCHS = 1e-6
@@ -190,12 +190,3 @@ def decode_problem(error: Exception) -> UnfitError:
     if place:
         return UnfitError("exchange.wrong_field", place=one_line(place.strip(".`"), 80), reason=reason)
     return UnfitError("exchange.not_json", reason=reason)
-
-
-def comment_fits(text: str) -> bool:
-    """Return whether a text can be a result's comment."""
-    try:
-        msgspec.convert(text, Comment)
-    except msgspec.ValidationError:
-        return False
-    return text == one_line(text, _LONGEST)

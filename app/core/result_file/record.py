@@ -5,8 +5,7 @@ is added is None by default, which isn't written, so that digests of older files
 because readers refuse fields that they don't know.
 """
 
-import inspect
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -237,19 +236,3 @@ class ResultFile(Part, frozen=True, kw_only=True):
     format: Literal["epochmark-result"]
     format_version: Literal[1]
     results: Annotated[tuple[Result, ...], msgspec.Meta(min_length=1, max_length=RESULTS_LIMIT)]
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the file's JSON schema, which is shipped in resources/result-format."""
-    schema: dict[str, Any] = _plain(msgspec.json.schema(ResultFile))
-    return schema
-
-
-def _plain(part: Any) -> Any:
-    """Return a part of a schema with its docstrings as Python 3.13 and later have them, without indentation."""
-    if isinstance(part, dict):
-        return {
-            name: inspect.cleandoc(value) if name == "description" and isinstance(value, str) else _plain(value)
-            for name, value in part.items()
-        }
-    return [_plain(each) for each in part] if isinstance(part, list) else part

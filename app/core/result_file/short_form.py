@@ -1,4 +1,4 @@
-"""A result in so few letters that a code on a picture holds them, and a person can type them.
+"""Short text form of a result, small enough for a QR code and for typing.
 
 Its letters are those of a QR code's alphanumeric mode (ISO/IEC 18004): digits, capitals, space and $%*+-./:. An
 underscore is written as "-", which no identifier has; what else isn't one of them as a space. Its fields, divided
@@ -74,7 +74,7 @@ def short_form(result: Result) -> str:
 
 
 def short_forms(results: Iterable[Result]) -> str:
-    """Return the short forms of several results for one code: of as many as it holds; "" if none has one."""
+    """Join the short forms of as many results as fit in one QR code; "" if none has one."""
     forms = list(dict.fromkeys(filter(None, map(short_form, results))))[:RESULTS_LIMIT]
     while len(_BETWEEN.join(forms)) > LETTERS_LIMIT:
         forms.pop()
@@ -98,7 +98,7 @@ def read_short_forms(typed: str) -> tuple[Result, ...]:
 
 
 def read_short_form(typed: str) -> Result:
-    """Return the result that a short form tells, as typed or scanned; what it doesn't tell is unknown.
+    """Parse a typed or scanned short form; fields that it doesn't carry are unset.
 
     Raises:
         UsageError: It isn't one, a letter of it is wrong, or it names what this Epochmark doesn't know.
@@ -127,7 +127,7 @@ def rounded(value: float) -> float:
 
 
 def is_told_by(whole: Result, code: Result) -> bool:
-    """Return whether what came as a short form tells this result.
+    """Return whether a result parsed from a short form may be this one.
 
     Names of parts may be missing in one of them, left out on purpose, if the interval tells the run.
     """

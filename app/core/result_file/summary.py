@@ -15,13 +15,8 @@ _FROM_FILE = {name: field for field, name in NAMES.items()}
 _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
 
 
-def summary_of(result: Result, number: int = 0) -> RunSummary:
-    """Return a result as a row; what was left out is None, and a date that was is "".
-
-    Args:
-        result: Of another computer.
-        number: What stands for the run's number.
-    """
+def summary_of(result: Result) -> RunSummary:
+    """Return a result of another computer as a row with the number 0; what it leaves out is None, a date ""."""
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):
@@ -29,7 +24,7 @@ def summary_of(result: Result, number: int = 0) -> RunSummary:
     values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS} | _NOTHING
     texts = {name: values[name] or "" for name in ("variant", "settings")}
     return RunSummary(
-        id=number,
+        id=0,
         started_at=result.started_at or "",
         finished_at=result.finished_at,
         status=result.status,

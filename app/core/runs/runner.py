@@ -4,7 +4,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from app.core.engines.choices import installed_variant, numbered_gpus
-from app.core.engines.places import engine_folder, is_busy, put_back
+from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.analysis.compare import position
-from app.core.engines.offers import cards_for
+from app.core.engines.builds import cards_for
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader

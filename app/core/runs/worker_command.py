@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import workloads
-from app.core.engines.places import engine_folder
+from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
 from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol.spec import RunSpec

@@ -19,8 +19,8 @@ import msgspec
 from app.core.analysis.stats import epoch_statistics
 from app.core.clock import now_text
 from app.core.errors import UsageError
+from app.core.external_results import ImportedLog
 from app.core.messages import message
-from app.core.others import ImportedLog
 from app.core.records import Amount
 from app.core.storage.database import Database
 from workloads.workload import Workload

@@ -13,8 +13,8 @@ import msgspec
 from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text, second_after
 from app.core.errors import UsageError
+from app.core.external_results import ImportedResult
 from app.core.messages import message
-from app.core.others import ImportedResult
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
 from app.core.result_file.record import Result

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.core.hardware.reading import read_text
+from app.core.hardware.system_files import read_text
 from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.machine import Machine

@@ -281,7 +281,7 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
 
 
 def _is_precise(half_pct: float) -> bool:
-    """Return whether a ± is within Quick's aim, as it is shown: nobody sees 3.0 % called more than 3 %."""
+    """Return whether a ± is within Quick's aim, rounded as shown, so that a displayed 3.0 % never fails 3 %."""
     return round(half_pct, 1) <= INTERVAL_PCT
 
 

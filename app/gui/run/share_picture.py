@@ -9,7 +9,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QImage, QPainter
 
 from app.core.analysis.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
-from app.core.exchange.picture import embed
+from app.core.exchange.png_embed import embed
 from app.core.files import write_whole
 from app.core.messages import message
 from app.core.metrics import headline_kind

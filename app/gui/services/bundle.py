@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from app.core.errors import AppError
 from app.core.paths import Paths, with_datasets_folder
+from app.core.storage.database import Database
 from app.gui.services.downloads import Downloads
 from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.machine_finder import MachineFinder
@@ -14,6 +16,7 @@ from app.gui.services.tasks import Tasks
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import Tone
 
+_Result = TypeVar("_Result")
 Tell = Callable[[str, Tone, str, Callable[[], None] | None], None]
 
 
@@ -35,6 +38,27 @@ class Services:
     bridge: RunBridge
     downloads: Downloads
     tell: Tell
+
+    def query(
+        self,
+        work: Callable[[Database], _Result],
+        done: Callable[[_Result], None],
+        failed: Callable[[AppError], None] | None = None,
+    ) -> None:
+        """Read or change the database in the background.
+
+        Args:
+            work: Called in a thread, with the open database.
+            done: Called in the window's thread with what `work` returned.
+            failed: Called there with an error instead; by default, it is shown.
+        """
+        path = self.paths.database
+
+        def ask() -> _Result:
+            with Database(path) as database:
+                return work(database)
+
+        self.tasks.start(ask, done, failed or self.complain)
 
     def complain(self, error: AppError) -> None:
         """Show an error; it stays until it is closed."""

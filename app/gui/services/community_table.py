@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
+from app.core.external_results import CommunityRow
 from app.core.messages import sentence
-from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.gui.services.bundle import Services
 

@@ -1,12 +1,13 @@
 """Which engines are installed, read in the background."""
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from app.core.engines.choices import INCLUDED, Installed, installed_engines
 from app.core.paths import Paths
-from app.gui.services.tasks import Tasks
+from app.gui.services.tasks import Latest, Tasks
 
 
 class EngineFinder(QObject):
@@ -26,7 +27,7 @@ class EngineFinder(QObject):
         super().__init__(parent)
         self._paths = paths
         self._tasks = tasks
-        self._asked = 0
+        self._latest = Latest()
         self.installed: Installed = INCLUDED
 
     def variant(self, engine: str) -> str | None:
@@ -35,17 +36,11 @@ class EngineFinder(QObject):
 
     def look(self) -> None:
         """Read what is installed, again if it was read before."""
-        self._asked += 1
-        number, paths = self._asked, self._paths()
-
-        def read() -> tuple[int, dict[str, str | None]]:
-            return number, installed_engines(paths)
-
         # Whatever is wrong with an engine is shown in the settings; bugs are raised anyway.
-        self._tasks.start(read, self._on_read, lambda _: None)
+        done = self._latest.only(self._on_read)
+        self._tasks.start(partial(installed_engines, self._paths()), done, lambda _: None)
 
-    def _on_read(self, answer: tuple[int, Installed]) -> None:
-        number, installed = answer
-        if number == self._asked and installed != self.installed:  # otherwise a later look is on its way
+    def _on_read(self, installed: Installed) -> None:
+        if installed != self.installed:
             self.installed = installed
             self.changed.emit()

@@ -18,14 +18,9 @@ def remove_imported(
         remove: Deletes it.
         changed: Called when it is gone.
     """
-    path = services.paths.database
-
-    def delete() -> None:
-        with Database(path) as database:
-            remove(database)
 
     def done(_: None) -> None:
         services.tell(sentence("compare_page.removed", name=name), "", "", None)
         changed()
 
-    services.tasks.start(delete, done, services.complain)
+    services.query(remove, done)

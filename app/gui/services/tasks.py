@@ -13,6 +13,28 @@ from app.core.messages import message
 _Result = TypeVar("_Result")
 
 
+class Latest:
+    """Lets only the answer to the latest of several questions count; those to earlier ones are dropped."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def only(self, done: Callable[[_Result], None]) -> Callable[[_Result], None]:
+        """Return what hands an answer to `done`, unless a later question has been asked by then."""
+        self.drop()
+        number = self._number
+
+        def hand_over(result: _Result) -> None:
+            if number == self._number:
+                done(result)
+
+        return hand_over
+
+    def drop(self) -> None:
+        """Drop the answers to all questions so far."""
+        self._number += 1
+
+
 class Tasks(QObject):
     """Runs functions in the background. Results that arrive after `close` are dropped."""
 

@@ -174,7 +174,7 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
     services.tasks.start(tidy, lambda _: None, services.complain)
     if not prepares_charts:
         return
-    # Half of the imports beside the window; the charts are then made at once.
+    # Import numpy in a thread while the window is usable, then build the charts.
     services.tasks.start(_import_numpy, lambda _: _make_charts(window, _import_charts()), services.complain)
 
 

@@ -101,19 +101,16 @@ class ResultImports(QObject):
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
         from app.core.storage.imported_results import list_results
 
-        path = self._services.paths.database
-
-        def work() -> Answer:
-            with Database(path) as database:
-                outcomes = do(database)
-                newest = list_results(database, limit=1)
+        def work(database: Database) -> Answer:
+            outcomes = do(database)
+            newest = list_results(database, limit=1)
             logs = [outcome.log.log.workload for outcome in outcomes if outcome.log is not None]
             return outcomes, logs[-1] if logs else newest[0].summary.workload if newest else ""
 
-        self._services.tasks.start(work, self._on_done, self._services.complain)
+        self._services.query(work, self._on_done)
 
     def _on_done(self, answer: Answer) -> None:
-        from app.core.exchange.reading import EpochLogError
+        from app.core.exchange.file_import import EpochLogError
 
         outcomes, workload = answer
         if len(outcomes) == 1 and isinstance(outcomes[0].refusal, EpochLogError):

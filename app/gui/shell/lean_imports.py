@@ -9,11 +9,11 @@ import sys
 import PySide6.QtCore  # noqa: F401 - loads what is changed here
 
 
-def read_no_sources() -> None:
+def disable_shiboken_source_scan() -> None:
     """Make every module count as one that uses Qt without features; no effect if Qt has no such search."""
     features = sys.modules.get("shibokensupport.feature")
     if hasattr(features, "_mod_uses_pyside"):
         setattr(features, "_mod_uses_pyside", lambda _: True)  # noqa: B010 - unknown to mypy
 
 
-read_no_sources()
+disable_shiboken_source_scan()

@@ -198,7 +198,7 @@ class MainWindow(QMainWindow):
         return self._pages[code]
 
     def _connect_page(self, code: str, page: QWidget) -> None:
-        """Connect what a page does with the window and other pages, which it doesn't know."""
+        """Connect a page's signals to the window and to other pages."""
         if code == "results":
             self.results.state_changed.connect(self._on_state)
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))

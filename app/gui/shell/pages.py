@@ -9,7 +9,7 @@ from app.gui.services.bundle import Services
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PageEntry:
     """One page.
 
     Attributes:
@@ -32,12 +32,12 @@ class Entry:
 
 # In the order of the side bar, where the last one is at the bottom.
 PAGES = (
-    Entry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
-    Entry("results", "page.results", "list", "ResultsPage"),
-    Entry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
-    Entry("ab", "page.ab", "scale", "AbPage"),
-    Entry("studies", "page.studies", "chart-line", "StudiesPage"),
-    Entry("suite", "page.suite", "trophy", "SuitePage"),
-    Entry("hardware", "page.hardware", "cpu", "HardwarePage"),
-    Entry("settings", "page.settings", "settings", "SettingsPage"),
+    PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
+    PageEntry("results", "page.results", "list", "ResultsPage"),
+    PageEntry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
+    PageEntry("ab", "page.ab", "scale", "AbPage"),
+    PageEntry("studies", "page.studies", "chart-line", "StudiesPage"),
+    PageEntry("suite", "page.suite", "trophy", "SuitePage"),
+    PageEntry("hardware", "page.hardware", "cpu", "HardwarePage"),
+    PageEntry("settings", "page.settings", "settings", "SettingsPage"),
 )

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from app.core.messages import sentence
-from app.gui.shell.pages import Entry
+from app.gui.shell.pages import PageEntry
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, WIDE_WINDOW_PX
@@ -25,7 +25,7 @@ class SideBar(QFrame):
 
     chosen = Signal(str)
 
-    def __init__(self, theme: Theme, pages: Sequence[Entry]) -> None:
+    def __init__(self, theme: Theme, pages: Sequence[PageEntry]) -> None:
         """Add an entry per page; the last one is at the bottom."""
         super().__init__()
         self.setObjectName("sideBar")

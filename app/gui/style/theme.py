@@ -7,8 +7,129 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.paths import RESOURCES
-from app.gui.style.style_sheet import style_sheet
-from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, TEXT_PX, Tokens
+from app.gui.style.tokens import CARD_RADIUS_PX, DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, TEXT_PX, Tokens
+
+# How Qt's widgets look. Type is set by fonts only, so that figures stay tabular.
+_RULES = """
+QMainWindow, QDialog, QMessageBox {{ background: {window}; }}
+QToolTip {{ background: {raised}; color: {text}; border: 1px solid {border}; padding: 6px 8px; }}
+QLabel[muted="true"] {{ color: {muted}; }}
+QLabel[tone="valid"] {{ color: {valid}; }}
+QLabel[tone="caution"] {{ color: {caution}; }}
+QLabel[tone="invalid"] {{ color: {invalid}; }}
+QLabel[pill="true"] {{ border: 1px solid {border}; border-radius: 11px; padding: 2px 10px;
+    background: {surface}; }}
+QLabel[pill="true"][tone="caution"] {{ border-color: {caution}; }}
+QLabel[pill="true"][tone="invalid"] {{ border-color: {invalid}; }}
+QFrame#card {{ background: {surface}; border: 1px solid {border}; border-radius: {radius}px; }}
+QFrame#sideBar {{ background: {surface}; border: none; border-right: 1px solid {border}; }}
+QFrame#banner {{ background: {raised}; border: 1px solid {border}; border-radius: 8px; }}
+QFrame#banner[tone="invalid"] {{ border-color: {invalid}; }}
+QFrame#banner[tone="caution"] {{ border-color: {caution}; }}
+QLabel#command {{ background: {window}; border: 1px solid {border}; border-radius: 6px; padding: 4px 8px; }}
+QFrame#line {{ background: {border}; border: none; max-height: 1px; min-height: 1px; }}
+
+QPushButton {{ background: {raised}; border: 1px solid {control}; border-radius: 8px; padding: 6px 14px;
+    min-height: 20px; }}
+QPushButton:hover {{ border-color: {text}; }}
+QPushButton:focus {{ border: 2px solid {accent}; padding: 5px 13px; }}
+QPushButton:pressed {{ background: {selected}; }}
+QPushButton:disabled {{ color: {muted}; background: {window}; border-color: {border}; }}
+QPushButton[kind="primary"] {{ background: {accent}; color: {on_accent}; border: 2px solid {accent}; }}
+QPushButton[kind="primary"]:hover {{ border-color: {text}; }}
+QPushButton[kind="primary"]:focus {{ border: 2px solid {text}; padding: 6px 14px; }}
+QPushButton[kind="primary"]:disabled {{ background: {neutral_bar}; color: {muted}; border-color: {neutral_bar}; }}
+QPushButton[kind="flat"] {{ background: transparent; border: 1px solid transparent; color: {accent};
+    padding: 4px 8px; }}
+QPushButton[kind="flat"]:hover {{ background: {selected}; }}
+QPushButton[kind="flat"]:focus {{ border: 2px solid {accent}; padding: 3px 7px; }}
+QPushButton[kind="segment"] {{ border-radius: 8px; padding: 6px 14px; text-align: left; }}
+QPushButton[kind="segment"]:checked {{ background: {selected}; border-color: {accent}; }}
+QPushButton[kind="segment"]:focus {{ border: 2px solid {text}; padding: 5px 13px; }}
+QPushButton[kind="place"] {{ background: transparent; border: 1px solid transparent; color: {muted};
+    text-align: left; padding: 8px 10px; }}
+QPushButton[kind="place"]:hover {{ color: {text}; }}
+QPushButton[kind="place"]:checked {{ background: {selected}; color: {text}; }}
+QPushButton[kind="place"]:focus {{ border: 2px solid {accent}; padding: 7px 9px; }}
+
+QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit, QTextEdit {{ background: {raised};
+    border: 1px solid {control}; placeholder-text-color: {muted}; border-radius: 8px; padding: 5px 8px;
+    min-height: 20px; selection-background-color: {accent}; selection-color: {on_accent}; }}
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus {{
+    border: 2px solid {accent}; padding: 4px 7px; }}
+/* As high as before with the same padding, by which Qt takes the height of the list. */
+QComboBox:focus {{ border: 2px solid {accent}; padding: 5px 7px; min-height: 18px; }}
+QSpinBox, QDoubleSpinBox {{ padding: 3px 8px 4px 8px; }}  /* their text is higher: as high as a combo box */
+QSpinBox:focus, QDoubleSpinBox:focus {{ padding: 2px 7px 3px 7px; }}
+QComboBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {muted}; background: {window};
+    border-color: {border}; }}
+QComboBox::drop-down {{ border: none; width: 20px; }}
+QComboBox::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 16px; height: 16px; }}
+QComboBox QAbstractItemView {{ background: {raised}; border: 1px solid {border}; padding: 4px;
+    selection-background-color: {selected}; selection-color: {text}; outline: none; }}
+QSpinBox::up-button, QDoubleSpinBox::up-button {{ border: none; width: 18px; subcontrol-position: top right; }}
+QSpinBox::down-button, QDoubleSpinBox::down-button {{ border: none; width: 18px;
+    subcontrol-position: bottom right; }}
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url("{pictures}/chevron-up.svg"); width: 12px;
+    height: 12px; }}
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 12px;
+    height: 12px; }}
+QCheckBox, QRadioButton {{ spacing: 8px; }}
+QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {muted}; border-radius: 4px;
+    background: {raised}; }}
+QCheckBox::indicator:checked {{ background: {accent}; border-color: {accent};
+    image: url("{pictures}/check.svg"); }}
+QCheckBox::indicator:focus {{ border: 2px solid {text}; }}
+QAbstractSpinBox QLineEdit {{ border: none; background: transparent; padding: 0; }}
+QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
+
+QProgressBar {{ background: {grid}; border: none; border-radius: 4px; min-height: 8px; max-height: 8px; }}
+QProgressBar::chunk {{ background: {accent}; border-radius: 4px; }}
+
+QTableView {{ background: {surface}; border: 1px solid transparent; border-radius: 6px; gridline-color: {grid};
+    outline: none; selection-background-color: {selected}; selection-color: {text};
+    alternate-background-color: {surface}; }}
+QTableView:focus {{ border: 1px solid {accent}; }}
+QTableView::item {{ padding: 4px 14px 4px 6px; border-bottom: 1px solid {grid}; }}
+QTableView::item:selected {{ background: {selected}; color: {text}; }}
+QListWidget {{ background: transparent; border: 1px solid transparent; border-radius: 6px; outline: none; }}
+QListWidget:focus {{ border: 1px solid {accent}; }}
+QListWidget::item {{ padding: 5px 8px; border-radius: 6px; }}
+QListWidget::item:hover {{ background: {window}; }}
+QListWidget::item:selected {{ background: {selected}; color: {text}; }}
+QHeaderView {{ background: {surface}; }}
+QHeaderView::section {{ background: {surface}; color: {muted}; border: none; border-bottom: 1px solid {border};
+    padding: 6px 16px 6px 8px; }}
+QHeaderView::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 12px; height: 12px;
+    margin-left: -12px; subcontrol-position: right center; }}
+QHeaderView::up-arrow {{ image: url("{pictures}/chevron-up.svg"); width: 12px; height: 12px;
+    margin-left: -12px; subcontrol-position: right center; }}
+QTableCornerButton::section {{ background: {surface}; border: none; }}
+QScrollArea, QScrollArea > QWidget > QWidget#scrolled {{ background: transparent; border: none; }}
+QScrollArea:focus {{ border: 1px solid {accent}; border-radius: 6px; }}
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 2px; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 2px; }}
+QScrollBar::handle {{ background: {neutral_bar}; border-radius: 3px; min-height: 32px; min-width: 32px; }}
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: none;
+    width: 0; height: 0; }}
+
+QMenuBar {{ background: {surface}; border-bottom: 1px solid {border}; padding: 2px 4px; }}
+QMenuBar::item {{ padding: 4px 10px; border-radius: 6px; background: transparent; }}
+QMenuBar::item:selected {{ background: {selected}; }}
+QMenu {{ background: {raised}; border: 1px solid {border}; padding: 4px; }}
+QMenu::item {{ padding: 6px 24px; border-radius: 6px; }}
+QMenu::item:selected {{ background: {selected}; }}
+QMenu::item:disabled {{ color: {muted}; }}
+QMenu::separator {{ height: 1px; background: {border}; margin: 4px 8px; }}
+QSplitter::handle {{ background: transparent; }}
+"""
+
+
+def style_sheet(tokens: Tokens, pictures: str) -> str:
+    """Return a theme's style sheet; `pictures` is the folder of its arrows, which Qt reads only from files."""
+    colours = {name: getattr(tokens, name) for name in tokens.__dataclass_fields__ if name != "dark"}
+    return _RULES.format(**colours, radius=CARD_RADIUS_PX, pictures=pictures)
+
 
 Choice = Literal["system", "light", "dark"]
 FAMILY = "Inter"

@@ -22,7 +22,7 @@ class Tokens:
     window: str
     surface: str
     raised: str
-    border: str  # of cards and between parts, which nobody has to see
+    border: str  # decorative borders (exempt from contrast rules)
     control: str  # of what can be typed into, chosen or pressed
     grid: str
     text: str

@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from app.core.errors import UsageError
-from app.core.exchange.picture import SIGNATURE, embed
+from app.core.exchange.file_import import OBJECTS_LIMIT, SIZE_LIMIT_BYTES, VALUES_LIMIT, read_results
+from app.core.exchange.png_embed import SIGNATURE, embed
 from app.core.exchange.preview import preview
-from app.core.exchange.reading import OBJECTS_LIMIT, SIZE_LIMIT_BYTES, VALUES_LIMIT, read_results
 from app.core.paths import default_paths
 from app.core.plain_text import safe_text
 from app.core.report.formats.json_document import json_lines
@@ -32,7 +32,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from tests.broken import NASTY, make_results
 from tests.conftest import MACHINE
-from tests.core.exchange.test_picture import PLAIN, chunk
+from tests.core.exchange.test_png_embed import PLAIN, chunk
 from tests.core.result_file.results import golden
 
 SECONDS, MEMORY_BYTES = 2.0, 200_000_000

@@ -13,11 +13,11 @@ from app.core.engines.choices import (
     gpu_help,
     installed_engines,
 )
-from app.core.engines.places import engine_folder
+from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
 from tests.conftest import pretend_installed
 from tests.core.engines.conftest import put_engine
-from tests.core.engines.test_offers import (
+from tests.core.engines.test_builds import (
     ARC,
     GTX_1080,
     LINUX,

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.core import locks
-from app.core.engines.install import Phase, check_engine, install_engine, remove_engine
-from app.core.engines.places import engine_folder
+from app.core.engines.install import Phase, check_engine, install_engine, remove_engine, try_import
+from app.core.engines.locations import engine_folder
 from app.core.engines.stamp import Stamp, this_python
-from app.core.engines.trial import try_import
 from app.core.engines.variants import Variant
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths

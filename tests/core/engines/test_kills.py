@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.engines.install import check_engine, install_engine, remove_engine
-from app.core.engines.places import engine_folder, put_back
+from app.core.engines.locations import engine_folder, put_back
 from app.core.engines.variants import Variant
 from app.core.errors import AppError
 from app.core.paths import Paths

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from app.core.engines.install import check_engine
-from app.core.engines.places import installable
+from app.core.engines.locations import installable
 from app.core.paths import Paths
 from tests.conftest import CommandLine
 from tests.sure import sure

@@ -9,12 +9,12 @@ import pytest
 from app.core.errors import UsageError
 from app.core.exchange import importing
 from app.core.exchange.importing import files_of, import_files, import_text
-from app.core.exchange.picture import embed
+from app.core.exchange.png_embed import embed
 from app.core.result_file.canonical import file_bytes, sealed
 from app.core.result_file.short_form import short_form, short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results
-from tests.core.exchange.test_picture import PLAIN
+from tests.core.exchange.test_png_embed import PLAIN
 from tests.core.result_file.results import golden
 from tests.saying import said
 

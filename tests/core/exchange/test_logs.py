@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from app.core.exchange.file_import import EpochLogError
 from app.core.exchange.importing import Outcome, import_files
 from app.core.exchange.logs import workload_of_log
-from app.core.exchange.reading import EpochLogError
 from app.core.paths import Paths
 from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database

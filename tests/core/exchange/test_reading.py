@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.exchange.picture import embed
-from app.core.exchange.reading import read_results
+from app.core.exchange.file_import import read_results
+from app.core.exchange.png_embed import embed
 from app.core.messages import Message, message
 from app.core.records import Run
 from app.core.report.formats.csv_table import CsvStyle, table_lines
@@ -28,7 +28,7 @@ from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from tests.broken import make_results
-from tests.core.exchange.test_picture import PLAIN
+from tests.core.exchange.test_png_embed import PLAIN
 from tests.core.result_file.results import GOLDEN, LINES, golden, results
 from tests.saying import has_at_its_core, said
 from tests.sure import sure
@@ -85,7 +85,7 @@ FLOATS = st.floats(1e-6, 1e6, allow_nan=False)
 
 def document(**changes: Any) -> str:
     """Return a JSON export of one run, with some values changed."""
-    row = asdict(summary_of(golden()[2], 7))
+    row = asdict(summary_of(golden()[2])) | {"id": 7}
     machine = {"cpu_name": "X", "physical_cores": 2, "logical_cores": 2, "memory_bytes": 1, "os_name": "y"}
     machine |= {"architecture": "x86_64", "python_version": "3", "virtual_machine": None}
     return json.dumps({"format_version": 1, "runs": [row | {"spec": {}, "machine": machine} | changes]})

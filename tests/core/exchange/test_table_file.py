@@ -18,10 +18,10 @@ from app.core.errors import AppError, UsageError
 from app.core.exchange import table_file
 from app.core.exchange.community import Row, look_at, table_rows, table_text
 from app.core.exchange.table_file import get_table, load_table, read_table, rows_hash, use_previous
+from app.core.external_results import CommunityRow
 from app.core.files import write_whole
 from app.core.locks import take
 from app.core.messages import Message, message, sentence
-from app.core.others import CommunityRow
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.result_file.canonical import UnfitError, file_bytes, without_durations

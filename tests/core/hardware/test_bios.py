@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.hardware import registry
-from app.core.hardware.parts import bios
+from app.core.hardware import machine, registry
 from tests.core.hardware.made_up import write
 from tests.sure import sure
 
@@ -24,7 +23,7 @@ def test_linux_tells_it_in_a_file(
     tmp_path: Path, text: str, version: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", "linux")
-    read = bios.read_bios_version(write(tmp_path, {"sys/class/dmi/id/bios_version": text}))
+    read = machine.read_bios_version(write(tmp_path, {"sys/class/dmi/id/bios_version": text}))
     if version is None:
         assert read is None
     else:
@@ -33,10 +32,10 @@ def test_linux_tells_it_in_a_file(
 
 
 def test_a_computer_without_one_has_none(tmp_path: Path) -> None:
-    assert bios.read_bios_version(tmp_path) is None
+    assert machine.read_bios_version(tmp_path) is None
 
 
 def test_windows_has_it_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setattr(registry, "read_text", lambda _, name: "1.2.3" if name == "BIOSVersion" else "")
-    assert bios.read_bios_version() == "1.2.3"
+    assert machine.read_bios_version() == "1.2.3"

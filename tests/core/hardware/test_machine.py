@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware import machine as hardware
-from app.core.hardware import reading
+from app.core.hardware import system_files
 from tests.core.hardware.made_up import fake_windows, write
 from tests.saying import said
 
@@ -125,7 +125,7 @@ def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
     ],
 )
 def test_tidy_name(raw: str | None, tidy: str | None) -> None:
-    assert reading.tidy_name(raw) == tidy
+    assert system_files.tidy_name(raw) == tidy
 
 
 def test_a_generic_arm_name_is_the_last_resort() -> None:

@@ -11,8 +11,8 @@ from app.core.analysis.own_runs import best_and_latest, runs_like
 from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
 from app.core.exchange.preview import without
+from app.core.external_results import ImportedResult
 from app.core.messages import sentence
-from app.core.others import ImportedResult
 from app.core.plans.suite.stored import list_suites
 from app.core.records import RunSummary
 from app.core.report.export import FORMATS

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.core.exchange.leaving import TEXT_FORMS
-from app.core.exchange.picture import extract
+from app.core.exchange.png_embed import extract
 from app.core.report.share import ShareCard
 from app.core.storage.database import Database
 from app.gui.run.share_dialog import ShareDialog

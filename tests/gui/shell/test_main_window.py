@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel
 
 import app.gui.pages
 from app.gui.shell import main_window
-from app.gui.shell.pages import PAGES, Entry
+from app.gui.shell.pages import PAGES, PageEntry
 from tests.child import python
 from tests.gui.driving import Driver
 
@@ -29,7 +29,7 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores" / "page.py").write_text(SCORES)
     monkeypatch.setattr(app.gui.pages, "__path__", [*app.gui.pages.__path__, str(tmp_path)])
-    entry = Entry("scores", "label.workload", "list", "ScoresPage")
+    entry = PageEntry("scores", "label.workload", "list", "ScoresPage")
     monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
     yield
     sys.modules.pop("app.gui.pages.scores.page", None)

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
-from app.gui.style.style_sheet import style_sheet
-from app.gui.style.theme import Theme, font
+from app.gui.style.theme import Theme, font, style_sheet
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
 from tests.gui.driving import added
 from tests.gui.pixels import names, pixels

@@ -17,7 +17,7 @@ from workloads.datasets.source import MissingDataError
 from workloads.datasets.tfrecords import read_examples
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.engine import Engine
-from workloads.engines.pictures import Pictures
+from workloads.engines.image_pipeline import Pictures
 from workloads.engines.tensorflow import ENGINE
 
 COUNTS = {"daisy": 5, "dandelion": 4, "roses": 4, "sunflowers": 4, "tulips": 4}

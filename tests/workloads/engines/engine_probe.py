@@ -17,6 +17,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from tests.workloads.sizes import is_large
 from workloads import CATALOGUE
 from workloads.datasets import cifar10, fashion_mnist, imdb, mnist
 from workloads.engines.cpp_runtime import find_cpp_runtime
@@ -35,13 +36,6 @@ COMPARED = (
     *("fcn_r", "alexnet_r", "lstm_ptb_32", "fashion_mnist_cnn_412k"),
 )
 BATCH, STEPS = 8, 4
-# A step of these takes seconds, or with JAX half a minute to compile: they make one, of one example.
-LARGE = {
-    *("alexnet_caffe", "alexnet_s", "googlenet", "inception_v3", "resnet_50", "resnet_50_s", "vgg16"),
-    *("flowers_resnet50_331", "flowers_vgg16_331", "flowers_xception_331"),
-    *("gpt_mini", "gpt_tiny", "gpt_small", "vit_tiny_224", "resnet50_224"),
-    *("convnext_tiny_224", "efficientnet_b0_224", "mobilenetv3_large_224"),
-}
 # Of the layers of another one, in other sizes, which show the same again: making the weights of one of the large
 # ones takes PyTorch ten seconds, compiling it takes JAX half a minute.
 ALIKE = {
@@ -92,7 +86,7 @@ def start_with_numpy() -> None:
 
 
 def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
-    """Run the networks' workloads for two steps of two examples, or one of one."""
+    """Run the networks' workloads for two steps of two examples; large ones for one of one."""
     import keras
 
     start_with_numpy()
@@ -102,7 +96,7 @@ def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
         if names and workload.id not in names:
             continue
         keras.backend.clear_session()
-        usual, size = workload.load, 1 if workload.id in LARGE else 2
+        usual, size = workload.load, 1 if is_large(workload) else 2
         workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec), spec.batch_size)  # type: ignore[method-assign, misc]
         spec = workload.default_spec(engine=engine, device="cpu", epochs=1, steps=size, batch_size=size)
         stream = io.BytesIO()

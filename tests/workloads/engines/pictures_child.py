@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workloads.engines import pixels
+from workloads.engines import image_ops
 from workloads.engines.cpp_runtime import find_cpp_runtime
 from workloads.engines.engine import Engine
-from workloads.engines.pictures import CONTRAST, ROTATION, Pictures
+from workloads.engines.image_pipeline import CONTRAST, ROTATION, Pictures
 from workloads.engines.tensorflow import ENGINE
 from workloads.system.storage_pipeline import from_jpegs, from_shards, make_pictures, pack
 
@@ -51,7 +51,7 @@ def made() -> dict[str, Any]:
         "pixels": [difference(decoded(one), decoded(other)) for one, other in zip(ours, theirs, strict=True)],
         "lengths": [[len(one), len(other)] for one, other in zip(ours, theirs, strict=True)],
         "decoded": [
-            difference(pixels.decoded(jpeg), tf.io.decode_jpeg(jpeg, channels=3, dct_method="INTEGER_ACCURATE"))
+            difference(image_ops.decoded(jpeg), tf.io.decode_jpeg(jpeg, channels=3, dct_method="INTEGER_ACCURATE"))
             for jpeg in (*ours, *theirs)
         ],
         "fitted": [
@@ -102,7 +102,7 @@ def varied() -> dict[str, Any]:
     from keras import layers, ops
 
     jpeg = OWN.fitted(make_pictures(TENSORFLOWS, 7, 1)[0], SIDE, 95)
-    images = ops.convert_to_tensor(pixels.floats(jpeg, SIDE)[None])
+    images = ops.convert_to_tensor(image_ops.floats(jpeg, SIDE)[None])
     flip = layers.RandomFlip("horizontal", seed=1)
     contrast = layers.RandomContrast(CONTRAST, value_range=(0, 1), seed=1)
     rotation = layers.RandomRotation(ROTATION, seed=1)
@@ -110,13 +110,13 @@ def varied() -> dict[str, Any]:
     for _ in range(8):
         flips, factors, turns = (layer.get_random_transformation(images) for layer in (flip, contrast, rotation))
         changed = contrast.transform_images(flip.transform_images(images, flips), factors)
-        variation = pixels.Variation(
+        variation = image_ops.Variation(
             is_flipped=bool(np.asarray(flips["flips"])[0]),
             contrast=float(np.asarray(factors["contrast_factor"]).item()),
             angle=math.radians(np.asarray(turns["angle"]).item()),
         )
         differences.append(
-            difference(pixels.varied(jpeg, SIDE, variation), rotation.transform_images(changed, turns)[0])
+            difference(image_ops.varied(jpeg, SIDE, variation), rotation.transform_images(changed, turns)[0])
         )
     many = ops.zeros((4_000, 2, 2, 3))
     factors = np.asarray(contrast.get_random_transformation(many)["contrast_factor"])

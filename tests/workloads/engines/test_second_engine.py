@@ -19,13 +19,13 @@ from app.core.storage.runs import load_run
 from tests.conftest import ROOT, pretend_installed
 from tests.saying import said
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, Entry, engine_title
+from workloads.engines.registry import ENGINES, EngineEntry, engine_title
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 HERE = Path(__file__).parent / "plain_numpy"
 NAME = "plain_numpy"
-ROW = f'    "{NAME}": Entry("workloads.engines.{NAME}", home="{NAME}"),\n'
+ROW = f'    "{NAME}": EngineEntry("workloads.engines.{NAME}", home="{NAME}"),\n'
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def sources(tmp_path: Path, second_engine: str) -> Path:
     shutil.copy(HERE / "plain_numpy.py", folder / "workloads" / "engines")
     registry = folder / "workloads" / "engines" / "registry.py"
     text = registry.read_text()
-    begin = "ENGINES: dict[str, Entry] = {\n"
+    begin = "ENGINES: dict[str, EngineEntry] = {\n"
     assert begin in text
     registry.write_text(text.replace(begin, begin + ROW))
     return folder
@@ -120,7 +120,7 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(
 def test_an_engine_that_cannot_be_imported_is_refused_in_a_sentence(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ENGINES, "broken", Entry("workloads.engines.no_such_module"))
+    monkeypatch.setitem(ENGINES, "broken", EngineEntry("workloads.engines.no_such_module"))
     with pytest.raises(UsageError, match=said("engine.broken", engine="broken").pattern):
         Runner(paths, machine).check(CATALOGUE["mnist_mlp"].default_spec(engine="broken"))
     assert engine_title("broken") == "broken"

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from tests.mnist_digits import load_digits
+from tests.workloads.sizes import is_large
 from workloads import CATALOGUE
 from workloads.datasets import cifar10, mnist
 from workloads.engines.cpp_runtime import find_cpp_runtime
@@ -19,34 +20,6 @@ from workloads.engines.registry import engine_named
 from workloads.training.flops import forward_flops
 from workloads.training.training import Training
 
-# A step of these takes long, or to compile it does.
-LARGE = {
-    "imdb_fasttext",
-    "fcn_s",
-    "alexnet_s",
-    "alexnet_caffe",
-    "googlenet",
-    "resnet_50_s",
-    "resnet_50",
-    "resnet_56",
-    "vgg16",
-    "inception_v3",
-    "flowers_xception_331",
-    "flowers_resnet50_331",
-    "flowers_vgg16_331",
-    "gpt_mini",
-    "gpt_tiny",
-    "gpt_small",
-    "nanogpt_char",
-    "vit_tiny_224",
-    "resnet50_224",
-    "convnext_tiny_224",
-    "efficientnet_b0_224",
-    "mobilenetv3_large_224",
-    "fc_parametric",
-    "cnn_parametric",
-    "rnn_parametric",
-}
 BATCH, STEPS = 16, 20
 DIGITS_BATCH, DIGITS_EPOCHS = 32, {"mnist_mlp": 3, "mnist_cnn": 1}
 PROFILED = ("cifar10_keras_cnn", "googlenet")
@@ -54,7 +27,7 @@ PROFILED = ("cifar10_keras_cnn", "googlenet")
 
 def probe(workload: Training) -> dict[str, Any]:
     """Build the network, let it take a step on one or two examples, uncompiled, and describe both."""
-    model, losses = train(workload, 1 if workload.id in LARGE else 2, steps=1, run_eagerly=True)
+    model, losses = train(workload, 1 if is_large(workload) else 2, steps=1, run_eagerly=True)
     seen: dict[str, Any] = {
         "id": workload.id,
         "parameters": model.count_params(),
@@ -195,8 +168,8 @@ def main(part: str = "") -> None:
         for workload in networks.values():
             say(probe(workload))
         return
-    for name, workload in networks.items():
-        if name not in LARGE:
+    for workload in networks.values():
+        if not is_large(workload):
             say(probe_longer(workload))
     for name in PROFILED:
         model = networks[name].build(networks[name].default_spec())

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np  # noqa: TID253 - these tests are about arrays
 import pytest
 
-from workloads.networks.augmentation import shifted, shifted_and_flipped
+from workloads.networks.cifar10 import shifted, shifted_and_flipped
 from workloads.networks.sentences import sentence_batches
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
-from app.core.hardware.reading import answer_of
+from app.core.hardware.system_files import answer_of
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry

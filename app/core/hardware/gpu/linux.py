@@ -19,7 +19,7 @@ from app.core.hardware.gpu.values import (
     whole,
     within,
 )
-from app.core.hardware.reading import read_text, read_word
+from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}

@@ -20,7 +20,7 @@ from app.core.hardware.gpu.values import (
     whole,
     within,
 )
-from app.core.hardware.reading import read_text, read_word
+from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 

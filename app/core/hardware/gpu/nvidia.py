@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import psutil
 
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.linux import Card
 from app.core.hardware.gpu.nvidia_smi import GputilSource, open_gputil
 from app.core.hardware.gpu.nvml_trial import asked_first, nvml_library, trial_arguments
@@ -29,8 +30,7 @@ from app.core.hardware.gpu.values import (
     whole,
     within,
 )
-from app.core.hardware.reading import read_text
-from app.core.hardware.waiting import in_background
+from app.core.hardware.system_files import read_text
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -101,7 +101,7 @@ class NvidiaGpus:
             return () if self._source is None else self._source.gpus()
         left_s = max(self._limits.list_share_s, self._limits.list_s - (time.monotonic() - started_s))
         try:
-            gpus = in_background(self._source.gpus, "nvml").result(left_s)
+            gpus = call_in_thread(self._source.gpus, "nvml").result(left_s)
         except TimeoutError:
             _give_up("hardware.nvml_not_responding")
             self._source = None  # not closed: that would hang too
@@ -389,7 +389,7 @@ def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> 
         return NvmlSource(nvml, meters)
 
     try:
-        return in_background(start, "nvml").result(limit_s)
+        return call_in_thread(start, "nvml").result(limit_s)
     except TimeoutError:
         _give_up("hardware.nvml_not_responding")
         return None

@@ -10,15 +10,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from app.core.children import Child
+from app.core.children import Child, CommandLine
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu import nvml_child
 from app.core.hardware.gpu.libraries import find_library
-from app.core.hardware.waiting import in_background
 
 Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
 LINUX_NAME = "libnvidia-ml.so.1"
@@ -29,12 +28,6 @@ _FIRST_EXCEPTION = 0xC0000000
 _lock = threading.Lock()
 # What became of it in this process's trial, by command line: it is asked once.
 _outcomes: dict[tuple[str, ...], Outcome] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Command:
-    arguments: Sequence[str]
-    environment: Mapping[str, str]
 
 
 def nvml_library() -> str | None:
@@ -83,11 +76,11 @@ def forget() -> None:
 
 def _ask(arguments: tuple[str, ...], limit_s: float) -> tuple[Child | None, Outcome]:
     try:
-        child = Child(_Command(arguments, os.environ), errors_in_output=True)
+        child = Child(CommandLine(arguments, os.environ), errors_in_output=True)
     except OSError:  # no more processes: that says nothing about the library
         return None, "answers"
     try:
-        survived = in_background(lambda: _is_done(child), "nvml trial").result(limit_s)
+        survived = call_in_thread(lambda: _is_done(child), "nvml trial").result(limit_s)
     except TimeoutError:
         child.end(force=True)
         return child, "hangs"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from app.core.hardware.reading import MAX_NAME_CHARS, read_word
+from app.core.hardware.system_files import MAX_NAME_CHARS, read_word
 
 MAX_MEMORY_BYTES = 2**50
 

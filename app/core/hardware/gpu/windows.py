@@ -12,7 +12,7 @@ from app.core.hardware import registry
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, SCREENS_ONLY, clean_text, vendor_of, whole, within
 from app.core.hardware.gpu.windows_dxgi import Adapter, list_adapters
 from app.core.hardware.gpu.windows_pdh import Counters, open_counters
-from app.core.hardware.reading import tidy_name
+from app.core.hardware.system_files import tidy_name
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
@@ -29,7 +29,7 @@ _INSTANCE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AdapterEntry:
     """A driver's entry in the registry."""
 
     name: str
@@ -90,7 +90,7 @@ class WindowsGpus:
         )
 
 
-def entry_from(values: Mapping[str, object]) -> Entry | None:
+def entry_from(values: Mapping[str, object]) -> AdapterEntry | None:
     """Parse a GPU from its driver's values; None for displays without one: remote, virtual, USB."""
     name = tidy_name(clean_text(values.get("DriverDesc")))
     ids = _DEVICE_ID.match(str(values.get("MatchingDeviceId", "")))
@@ -102,7 +102,7 @@ def entry_from(values: Mapping[str, object]) -> Entry | None:
     size = values.get("HardwareInformation.qwMemorySize")
     size = int.from_bytes(size[:8], "little") if isinstance(size, bytes) else size
     version = clean_text(values.get("DriverVersion"))
-    return Entry(
+    return AdapterEntry(
         name=name,
         vendor_id=vendor_id,
         device_id=device_id,
@@ -119,7 +119,9 @@ def nvidia_version(version: str) -> str:
     return f"{int(digits[:3])}.{digits[3:]}" if plain else version
 
 
-def pair(entries: Iterable[Entry], adapters: Sequence[Adapter] | None) -> tuple[tuple[Entry, Adapter | None], ...]:
+def pair(
+    entries: Iterable[AdapterEntry], adapters: Sequence[Adapter] | None
+) -> tuple[tuple[AdapterEntry, Adapter | None], ...]:
     """Match each driver's entry with its adapter; identical ones in their order.
 
     The registry keeps the entries of removed cards, so entries without an adapter are left out; if DXGI doesn't
@@ -138,7 +140,7 @@ def pair(entries: Iterable[Entry], adapters: Sequence[Adapter] | None) -> tuple[
     return tuple(pairs)
 
 
-def describe(entry: Entry, adapter: Adapter | None) -> Gpu:
+def describe(entry: AdapterEntry, adapter: Adapter | None) -> Gpu:
     """Describe a card."""
     vendor = vendor_of(entry.vendor_id)
     shares = shares_memory(vendor, entry.name)

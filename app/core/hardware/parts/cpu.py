@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.hardware.reading import count_of, numbers_in, output_of, read_count, read_text, read_word
+from app.core.hardware.system_files import count_of, numbers_in, output_of, read_count, read_text, read_word
 from workloads.engines.cpu_allowance import windows_relations, windows_topology
 
 # Linux's names in /proc/cpuinfo, by common name.

@@ -14,7 +14,7 @@ from xml.parsers.expat import ExpatError
 
 import psutil
 
-from app.core.hardware.reading import output_of, read_count, read_text, read_word, tidy_name
+from app.core.hardware.system_files import output_of, read_count, read_text, read_word, tidy_name
 from workloads.protocol.machine import Disk
 
 _SECTOR_BYTES = 512  # Linux counts block devices in these, whatever their own sector size

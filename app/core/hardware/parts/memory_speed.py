@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.core.hardware.reading import count_of, read_text
+from app.core.hardware.system_files import count_of, read_text
 
 # From the DMTF's SMBIOS 3 specification: structures of type 17 are memory modules.
 _MODULE, _END = 17, 127

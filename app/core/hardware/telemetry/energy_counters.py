@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.hardware.reading import read_count, read_word
+from app.core.hardware.system_files import read_count, read_word
 
 # Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its parts. Best
 # first: many Intel laptops list the same packages again through another interface (mmio).

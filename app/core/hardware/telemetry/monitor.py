@@ -16,13 +16,13 @@ from typing import Self, TypeVar
 
 import psutil
 
+from app.core.hardware.blocking import call_in_thread
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
 from app.core.hardware.telemetry.pressure import PressureReader
 from app.core.hardware.telemetry.processes import OwnProcesses
 from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature
 from app.core.hardware.telemetry.slowdowns import ConditionsReader, rate_per_s
-from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
 from workloads.protocol.telemetry import Telemetry
 
@@ -269,7 +269,7 @@ def read_telemetry(
             reader.close()
 
     try:
-        in_background(take, "look").result(duration_s + patience_s)
+        call_in_thread(take, "look").result(duration_s + patience_s)
     except TimeoutError:
         _logger.warning("%s", sentence("hardware.telemetry_not_responding"))
     return tuple(telemetry)

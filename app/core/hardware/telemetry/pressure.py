@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.hardware.reading import read_text
+from app.core.hardware.system_files import read_text
 from workloads.engines.cpu_allowance import cgroup_folders
 
 _SOME_US = re.compile(r"^some .*\btotal=(\d{1,18})\b", re.MULTILINE | re.ASCII)

@@ -9,7 +9,7 @@ import psutil
 
 from app.core.hardware.gpu.windows_pdh import open_counters
 from app.core.hardware.parts.cpu import windows_base_mhz
-from app.core.hardware.reading import read_count, read_word
+from app.core.hardware.system_files import read_count, read_word
 from app.core.hardware.telemetry.energy_counters import find_zones, read_counts
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.records import PowerState

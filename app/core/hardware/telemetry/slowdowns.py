@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from app.core.hardware import registry
-from app.core.hardware.reading import output_of, read_text
+from app.core.hardware.system_files import output_of, read_text
 from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
 

@@ -5,9 +5,7 @@ with their formats.
 """
 
 from app.core.messages.english import (
-    archives,
     cli,
-    common,
     compare,
     datasets,
     doctor,
@@ -34,9 +32,7 @@ from app.core.messages.english import (
 
 Sentence = str | tuple[str, str]
 _AREAS = (
-    archives,
     cli,
-    common,
     compare,
     datasets,
     doctor,

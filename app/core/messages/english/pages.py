@@ -1,6 +1,8 @@
 """The pages of the window."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
+    "button.cancel": "Cancel",
+    "button.copy": "Copy",
     "ab_page.a_faster": "A is faster",
     "ab_page.b_faster": "B is faster",
     "ab_page.b_vs_a": "B vs A",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name
-from app.core.others import ImportedResult
+from app.core.external_results import ImportedResult
 from app.core.plans.suite.definition import DEMO, SUITES, Definition, Part
 from app.core.plans.suite.score import mean_of_parts, scored_part
 from app.core.plans.suite.uncertainty import Score

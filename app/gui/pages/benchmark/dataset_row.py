@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.core.datasets.install import InstalledDataset, list_datasets
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.widgets.basics import HEAD_PX, Button, column, give_way, guard_wheel, label, row
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.progress_row import ProgressRow
@@ -29,7 +31,7 @@ class DatasetRow(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._asked = 0
+        self._latest = Latest()
         self._shown: str | None = None
         # As of the latest check.
         self._known: dict[str, InstalledDataset] = {}
@@ -60,15 +62,10 @@ class DatasetRow(QWidget):
         """Show the data of a workload, None if it needs none: first from memory, then checked again."""
         self._shown = dataset_id
         self._show()
-        self._asked += 1
-        if dataset_id is None:
-            return
-        number, paths = self._asked, self._services.paths
-
-        def look() -> tuple[int, list[InstalledDataset]]:
-            return number, list_datasets(paths)
-
-        self._services.tasks.start(look, self._on_looked, self._services.complain)
+        self._latest.drop()
+        if dataset_id is not None:
+            look, done = partial(list_datasets, self._services.paths), self._latest.only(self._on_looked)
+            self._services.tasks.start(look, done, self._services.complain)
 
     @property
     def data(self) -> DataChoice:
@@ -83,10 +80,7 @@ class DatasetRow(QWidget):
         if number >= 0:
             self.choice.setCurrentIndex(number)
 
-    def _on_looked(self, answer: tuple[int, list[InstalledDataset]]) -> None:
-        number, datasets = answer
-        if number != self._asked:
-            return  # a later check is on its way
+    def _on_looked(self, datasets: list[InstalledDataset]) -> None:
         before = self._known
         self._known = {dataset.id: dataset for dataset in datasets}
         self._show()

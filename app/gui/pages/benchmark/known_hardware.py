@@ -5,14 +5,15 @@ from PySide6.QtGui import QShowEvent
 
 from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
 from app.core.analysis.own_runs import runs_like
+from app.core.external_results import CommunityRow
 from app.core.messages import sentence
-from app.core.others import CommunityRow
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import own_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.services.bundle import Services
 from app.gui.services.community_table import community_rows
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import Card, ClampedLabel
 from workloads import STANDARD
@@ -37,7 +38,7 @@ class KnownHardware(Card):
         self._setup: tuple[RunSpec, str | None] | None = None
         self._runs: list[RunSummary] = []
         self._community: list[CommunityRow] = []
-        self._asked = 0
+        self._latest = Latest()
         self.bars = BarList(services.theme, row_max_px=ROW_MAX_PX)
         self.bars.opens_runs = True
         self.bars.chosen.connect(self._on_bar)
@@ -71,19 +72,16 @@ class KnownHardware(Card):
 
     def refresh(self, *_: object) -> None:
         """Reload the user's runs."""
-        self._asked += 1
-        number, workload_id, paths = self._asked, self._workload_id, self._services.paths
+        workload_id, paths = self._workload_id, self._services.paths
 
-        def look() -> tuple[int, list[RunSummary], list[CommunityRow]]:
-            with Database(paths.database) as database:
-                return number, own_runs(database, workload_id, RUNS_LIMIT), community_rows(paths)
+        def look(database: Database) -> tuple[list[RunSummary], list[CommunityRow]]:
+            return own_runs(database, workload_id, RUNS_LIMIT), community_rows(paths)
 
-        self._services.tasks.start(look, self._on_runs, self._services.complain)
+        self._services.query(look, self._latest.only(self._on_runs))
 
-    def _on_runs(self, answer: tuple[int, list[RunSummary], list[CommunityRow]]) -> None:
-        number, *news = answer
-        if number == self._asked and news != [self._runs, self._community]:  # otherwise the workload has changed
-            _, self._runs, self._community = answer
+    def _on_runs(self, answer: tuple[list[RunSummary], list[CommunityRow]]) -> None:
+        if answer != (self._runs, self._community):
+            self._runs, self._community = answer
             self._draw()
 
     def _on_bar(self, bar: Bar) -> None:

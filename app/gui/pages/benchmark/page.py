@@ -253,18 +253,15 @@ class BenchmarkPage(QWidget):
         self._load(run_id, bridge.group_id)
 
     def _load(self, run_id: int, group_id: int | None) -> None:
-        path = self._services.paths.database
+        def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None]:
+            group = load_group(database, group_id) if group_id is not None else None
+            typical = kind_of(group).summary(group) if group is not None else None
+            run = JudgedRun(load_run(database, run_id)).prepared()
+            if typical is None:
+                return run, group, None
+            return run, group, JudgedRun(load_run(database, typical.id)).prepared()
 
-        def load() -> tuple[JudgedRun, Group | None, JudgedRun | None]:
-            with Database(path) as database:
-                group = load_group(database, group_id) if group_id is not None else None
-                typical = kind_of(group).summary(group) if group is not None else None
-                run = JudgedRun(load_run(database, run_id)).prepared()
-                if typical is None:
-                    return run, group, None
-                return run, group, JudgedRun(load_run(database, typical.id)).prepared()
-
-        self._services.tasks.start(load, self._on_loaded, self._on_lost)
+        self._services.query(load, self._on_loaded, self._on_lost)
 
     def _on_loaded(self, loaded: tuple[JudgedRun, Group | None, JudgedRun | None]) -> None:
         run, group, typical = loaded

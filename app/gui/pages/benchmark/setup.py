@@ -5,21 +5,22 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
+from app.core.metrics import format_gpu_memory, format_installed_memory
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.overview import probe_key
 from app.core.runs.runner import checked_workload
-from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
-from app.gui.pages.benchmark.machine_facts import machine_facts
 from app.gui.pages.benchmark.parameter_form import run_form
 from app.gui.pages.benchmark.workload_box import Star, WorkloadBox
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import (
     HEAD_PX,
@@ -67,7 +68,7 @@ class SetupView(QWidget):
         self.machine_name = ElidedLabel(sentence("setup.looking"), TITLE_PX, QFont.Weight.DemiBold)
         self.machine_name.setFixedHeight(HEAD_PX)
         self.facts = PillRow()
-        self._asked, self._busy = 0, ""
+        self._latest, self._busy = Latest(), ""
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = timer(self, ESTIMATE_MS, once=True)
         self._soon.timeout.connect(self._estimate)
@@ -287,7 +288,7 @@ class SetupView(QWidget):
 
     def _estimate_soon(self) -> None:
         """Hide the previous choice's time, and look up this one's if no other choice follows at once."""
-        self._asked += 1
+        self._latest.drop()
         asked = self._standard()
         if asked is None or asked != self._estimated:
             self._tell_time("setup.time_unknown")
@@ -304,20 +305,11 @@ class SetupView(QWidget):
     def _estimate(self) -> None:
         """Look up how long a Standard run takes, from earlier runs; unknown before the first."""
         asked = self._standard()
-        if asked is None:
-            return
-        number, path = self._asked, self._services.paths.database
+        if asked is not None:
+            done = self._latest.only(self._on_expected)
+            self._services.query(lambda database: expected_duration_s(database, *asked), done)
 
-        def look() -> tuple[int, float | None]:
-            with Database(path) as database:
-                return number, expected_duration_s(database, *asked)
-
-        self._services.tasks.start(look, self._on_expected, self._services.complain)
-
-    def _on_expected(self, answer: tuple[int, float | None]) -> None:
-        number, duration_s = answer
-        if number != self._asked:
-            return  # for an outdated choice
+    def _on_expected(self, duration_s: float | None) -> None:
         self._estimated = self._standard()
         if duration_s is None:
             duration_s = self._probed()
@@ -394,3 +386,17 @@ def _field(code: str, *items: QWidget) -> QVBoxLayout:
 def _large(font: QFont) -> QFont:
     font.setPixelSize(16)
     return font
+
+
+def machine_facts(machine: Machine) -> list[str]:
+    """Return the machine's parts in a few words each."""
+    physical, logical = machine.physical_cores or "?", machine.logical_cores or "?"
+    cores = sentence("setup.cores", physical=physical, logical=logical)
+    gpus = [
+        f"{short_name(gpu.name)} · {format_gpu_memory(gpu.memory_bytes)}"
+        if gpu.memory_bytes
+        else short_name(gpu.name)
+        for gpu in machine.gpus
+    ]
+    virtual = [sentence("compare.virtual")] if machine.virtual_machine else []
+    return [cores, format_installed_memory(machine.memory_bytes), *gpus, machine.os_name, *virtual]

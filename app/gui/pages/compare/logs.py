@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog,
 
 from app.core.analysis.stats import epoch_statistics
 from app.core.exchange.logs import workload_of_log
+from app.core.external_results import ImportedLog, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
-from app.core.others import ImportedLog, ImportedResult
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import (
     NAME_LIMIT,
@@ -118,7 +118,7 @@ class LogActions(QObject):
             self.show_preview(Path(file), workload_id)
 
     def show_preview(self, file: Path, workload_id: str) -> None:
-        """Show what a file says, which its name may tell the workload of; nothing is imported yet."""
+        """Preview a log; its workload is guessed from the file's name, and nothing is stored yet."""
         named = workload_of_log(file)
         workload_id = workload_id if named is None else named.id
 
@@ -140,18 +140,17 @@ class LogActions(QObject):
         )
 
     def _import(self, file: Path) -> None:
-        preview, path = self.preview, self._services.paths.database
+        preview = self.preview
         assert preview is not None
         name, is_of_totals = preview.name.text(), preview.is_of_totals
         workload = CATALOGUE[preview.workload.currentData()]
 
-        def store() -> ImportedLog:
-            with Database(path) as database:
-                return import_log(database, file, workload, name, is_of_totals=is_of_totals)
+        def store(database: Database) -> ImportedLog:
+            return import_log(database, file, workload, name, is_of_totals=is_of_totals)
 
         def done(log: ImportedLog) -> None:
             self._services.tell(sentence("compare_page.imported", name=log.name), "", "", None)
             self.changed.emit()
             self.imported.emit(log.workload)
 
-        self._services.tasks.start(store, done, self._services.complain)
+        self._services.query(store, done)

@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, find_baseline, left_out
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
+from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.others import CommunityRow, ImportedLog, ImportedResult
 from app.core.records import RunSummary
 from app.core.report.wording import workload_title
 from app.core.storage.database import Database
@@ -34,6 +34,7 @@ from app.gui.pages.compare.logs import LogActions
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
 from app.gui.services.bundle import Services
 from app.gui.services.community_table import CommunityTable, community_rows
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, give_way, label, row, scrolled, title
 from app.gui.widgets.choice_box import ChoiceBox
@@ -45,7 +46,7 @@ SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are 
 # In the place of a number: the best and the latest, or those that were selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
-_Answer: TypeAlias = "tuple[int, list[RunSummary], list[ImportedLog], list[ImportedResult], list[CommunityRow]]"
+_Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedLog], list[ImportedResult], list[CommunityRow]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
@@ -61,7 +62,7 @@ class ComparePage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._asked = 0
+        self._latest = Latest()
         self._runs: list[RunSummary] = []
         self._logs: list[ImportedLog] = []
         self._imported: list[ImportedResult] = []
@@ -90,29 +91,23 @@ class ComparePage(QWidget):
 
     def refresh(self) -> None:
         """Reload the user's runs."""
-        self._asked += 1
-        number, paths = self._asked, self._services.paths
-        workload = self.workload.currentData()
+        paths, workload = self._services.paths, self.workload.currentData()
         read = self._own_runs(workload, self.limit.currentData())
 
-        def look() -> _Answer:
-            community = community_rows(paths)
-            with Database(paths.database) as database:
-                imported = list_results(database, workload, SHOWN_LIMIT)
-                return number, read(database), list_logs(database, workload), imported, community
+        def look(database: Database) -> _Answer:
+            imported = list_results(database, workload, SHOWN_LIMIT)
+            return read(database), list_logs(database, workload), imported, community_rows(paths)
 
-        self._services.tasks.start(look, self._on_found, self._services.complain)
+        self._services.query(look, self._latest.only(self._on_found))
 
     def show_runs(self, ids: Sequence[int]) -> None:
         """Show just these runs beside the published results, the newest as "you"; of many, the newest."""
-        path = self._services.paths.database
 
-        def look() -> list[RunSummary]:
-            with Database(path) as database:
-                runs = list_runs(database, ids=ids, limit=SELECTED_LIMIT)
-                return [run for run in runs if run.value is not None]
+        def look(database: Database) -> list[RunSummary]:
+            runs = list_runs(database, ids=ids, limit=SELECTED_LIMIT)
+            return [run for run in runs if run.value is not None]
 
-        self._services.tasks.start(look, self._on_selected, self._services.complain)
+        self._services.query(look, self._on_selected)
 
     def show_workload(self, workload: str) -> None:
         """Show the bars of a workload, if there is such a one."""
@@ -274,10 +269,8 @@ class ComparePage(QWidget):
             self.refresh()
 
     def _on_found(self, answer: _Answer) -> None:
-        number, runs, logs, imported, community = answer
-        if number == self._asked:  # otherwise a later request is on its way
-            self._logs, self._imported, self._community = logs, imported, community
-            self._show_runs(runs)
+        runs, self._logs, self._imported, self._community = answer
+        self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of a bar: open a run, or remove what was imported."""

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.exchange.preview import leaves, preview
+from app.core.external_results import ImportedResult
 from app.core.messages import sentence
-from app.core.others import ImportedResult
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.storage.database import Database

@@ -16,6 +16,7 @@ from app.core.plain_text import one_line
 from app.gui.pages.settings.parts import ask, open_dialog, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.services.downloads import Download
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, line
 from app.gui.widgets.progress_row import ProgressRow
@@ -33,7 +34,7 @@ class DataCard(Card):
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("settings.data_sets"))
         self._services = services
-        self._asked = 0
+        self._latest = Latest()
         theme = services.theme
         self.folder = ElidedLabel(muted=True)
         self.open_button = Button(theme, sentence("button.open"), "folder-open")
@@ -56,22 +57,19 @@ class DataCard(Card):
 
     def refresh(self) -> None:
         """Reload the folder's content."""
-        self._asked += 1
-        number, paths = self._asked, self._services.paths
+        paths = self._services.paths
         custom = self._services.preferences.settings.datasets_folder is not None
         self.usual_button.setVisible(custom)
 
-        def look() -> tuple[int, dict[str, int] | None, list[InstalledDataset]]:
+        def look() -> tuple[dict[str, int] | None, list[InstalledDataset]]:
             datasets = list_datasets(paths)
             installed = [dataset.id for dataset in datasets if dataset.installed]
-            return number, dataset_bytes(paths.datasets, installed), datasets
+            return dataset_bytes(paths.datasets, installed), datasets
 
-        self._services.tasks.start(look, self._on_looked, self._services.complain)
+        self._services.tasks.start(look, self._latest.only(self._on_looked), self._services.complain)
 
-    def _on_looked(self, answer: tuple[int, dict[str, int] | None, list[InstalledDataset]]) -> None:
-        number, sizes_bytes, datasets = answer
-        if number != self._asked:
-            return  # a later check is on its way
+    def _on_looked(self, answer: tuple[dict[str, int] | None, list[InstalledDataset]]) -> None:
+        sizes_bytes, datasets = answer
         there = sizes_bytes is not None
         sizes_bytes = sizes_bytes or {}
         self.open_button.setEnabled(there)

@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QStackedWidget, QWidget
 
-from app.core.engines.offers import Offer
+from app.core.engines.builds import BuildFit
 from app.core.engines.overview import EngineRow
 from app.core.messages import sentence, text
 from app.gui.pages.settings.engine_work import EngineWork
@@ -65,13 +65,13 @@ class EngineLine(QWidget):
         self._lay_out()
 
     @property
-    def offer(self) -> Offer | None:
+    def offer(self) -> BuildFit | None:
         """The chosen build; None if there is none for this computer."""
         number = self.variant.currentIndex()
         return self.row.offers[number] if 0 <= number < len(self.row.offers) else None
 
     def show_row(self, engine_row: EngineRow, *, busy: bool) -> None:
-        """Show the engine as it is now; while `busy` with anything, nothing else can be begun."""
+        """Refresh the row; its buttons are disabled while `busy`."""
         self.row = engine_row
         self._fill_variants()
         stamp, version = engine_row.stamp, engine_row.version
@@ -94,7 +94,7 @@ class EngineLine(QWidget):
         """Show the progress of work on this engine."""
         self._below.setCurrentIndex(1)
         self.cancel_button.setEnabled(not work.cancelled)
-        self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.told())
+        self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.status_text())
         # Without a known share, a bar that moves.
         self.progress.setMaximum(0 if work.share is None else PERMILLE)
         self.progress.setValue(round(PERMILLE * (work.share or 0)))
@@ -186,7 +186,7 @@ def _device(gpus: tuple[Gpu, ...]) -> str:
     return sentence("engines_card.gpus", gpus=names) if names else sentence("engines_card.cpu")
 
 
-def _offered(offer: Offer, *, is_other: bool) -> str:
+def _offered(offer: BuildFit, *, is_other: bool) -> str:
     """Return what a build would use, and what it costs; or why it wouldn't use a card that it is for."""
     if offer.obstacle is not None:
         return text(offer.obstacle)

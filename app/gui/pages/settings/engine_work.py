@@ -22,7 +22,7 @@ class WorkCancelledError(Exception):
 
 
 class EngineWork:
-    """One installation or check; `share` and `told` may be called from another thread meanwhile.
+    """An installation or check in progress; `share` and `status_text` may be read from another thread.
 
     Args:
         title: The engine's title.
@@ -52,8 +52,8 @@ class EngineWork:
         phase, done_bytes, total_bytes = self._now
         return done_bytes / total_bytes if phase == "download" and total_bytes else None
 
-    def told(self) -> str:
-        """Return in one line what it is doing."""
+    def status_text(self) -> str:
+        """Return what it is doing in one line."""
         phase, done_bytes, total_bytes = self._now
         if phase != "download" or not total_bytes:
             return sentence(f"engines_card.phase.{phase}")

@@ -17,6 +17,7 @@ from app.gui.pages.settings.engine_line import EngineLine
 from app.gui.pages.settings.engine_work import EngineWork, remove_unused
 from app.gui.pages.settings.parts import ask, open_dialog
 from app.gui.services.bundle import Services
+from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, label, line
 from app.gui.widgets.timers import timer
@@ -38,7 +39,7 @@ class EnginesCard(Card):
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("engines_card.title"))
         self._services = services
-        self._asked = 0
+        self._latest = Latest()
         self._work: EngineWork | None = None
         self._worked_on = ""  # the engine that something is done with; "" for none
         self.rows: dict[str, EngineLine] = {}
@@ -61,13 +62,9 @@ class EnginesCard(Card):
     def refresh(self) -> None:
         """Read again what is installed."""
         machine, paths = self._services.finder.machine, self._services.paths
-        if machine is None:
-            return
-        self._asked += 1
-        number = self._asked
-        self._services.tasks.start(
-            lambda: (number, list_engines(paths, machine)), self._on_looked, self._services.complain
-        )
+        if machine is not None:
+            look, done = partial(list_engines, paths, machine), self._latest.only(self._on_looked)
+            self._services.tasks.start(look, done, self._services.complain)
 
     def cancel(self) -> None:
         """Stop installing or checking."""
@@ -75,10 +72,7 @@ class EnginesCard(Card):
             self._work.cancelled = True
             self._on_tick()
 
-    def _on_looked(self, answer: tuple[int, list[EngineRow]]) -> None:
-        number, engine_rows = answer
-        if number != self._asked:
-            return  # a later look is on its way
+    def _on_looked(self, engine_rows: list[EngineRow]) -> None:
         self.looking.hide()
         if list(self.rows) != [engine_row.engine for engine_row in engine_rows]:
             self._make_lines(engine_rows)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.core.hardware import registry
 from app.core.hardware.gpu import windows as windows_gpus
 from app.core.hardware.gpu import windows_dxgi, windows_pdh
-from app.core.hardware.gpu.windows import Entry, WindowsGpus, busiest_pct, entry_from, pair, sums
+from app.core.hardware.gpu.windows import AdapterEntry, WindowsGpus, busiest_pct, entry_from, pair, sums
 from app.core.hardware.gpu.windows_dxgi import Adapter
 from tests.core.hardware.gpu.gpu_trees import DATA
 from tests.core.hardware.made_up import fake_windows
@@ -180,14 +180,14 @@ def test_whose_memory_it_is(vendor: str, name: str, shares: bool | None) -> None
 
 
 def test_an_integrated_gpu() -> None:
-    entry = Entry("AMD Radeon 780M Graphics", 0x1002, 0x15BF, "32.0.12033.1030", 512 * 2**20)
+    entry = AdapterEntry("AMD Radeon 780M Graphics", 0x1002, 0x15BF, "32.0.12033.1030", 512 * 2**20)
     gpu = windows_gpus.describe(entry, Adapter(1, 0x1002, 0x15BF, 512 * 2**20, 14 * 2**30, True))
     assert (gpu.memory_bytes, gpu.shares_memory) == (14 * 2**30, True)
     assert windows_gpus.describe(entry, None).memory_bytes is None
 
 
 def test_identical_cards_are_paired_in_order() -> None:
-    entry = Entry("NVIDIA GeForce RTX 3070", 0x10DE, 0x2484, None, None)
+    entry = AdapterEntry("NVIDIA GeForce RTX 3070", 0x10DE, 0x2484, None, None)
     first, second = (Adapter(luid, 0x10DE, 0x2484, None, None, None) for luid in (1, 2))
     assert pair([entry, entry, entry], [first, second]) == ((entry, first), (entry, second))
     assert pair([entry], [first, second]) == ((entry, first),), "a virtual display doubles its adapter"

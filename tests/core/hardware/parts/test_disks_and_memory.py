@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.hardware.parts import identity
+from app.core.hardware import machine
 from app.core.hardware.parts.disks import (
     Storage,
     follow_links,
@@ -374,13 +374,13 @@ def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     write(tmp_path, {place: SECRET})
-    number = sure(identity.read_machine_id(tmp_path))
-    assert number == identity.read_machine_id(tmp_path)
+    number = sure(machine.read_machine_id(tmp_path))
+    assert number == machine.read_machine_id(tmp_path)
     assert len(number) == 16
     assert number not in SECRET
     assert not any(number[at : at + 5] in SECRET for at in range(12))
-    assert identity.machine_id(f"{SECRET[:-1]}0") != number
-    windows = identity.machine_id("{0FD32F6D-1A9B-4F7E-8C5D-2B1A0F9E8D7C}")
+    assert machine.machine_id(f"{SECRET[:-1]}0") != number
+    windows = machine.machine_id("{0FD32F6D-1A9B-4F7E-8C5D-2B1A0F9E8D7C}")
     assert windows == number, "braces and capitals do not make another machine"
 
 
@@ -390,4 +390,4 @@ def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(
 def test_systems_without_a_number(tmp_path: Path, secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     write(tmp_path, {"etc/machine-id": secret})
-    assert identity.read_machine_id(tmp_path) is None
+    assert machine.read_machine_id(tmp_path) is None

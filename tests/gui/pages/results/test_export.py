@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMessageBox
 
-from app.core.exchange.picture import extract
+from app.core.exchange.png_embed import extract
 from app.core.messages import sentence
 from app.core.result_file.canonical import decode
 from app.gui.pages.results.page import ResultsPage

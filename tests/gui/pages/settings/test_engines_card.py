@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from app.core.engines import offers, places
-from app.core.engines.places import engine_folder
+from app.core.engines import builds, locations
+from app.core.engines.locations import engine_folder
 from app.core.engines.variants import Variant
 from app.core.messages import sentence
 from app.core.paths import Paths
@@ -23,7 +23,7 @@ from tests.conftest import pretend_installed
 from tests.core.engines.conftest import index as index  # noqa: PLC0414 - a fixture
 from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index
-from tests.core.engines.test_offers import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
+from tests.core.engines.test_builds import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
 from tests.gui.keyboard import is_control, round_trip
 from tests.gui.pages.settings.using import answer, pick, press
@@ -217,9 +217,9 @@ def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
 def test_progress_has_bytes_percent_and_rate() -> None:
     now_s = [0.0]
     work = EngineWork("PyTorch", lambda: now_s[0])
-    assert (work.told(), work.share) == (sentence("engines_card.phase.resolve"), None)
+    assert (work.status_text(), work.share) == (sentence("engines_card.phase.resolve"), None)
     work.report("download", 1_000_000, 4_000_000)
-    assert (work.told(), work.share) == (
+    assert (work.status_text(), work.share) == (
         sentence("engines_card.downloading", done_bytes=1_000_000, total_bytes=4_000_000, share_pct=25),
         0.25,
     )
@@ -227,16 +227,16 @@ def test_progress_has_bytes_percent_and_rate() -> None:
     work.report("download", 3_000_000, 4_000_000)
     assert said(
         "engines_card.downloading_at", done_bytes="3 MB", total_bytes="4 MB", share_pct="75", rate_bytes="1 MB"
-    ).is_all_of(work.told())
+    ).is_all_of(work.status_text())
     work.report("unpack", 0, 9_000_000)
-    assert (work.told(), work.share) == (sentence("engines_card.phase.unpack"), None)
+    assert (work.status_text(), work.share) == (sentence("engines_card.phase.unpack"), None)
 
 
 @pytest.fixture
 def small(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
     """A variant of two tiny packages, the only one there is of PyTorch."""
     variant = make_variant(index, tmp_path / "lock.txt")
-    monkeypatch.setattr(offers, "VARIANTS", (variant, replace(variant, engine="jax")))
+    monkeypatch.setattr(builds, "VARIANTS", (variant, replace(variant, engine="jax")))
     return variant
 
 
@@ -305,7 +305,7 @@ def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths
     for thread in threads:
         thread.join(20)
     assert not any(paths.engines.iterdir())
-    assert not places.is_busy(paths, "torch")
+    assert not locations.is_busy(paths, "torch")
 
 
 @pytest.mark.long

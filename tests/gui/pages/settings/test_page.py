@@ -16,8 +16,7 @@ from app.core.exchange.table_file import load_table
 from app.core.messages import sentence
 from app.core.settings import Settings, load_settings
 from app.gui.pages.compare.page import ComparePage
-from app.gui.pages.settings.page import SettingsPage
-from app.gui.pages.settings.sharing_card import SharingCard
+from app.gui.pages.settings.page import SettingsPage, SharingCard
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
 from tests.core.datasets.server import serving

@@ -10,7 +10,7 @@ from workloads.protocol.machine import Gpu, Machine
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class BuildFit:
     """A variant on a computer.
 
     Attributes:
@@ -26,14 +26,14 @@ class Offer:
     is_recommended: bool = False
 
 
-def offers(engine: str, machine: Machine) -> tuple[Offer, ...]:
+def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
     """Return the variants of an engine for a computer, the recommended one first; () if there is none.
 
     Those that use a card come first, then those that need none, then those whose card is missing or unusable.
     """
     by_use = sorted((_offer(variant, machine) for variant in _variants(engine, machine)), key=_rank)
     return tuple(
-        Offer(offer.variant, offer.gpus, offer.obstacle, is_recommended=place == 0 and _rank(offer) < 2)
+        BuildFit(offer.variant, offer.gpus, offer.obstacle, is_recommended=place == 0 and _rank(offer) < 2)
         for place, offer in enumerate(by_use)
     )
 
@@ -61,17 +61,17 @@ def _variants(engine: str, machine: Machine) -> list[Variant]:
     ]
 
 
-def _rank(offer: Offer) -> int:
+def _rank(offer: BuildFit) -> int:
     if offer.gpus:
         return 0
     return 1 if offer.variant.vendor is None else 2
 
 
-def _offer(variant: Variant, machine: Machine) -> Offer:
+def _offer(variant: Variant, machine: Machine) -> BuildFit:
     cards = [gpu for gpu in machine.gpus if is_made_for(variant, gpu)]
     obstacles = [_obstacle(variant, gpu) for gpu in cards]
     usable = tuple(gpu for gpu, obstacle in zip(cards, obstacles, strict=True) if obstacle is None)
-    return Offer(variant, usable, None if usable else next(iter(obstacles), None))
+    return BuildFit(variant, usable, None if usable else next(iter(obstacles), None))
 
 
 def is_made_for(variant: Variant, gpu: Gpu) -> bool:

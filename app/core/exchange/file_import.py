@@ -7,7 +7,7 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.exchange import export_json
-from app.core.exchange.picture import SIGNATURE, extract
+from app.core.exchange.png_embed import SIGNATURE, extract
 from app.core.messages import message
 from app.core.report.formats.csv_table import CSV_COLUMNS
 from app.core.result_file.canonical import UnfitError, check, decode, decode_problem

@@ -9,8 +9,8 @@ from numpy.typing import NDArray  # noqa: TID253
 from PIL import Image  # noqa: TID253
 
 from workloads.datasets.jpeg import jpeg_size
-from workloads.engines import pixels
-from workloads.engines.pixels import Variation
+from workloads.engines import image_ops
+from workloads.engines.image_ops import Variation
 
 Floats = NDArray[np.float64]
 UNCHANGED = Variation(is_flipped=False, contrast=1.0, angle=0.0)
@@ -24,7 +24,7 @@ def smooth(height: int, width: int) -> NDArray[np.uint8]:
 
 
 def jpeg(picture: NDArray[np.uint8]) -> bytes:
-    return pixels.encoded(picture, 98)
+    return image_ops.encoded(picture, 98)
 
 
 def between(values: Floats, down: Floats, across: Floats) -> Floats:
@@ -45,10 +45,10 @@ def between(values: Floats, down: Floats, across: Floats) -> Floats:
 
 def test_a_jpeg_is_decoded_in_three_colours() -> None:
     picture = smooth(40, 60)
-    assert np.abs(np.asarray(pixels.decoded(jpeg(picture))).astype(int) - picture).mean() < 2
+    assert np.abs(np.asarray(image_ops.decoded(jpeg(picture))).astype(int) - picture).mean() < 2
     (file := io.BytesIO()).seek(0)
     Image.fromarray(picture[..., 0]).save(file, "JPEG")
-    grey = np.asarray(pixels.decoded(file.getvalue()))
+    grey = np.asarray(image_ops.decoded(file.getvalue()))
     assert (grey.shape, np.ptp(grey, axis=-1).max()) == ((40, 60, 3), 0)
 
 
@@ -63,7 +63,11 @@ DAMAGED = {
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_picture_is_refused(data: bytes) -> None:
-    for use in (pixels.decoded, lambda data: pixels.fitted(data, 8, 90), lambda data: pixels.floats(data, 8)):
+    for use in (
+        image_ops.decoded,
+        lambda data: image_ops.fitted(data, 8, 90),
+        lambda data: image_ops.floats(data, 8),
+    ):
         with pytest.raises(OSError, match="a picture is damaged"):
             use(data)
 
@@ -74,24 +78,24 @@ def test_pictures_are_pressed_into_a_square_without_smoothing(height: int, width
     places = np.arange(side) + 0.5
     down, across = np.meshgrid(places * height / side - 0.5, places * width / side - 0.5, indexing="ij")
     wanted = between(picture.astype(float), np.clip(down, 0, height - 1), np.clip(across, 0, width - 1))
-    result = pixels.resized(Image.fromarray(picture), side)
+    result = image_ops.resized(Image.fromarray(picture), side)
     assert (result.dtype.name, result.shape) == ("uint8", (side, side, 3))
     assert np.abs(result - np.floor(wanted)).max() <= 1
     assert (result == np.floor(wanted + 1e-6)).mean() > 0.98
     if height == width:
-        assert np.array_equal(pixels.unpacked(picture.tobytes(), height, side), result)
+        assert np.array_equal(image_ops.unpacked(picture.tobytes(), height, side), result)
 
 
 @pytest.mark.parametrize("size", [0, 16 * 16 * 3 - 1, 16 * 16 * 3 + 1])
 def test_pixels_that_are_too_few_or_too_many_are_refused(size: int) -> None:
     with pytest.raises(OSError, match="a picture is damaged"):
-        pixels.unpacked(bytes(size), 16, 8)
+        image_ops.unpacked(bytes(size), 16, 8)
 
 
 def test_pictures_are_enlarged_smoothly() -> None:
     values = np.stack([np.outer(np.arange(6), np.ones(8)), np.outer(np.ones(6), np.arange(8))], axis=-1)
     values = np.concatenate([values, np.full((6, 8, 1), 7)], axis=-1).astype(np.float32)
-    larger = pixels.enlarged(values, 32, 30)
+    larger = image_ops.enlarged(values, 32, 30)
     assert (larger.shape, larger.dtype.name) == ((30, 32, 3), "float32")
     inside = slice(8, -8)
     assert larger[inside, 5, 0] == pytest.approx(((np.arange(30) + 0.5) / 5 - 0.5)[inside], abs=1e-2)
@@ -101,7 +105,7 @@ def test_pictures_are_enlarged_smoothly() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(90, 60), (60, 90), (64, 64), (20, 31), (331, 500)])
 def test_a_photo_is_scaled_until_its_shorter_side_fits_and_cut_on_both_sides(height: int, width: int) -> None:
-    fitted = pixels.fitted(jpeg(smooth(height, width)), 32, 98)
+    fitted = image_ops.fitted(jpeg(smooth(height, width)), 32, 98)
     assert jpeg_size(fitted) == (32, 32)
     result = np.asarray(Image.open(io.BytesIO(fitted))).astype(float)
     # Colours rise evenly, so that those of the corners say what was cut off.
@@ -115,15 +119,15 @@ def test_a_photo_is_scaled_until_its_shorter_side_fits_and_cut_on_both_sides(hei
 
 def test_an_unchanged_photo_is_its_numbers_from_0_to_1() -> None:
     data = jpeg(smooth(33, 33))
-    plain = pixels.floats(data, 33)
+    plain = image_ops.floats(data, 33)
     assert (plain.dtype.name, plain.shape) == ("float32", (33, 33, 3))
     assert np.array_equal(plain, np.asarray(Image.open(io.BytesIO(data))).astype(np.float32) / np.float32(255))
-    assert pixels.varied(data, 33, UNCHANGED) == pytest.approx(plain, abs=1e-6)
+    assert image_ops.varied(data, 33, UNCHANGED) == pytest.approx(plain, abs=1e-6)
 
 
 @pytest.mark.parametrize("side", [32, 34])
 def test_a_photo_of_another_size_is_refused(side: int) -> None:
-    for use in (pixels.floats, lambda data, side: pixels.varied(data, side, UNCHANGED)):
+    for use in (image_ops.floats, lambda data, side: image_ops.varied(data, side, UNCHANGED)):
         with pytest.raises(OSError, match="another size"):
             use(jpeg(smooth(33, 33)), side)
 
@@ -135,9 +139,9 @@ def test_a_photo_is_flipped_then_its_contrast_changed_then_turned(
     is_flipped: bool, contrast: float, angle: float
 ) -> None:
     data, side = jpeg(smooth(30, 30)), 30
-    changed = pixels.varied(data, side, Variation(is_flipped=is_flipped, contrast=contrast, angle=angle))
+    changed = image_ops.varied(data, side, Variation(is_flipped=is_flipped, contrast=contrast, angle=angle))
     assert (changed.dtype.name, changed.shape) == ("float32", (side, side, 3))
-    wanted = pixels.floats(data, side).astype(float)
+    wanted = image_ops.floats(data, side).astype(float)
     wanted = wanted[:, ::-1] if is_flipped else wanted
     means = wanted.mean(axis=(0, 1))
     wanted = np.clip((wanted - means) * contrast + means, 0, 1)

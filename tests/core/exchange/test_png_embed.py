@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.exchange.picture import CHUNKS_LIMIT, KEYWORD, SIGNATURE, TEXT_LIMIT_BYTES, embed, extract
+from app.core.exchange.png_embed import CHUNKS_LIMIT, KEYWORD, SIGNATURE, TEXT_LIMIT_BYTES, embed, extract
 from app.core.messages import Message, message, text
 from app.core.result_file.canonical import UnfitError, decode, file_bytes
 from tests.core.result_file.results import golden

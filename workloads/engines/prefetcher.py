@@ -10,7 +10,7 @@ _Batch = TypeVar("_Batch")
 _PATIENCE_S = 0.5
 
 
-class Ahead(Generic[_Batch]):
+class Prefetcher(Generic[_Batch]):
     """Batches that a thread makes ahead of their use. Each iteration begins anew, with a thread of its own.
 
     The thread starts with the first batch that is asked for, and has ended when the iterator is closed, dropped or
@@ -34,15 +34,15 @@ class Ahead(Generic[_Batch]):
         self._make, self._depth, self._stop, self._patience_s = make, depth, stop, patience_s
 
     def __iter__(self) -> Generator[_Batch, None, None]:
-        shelf = _Shelf[_Batch](self._depth)
+        buffer = _Buffer[_Batch](self._depth)
         # Daemonic: a thread that hangs must not keep the process alive.
-        thread = threading.Thread(target=shelf.fill, args=(self._make,), name="reading ahead", daemon=True)
+        thread = threading.Thread(target=buffer.fill, args=(self._make,), name="reading ahead", daemon=True)
         thread.start()
         try:
-            while shelf.is_filled():
-                yield shelf.take()
+            while buffer.is_filled():
+                yield buffer.take()
         finally:
-            shelf.close()
+            buffer.close()
             if self._stop is not None:
                 self._stop()
             # Python may drop the iterator in any thread, even in this one.
@@ -50,7 +50,7 @@ class Ahead(Generic[_Batch]):
                 thread.join(self._patience_s)
 
 
-class _Shelf(Generic[_Batch]):
+class _Buffer(Generic[_Batch]):
     """What the thread has finished and nobody has taken yet."""
 
     def __init__(self, depth: int) -> None:
@@ -62,7 +62,7 @@ class _Shelf(Generic[_Batch]):
         self._is_closed = False
 
     def fill(self, make: Callable[[], Iterator[_Batch]]) -> None:
-        """Put batches on the shelf until there are no more, or nobody wants them."""
+        """Put batches on the buffer until there are no more, or nobody wants them."""
         error: BaseException | None = None
         try:
             self._fill(make())

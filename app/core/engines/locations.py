@@ -31,7 +31,7 @@ def put_back(paths: Paths, engine: str) -> None:
     """Put back an engine whose replacement was killed, unless another process is working on it."""
     place = engine_folder(paths, engine)
     if place.is_cut_off() and paths.locks.is_dir():
-        with contextlib.suppress(AppError), alone(paths, engine):
+        with contextlib.suppress(AppError), exclusive(paths, engine):
             place.tidy()
 
 
@@ -41,7 +41,7 @@ def is_busy(paths: Paths, engine: str) -> bool:
 
 
 @contextlib.contextmanager
-def alone(paths: Paths, engine: str) -> Iterator[None]:
+def exclusive(paths: Paths, engine: str) -> Iterator[None]:
     """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
     make_folder(paths.locks)
     hold = locks.take(_lock_place(paths, engine))

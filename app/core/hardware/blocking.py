@@ -11,7 +11,7 @@ from typing import TypeVar
 _Value = TypeVar("_Value")
 
 
-def in_background(call: Callable[[], _Value], name: str) -> Future[_Value]:
+def call_in_thread(call: Callable[[], _Value], name: str) -> Future[_Value]:
     """Call in a thread of its own. `result(limit_s)` returns its value, or raises its error or TimeoutError."""
     outcome: Future[_Value] = Future()
 

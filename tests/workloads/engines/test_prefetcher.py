@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workloads.engines.ahead import Ahead
+from workloads.engines.prefetcher import Prefetcher
 
 PATIENCE_S = 30.0
 
@@ -46,7 +46,7 @@ class Source:
 
 def test_batches_arrive_in_order_from_another_thread_and_again_in_each_pass() -> None:
     source = Source(100)
-    batches = Ahead(source, 3)
+    batches = Prefetcher(source, 3)
     assert threads() == []
     for _ in range(2):
         assert list(batches) == list(range(100))
@@ -56,7 +56,7 @@ def test_batches_arrive_in_order_from_another_thread_and_again_in_each_pass() ->
 
 def test_no_more_is_made_ahead_than_asked_for() -> None:
     source = Source()
-    numbers = iter(Ahead(source, 4))
+    numbers = iter(Prefetcher(source, 4))
     for taken in range(1, 20):
         next(numbers)
         source.wait_for(taken + 4)
@@ -66,7 +66,7 @@ def test_no_more_is_made_ahead_than_asked_for() -> None:
 
 def test_nothing_is_made_before_the_first_batch_is_asked_for() -> None:
     source = Source()
-    numbers = iter(Ahead(source, 2))
+    numbers = iter(Prefetcher(source, 2))
     assert threads() == []
     del numbers
     assert source.made == []
@@ -76,11 +76,11 @@ def test_nothing_is_made_before_the_first_batch_is_asked_for() -> None:
 def test_the_thread_ends_with_its_iterator(how: str) -> None:
     source = Source()
     if how == "break":
-        for number in Ahead(source, 2):
+        for number in Prefetcher(source, 2):
             if number == 5:
                 break
     else:
-        numbers = iter(Ahead(source, 2))
+        numbers = iter(Prefetcher(source, 2))
         next(numbers)
         assert threads() == ["reading ahead"]
         if how == "close":
@@ -97,7 +97,7 @@ def test_an_error_is_raised_after_the_batches_before_it() -> None:
         yield 2
         raise OSError(5, "the drive is gone")
 
-    numbers = iter(Ahead(make, 10))
+    numbers = iter(Prefetcher(make, 10))
     assert [next(numbers), next(numbers)] == [1, 2]
     with pytest.raises(OSError, match="the drive is gone"):
         next(numbers)
@@ -110,13 +110,13 @@ def test_an_error_before_the_first_batch_is_raised_too() -> None:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        list(Ahead(make, 2))
+        list(Prefetcher(make, 2))
     assert threads() == []
 
 
 def test_an_error_in_the_loop_ends_the_thread() -> None:
     def use() -> None:
-        for _ in Ahead(Source(), 2):
+        for _ in Prefetcher(Source(), 2):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -133,7 +133,7 @@ def test_closing_does_not_wait_forever_for_a_source_that_hangs() -> None:
         assert goes_on.wait(PATIENCE_S)
         yield 2
 
-    numbers = iter(Ahead(make, 2, patience_s=0.01))
+    numbers = iter(Prefetcher(make, 2, patience_s=0.01))
     next(numbers)
     assert hangs.wait(PATIENCE_S)
     (thread,) = (thread for thread in threading.enumerate() if thread.name == "reading ahead")
@@ -144,7 +144,7 @@ def test_closing_does_not_wait_forever_for_a_source_that_hangs() -> None:
 
 
 def test_iterators_of_one_source_are_independent() -> None:
-    batches = Ahead(Source(5), 2)
+    batches = Prefetcher(Source(5), 2)
     first, second = iter(batches), iter(batches)
     assert [next(first), next(first), next(second), next(first)] == [0, 1, 0, 2]
     assert list(second) == [1, 2, 3, 4]
@@ -162,7 +162,7 @@ def test_a_used_batch_is_not_kept() -> None:
         assert released.wait(PATIENCE_S)
         yield Batch()
 
-    batches = iter(Ahead(make, 2))
+    batches = iter(Prefetcher(make, 2))
     first = next(batches)
     weakref.finalize(first, released.set)
     del first

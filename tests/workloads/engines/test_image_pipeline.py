@@ -13,13 +13,12 @@ import pytest
 
 from tests.waiting import wait_until
 from workloads.datasets.flower_photos import Examples
-from workloads.engines import pictures as module
-from workloads.engines import pixels
-from workloads.engines.ahead import Ahead
+from workloads.engines import image_ops
+from workloads.engines import image_pipeline as module
 from workloads.engines.engine import Engine
+from workloads.engines.image_pipeline import Pictures, made, shuffled, usable_cpus
 from workloads.engines.keras_feed import Batches, KerasFeed
-from workloads.engines.pictures import Pictures, shuffled
-from workloads.engines.pool import made, usable_cpus
+from workloads.engines.prefetcher import Prefetcher
 
 PATIENCE_S = 30.0
 SIDE = 8
@@ -130,7 +129,7 @@ def test_nobody_reads_in_a_folder_after_the_work_in_it(pictures: Pictures, paths
 
 
 def test_a_batch_in_the_making_is_cut_short(pictures: Pictures, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Ahead", partial(Ahead, patience_s=0.01))
+    monkeypatch.setattr(module, "Prefetcher", partial(Prefetcher, patience_s=0.01))
     reached, goes_on = threading.Event(), threading.Event()
     read: list[int] = []
 
@@ -169,15 +168,15 @@ def test_training_takes_every_photo_once_in_each_pass(pictures: Pictures, exampl
 def test_training_changes_photos_as_keras_layers_do(
     pictures: Pictures, examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[pixels.Variation] = []
+    seen: list[image_ops.Variation] = []
     lock = threading.Lock()
 
-    def vary(jpeg: bytes, side_px: int, variation: pixels.Variation) -> object:
+    def vary(jpeg: bytes, side_px: int, variation: image_ops.Variation) -> object:
         with lock:
             seen.append(variation)
         return np.zeros((side_px, side_px, 3), np.float32)
 
-    monkeypatch.setattr(pixels, "varied", vary)
+    monkeypatch.setattr(image_ops, "varied", vary)
     batches = iter(pictures.varied(examples, 50, seed=0))
     for images, labels in islice(batches, 80):
         assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == (

@@ -3,9 +3,11 @@
 `Pictures` is the interface, and does it with Pillow and NumPy for engines without a pipeline of their own.
 """
 
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import islice
@@ -15,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from workloads.datasets import tfrecords
 from workloads.datasets.flower_photos import Examples
-from workloads.engines import pixels
-from workloads.engines.ahead import Ahead
-from workloads.engines.pool import made, usable_cpus
+from workloads.engines import image_ops
+from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
+from workloads.engines.prefetcher import Prefetcher
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,11 +68,11 @@ class Pictures:
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
         """Return pixels as a JPEG."""
-        return pixels.encoded(image, quality)
+        return image_ops.encoded(image, quality)
 
     def enlarged(self, values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
         """Return (height, width, 3) numbers in a larger size, by bicubic interpolation."""
-        return pixels.enlarged(values, width, height)
+        return image_ops.enlarged(values, width, height)
 
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
         """Return the middle of a picture as a square JPEG, scaled so that the shorter side fits; smoothed.
@@ -78,7 +80,7 @@ class Pictures:
         Raises:
             OSError: It isn't a JPEG, or is damaged.
         """
-        return pixels.fitted(jpeg, side_px, quality)
+        return image_ops.fitted(jpeg, side_px, quality)
 
     # Files
 
@@ -177,7 +179,7 @@ class _Batches:
 
     def __iter__(self) -> Iterator[Batch]:
         is_over = Event()
-        reader = iter(Ahead(lambda: self._made(is_over), stop=is_over.set))
+        reader = iter(Prefetcher(lambda: self._made(is_over), stop=is_over.set))
         self._readers.add(reader)
         return reader
 
@@ -212,15 +214,17 @@ def shuffled(items: Iterable[_Item], window: int, random: "np.random.Generator")
 
 
 def _loaded(path: Path, label: int, side_px: int) -> Example:
-    return pixels.resized(pixels.decoded(path.read_bytes()), side_px), label
+    return image_ops.resized(image_ops.decoded(path.read_bytes()), side_px), label
 
 
 def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[Callable[[], Example]]:
     def unpack(image: bytes, label: int) -> Example:
-        return pixels.unpacked(image, packed_px, side_px), label
+        return image_ops.unpacked(image, packed_px, side_px), label
 
     # A thread for each file, as a drive may be faster when it is asked for several.
-    files = deque(iter(Ahead(partial(tfrecords.read_examples, path, "image"), _RECORDS_AHEAD)) for path in paths)
+    files = deque(
+        iter(Prefetcher(partial(tfrecords.read_examples, path, "image"), _RECORDS_AHEAD)) for path in paths
+    )
     while files:
         record = next(files[0], None)
         if record is None:
@@ -238,12 +242,12 @@ def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
 
     order, change = (np.random.default_rng([seed, part]) for part in range(2))
 
-    def vary(jpeg: bytes, label: int, variation: pixels.Variation) -> Example:
-        return pixels.varied(jpeg, examples.size, variation), label
+    def vary(jpeg: bytes, label: int, variation: image_ops.Variation) -> Example:
+        return image_ops.varied(jpeg, examples.size, variation), label
 
     while True:
         for jpeg, label in shuffled(_jpegs(examples), SHUFFLED, order):
-            variation = pixels.Variation(
+            variation = image_ops.Variation(
                 is_flipped=change.random() <= 0.5,
                 # Keras makes contrasts stronger only, though its documentation promises weaker ones too.
                 contrast=change.uniform(1, 1 + CONTRAST),
@@ -254,7 +258,7 @@ def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
 
 def _plain(examples: Examples) -> Iterator[Callable[[], Example]]:
     def decode(jpeg: bytes, label: int) -> Example:
-        return pixels.floats(jpeg, examples.size), label
+        return image_ops.floats(jpeg, examples.size), label
 
     return (partial(decode, *example) for example in _jpegs(examples))
 
@@ -287,3 +291,28 @@ def _rest(examples: Examples, batch_size: int) -> list[Batch]:
         return []
     images = np.zeros((rest, examples.size, examples.size, 3), np.float32)
     return [(images, np.zeros((rest, examples.classes), np.float32))]
+
+
+def usable_cpus() -> int:
+    """Return how many threads can compute at once in this process."""
+    return max(1, math.ceil(min(visible_cpus() or 1, cpu_quota() or math.inf)))
+
+
+def made(calls: Iterable[Callable[[], _Item]], threads: int) -> Iterator[_Item]:
+    """Yield the results of calls in their order; two calls for each thread are made ahead.
+
+    Args:
+        calls: Taken one by one, in the caller's thread.
+        threads: How many of them run at once.
+    """
+    waiting: deque[Future[_Item]] = deque()
+    with ThreadPoolExecutor(threads, "pictures") as pool:
+        try:
+            for call in calls:
+                waiting.append(pool.submit(call))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)

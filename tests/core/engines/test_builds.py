@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.engines.builds import builds_for
 from app.core.engines.install import choose_variant
-from app.core.engines.offers import offers
 from app.core.engines.overview import list_engines
 from app.core.engines.variants import LOCKS, VARIANTS
 from app.core.errors import UsageError
@@ -56,7 +56,7 @@ def computer(os_name: str, *gpus: Gpu, architecture: str = "x86_64") -> Machine:
 )
 def test_the_best_comes_first(machine: Machine, torch: str, jax: str) -> None:
     for engine, best in (("torch", torch), ("jax", jax)):
-        first, *others = offers(engine, machine)
+        first, *others = builds_for(engine, machine)
         assert (first.variant.name, first.is_recommended) == (best, True)
         assert not any(offer.is_recommended for offer in others)
         assert choose_variant(engine, machine) == first.variant
@@ -65,7 +65,7 @@ def test_the_best_comes_first(machine: Machine, torch: str, jax: str) -> None:
 
 def test_a_card_that_cannot_be_used_says_why() -> None:
     def obstacle(gpu: Gpu) -> str:
-        (offer,) = [each for each in offers("torch", computer(LINUX, gpu)) if each.variant.name == "cuda"]
+        (offer,) = [each for each in builds_for("torch", computer(LINUX, gpu)) if each.variant.name == "cuda"]
         return text(sure(offer.obstacle))
 
     assert said("engines.driver_too_old", gpu="GeForce RTX 5070", oldest="580", driver="570.86.10").is_all_of(

@@ -1,0 +1,64 @@
+"""What was measured of a network in training, as its declaration states it.
+
+Losses of first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow 2.21,
+on the twins and with three seeds (two for networks whose step takes many seconds), and widened on each side by
+half their span and by a twentieth. `unlearned` is where a learning rate of zero ends: a band around it doesn't
+show that a network learns, nor does one after two steps.
+
+Real: a twin is no measure of it. On real digits, networks learn much faster than on the twin (`mnist_mlp`: 0.44
+against 1.9), on pictures in random colours more slowly. So each of these bands is wide: from half the lowest
+honest loss to halfway between the highest one and a learning rate of zero, where that is apart on all data tried;
+otherwise to well above both. `python -m tests.benchmarks.proof --real` measures what packages carry: real digits
+and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers were not available where this
+was measured: their bands rest on the twin and on other data (Fashion-MNIST in colour, other English prose).
+
+Memory: peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13
+and JAX 0.10: the line through both (`python -m tests.benchmarks.memory`). At half the usual batch, which the line
+wasn't made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. GPTs and timm's
+networks were measured at small batches only, the larger one a quarter to three eighths of the usual one, so that
+their needs there are an extrapolation.
+
+Operations: products and convolutions behind the gradients, a multiplication and an addition as two, counted in the
+graphs that TensorFlow 2.21 traces (`python -m tests.benchmarks.operations`). They depend on neither batch nor
+precision. Only `ptb_lstm_mxnet` has none, as its sentences differ in length.
+"""
+
+from collections.abc import Mapping
+
+from workloads.workload import MemoryNeed, Proof
+
+_SYNTHETIC = "Measured on a CPU with three seeds."
+REAL_DIGITS = "Measured with 4,000 of the real digits."
+REAL_CLOTHES = "Measured with the real images."
+OTHER_DATA = "Not measured on the real data: a wide range around the losses on other data."
+
+
+def first_losses(
+    steps: int,
+    low: float,
+    high: float,
+    *,
+    real: tuple[float, float, str] | None = None,
+    unlearned: float | None = None,
+) -> Proof:
+    """Return the range of losses after the first steps of honest training.
+
+    Args:
+        steps: After which the mean of their losses is meant.
+        low: Lowest on synthetic data.
+        high: Highest on synthetic data.
+        real: Both on real data, and how they were measured; None if the network has none.
+        unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
+    """
+    bands, origins = {"synthetic": (low, high)}, {"synthetic": _SYNTHETIC}
+    if real is not None:
+        bands["real"], origins["real"] = real[:2], real[2]
+    return Proof(steps, bands, origins, unlearned)
+
+
+def measured_memory(**engines: tuple[float, float]) -> Mapping[str, MemoryNeed]:
+    """Return the needs by engine, from MB at batch 0 and MB per example."""
+    return {
+        name: MemoryNeed(base_bytes=round(base * 1e6), per_example_bytes=round(example * 1e6))
+        for name, (base, example) in engines.items()
+    }
