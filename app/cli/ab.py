@@ -11,8 +11,8 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plain_text import safe_text
 from app.core.plans.ab import ab_plan
+from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import known_workload
-from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
 from workloads.settings import AUTO, Setting, settings_by_key

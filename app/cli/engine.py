@@ -30,8 +30,8 @@ from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.plans.engines import engine_specs, engines_plan
+from app.core.runs.plan_session import REPEATS_LIMIT
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.outcomes import check_engine_unused
 from workloads import STANDARD

@@ -28,8 +28,8 @@ from app.core.plans.engines import Cell, Row
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.wording import machine_line
+from app.core.runs.plan_session import PlanCallbacks, resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Watch, resume_plan, run_plan
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -89,25 +89,28 @@ def carry_out(
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
     with Interrupts() as interrupts:
-        watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
+        callbacks = PlanCallbacks(on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts))
         runner = Runner(paths, machine)
-        sequence = run_plan(plan, runner, watch) if resumed is None else resume_plan(*resumed, runner, watch)
-        view.may_cancel_by(sequence.cancel)
-        interrupts.wait(sequence)
-    for refusal in sequence.refusals:
+        if resumed is None:
+            session = run_plan(plan, runner, callbacks)
+        else:
+            session = resume_plan(*resumed, runner, callbacks)
+        view.may_cancel_by(session.cancel)
+        interrupts.wait(session)
+    for refusal in session.refusals:
         complain(sentence("cli.note", note=in_line(str(refusal))))
-    if sequence.trouble:
-        complain(f"epochmark: {in_line(str(sequence.trouble))}")
+    if session.trouble:
+        complain(f"epochmark: {in_line(str(session.trouble))}")
         return 1
     if view.error:
         raise view.error
     with Database(paths.database) as database:
-        group = load_group(database, sequence.group_id)
+        group = load_group(database, session.group_id)
         ids = [run.id for run in group.runs]
         is_written = result_file is None or write_after_run(database, ids, result_file)
     if not view.is_lost:
-        _say_end(group, sequence.status, conclusion, as_json=options.json)
-    return {"completed": 0, "cancelled": 130}.get(sequence.status, 1) or (0 if is_written else 1)
+        _say_end(group, session.status, conclusion, as_json=options.json)
+    return {"completed": 0, "cancelled": 130}.get(session.status, 1) or (0 if is_written else 1)
 
 
 def check_is_over(group: Group) -> None:

@@ -78,7 +78,7 @@ class Ending:
 
 
 class Stoppable(Protocol):
-    """One or several runs: app.core.runs.session.Session, app.core.runs.sequence.Sequence."""
+    """One or several runs: app.core.runs.session.Session, app.core.runs.plan_session.PlanSession."""
 
     def cancel(self) -> None:
         """Ask it to stop."""

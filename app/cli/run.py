@@ -27,8 +27,8 @@ from app.core.report.wording import (
     peak_text,
     verdict_line,
 )
+from app.core.runs.plan_session import REPEATS_LIMIT
 from app.core.runs.runner import Runner, checked_workload
-from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text

@@ -3,8 +3,7 @@
 import queue
 import statistics
 from collections import deque
-from collections.abc import Callable
-from collections.abc import Sequence as Several
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,8 +13,8 @@ from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Sequence, Watch, resume_plan, run_plan
 from app.core.runs.session import Limits, Session
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
@@ -32,7 +31,7 @@ from workloads.protocol.spec import RunSpec
 # As often as texts change: waking up costs more than the work.
 TICK_MS = 250
 LINES_KEPT = 2_000
-Resumed = tuple[Group, Several[PlannedRun]]
+Resumed = tuple[Group, Sequence[PlannedRun]]
 # The page of a single run.
 RUNS_PAGE = "benchmark"
 
@@ -77,7 +76,7 @@ class RunBridge(QObject):
         self.limits = limits
         # Events, and the plan's calls between them, for the window's thread.
         self._events: deque[events.Event | Callable[[], None]] = deque()
-        self._session: Session | Sequence | None = None
+        self._session: Session | PlanSession | None = None
         self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._starting = False
         self._timer = timer(self, TICK_MS)
@@ -207,40 +206,43 @@ class RunBridge(QObject):
         self._left = len(runs)
         self._resumed = resumed[0] if resumed is not None else None
         paths = self._paths()
-        runner, watch, asked_of = Runner(paths, machine, self.limits), self._watch(paths), self._asked_of
+        runner, callbacks, asked_of = Runner(paths, machine, self.limits), self._callbacks(paths), self._asked_of
 
-        def begin() -> Sequence:
+        def begin() -> PlanSession:
             with Database(paths.database) as database:
                 _check_alone(database, beside=beside)
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
-            sequence = run_plan(plan, runner, watch) if resumed is None else resume_plan(*resumed, runner, watch)
+            if resumed is None:
+                session = run_plan(plan, runner, callbacks)
+            else:
+                session = resume_plan(*resumed, runner, callbacks)
             if self.is_cancelled:  # the window may have closed by now
-                sequence.cancel()
-            return sequence
+                session.cancel()
+            return session
 
         self._tasks.start(begin, self._on_plan_begun, self._on_refused)
         self.started.emit()
 
-    def _watch(self, paths: Paths) -> Watch:
+    def _callbacks(self, paths: Paths) -> PlanCallbacks:
         """Return the callbacks of a plan, which leave everything to the window's thread."""
         waiting, answers, asked_of, numbers = self._events, self._answers, self._asked_of, self._numbers
 
-        def on_begun(planned: PlannedRun, run_id: int) -> None:
+        def on_started(planned: PlannedRun, run_id: int) -> None:
             asked_of[run_id], numbers[run_id] = planned.spec, planned.number
             with Database(paths.database) as database:
                 summary = _stored(database, run_id)
             waiting.append(partial(self._on_planned, planned, summary))
 
-        def ask(planned: PlannedRun) -> bool:
+        def confirm(planned: PlannedRun) -> bool:
             waiting.append(partial(self._on_asked, planned))
             return answers.get()
 
-        return Watch(
-            listener=waiting.append,
-            begun=on_begun,
-            ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
-            ask=ask,
+        return PlanCallbacks(
+            on_event=waiting.append,
+            on_run_started=on_started,
+            on_run_ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
+            confirm_side=confirm,
         )
 
     def answer(self, go_on: bool) -> None:
@@ -293,12 +295,12 @@ class RunBridge(QObject):
         self._events = deque()
         self._answers = queue.SimpleQueue()
 
-    def _on_plan_begun(self, sequence: Sequence) -> None:
+    def _on_plan_begun(self, session: PlanSession) -> None:
         self._starting = False
-        self._session, self.group_id = sequence, sequence.group_id
+        self._session, self.group_id = session, session.group_id
         self._timer.start()
         if self.is_cancelled:
-            sequence.cancel()
+            session.cancel()
 
     def _on_planned(self, planned: PlannedRun, summary: RunSummary) -> None:
         self.planned, self.asks = planned, None
@@ -349,7 +351,7 @@ class RunBridge(QObject):
             self._timer.stop()
             self._session = self.asks = None
             self.trouble = session.trouble
-            if self.trouble is None and isinstance(session, Sequence):  # a plan that went on without some runs
+            if self.trouble is None and isinstance(session, PlanSession):  # a plan that went on without some runs
                 self.trouble = next(iter(session.refusals), None)
             summary = self.state.summary if self.state is not None else None
             if self.trouble is not None and summary is None:

@@ -1,7 +1,7 @@
 """Fills the setup of an A/B with what a stored one was asked for."""
 
 from app.core.records import Plan
-from app.core.runs.sequence import LABEL_LIMIT
+from app.core.runs.plan_session import LABEL_LIMIT
 from app.gui.pages.ab.setup import AbSetup, SideForm, side_settings
 from app.gui.widgets.editors import in_editor, set_edited
 from workloads.protocol.spec import RunSpec

@@ -18,8 +18,8 @@ from app.core.messages import Message, message, sentence, text
 from app.core.plans.ab import ab_plan
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
+from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import checked_workload
-from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.run.preflight import PreflightLine

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.messages import sentence
-from app.core.runs.sequence import REPEATS_LIMIT
+from app.core.runs.plan_session import REPEATS_LIMIT
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import guard_wheel, label, set_tip
 from app.gui.widgets.editors import Editor, Switch, edited_value, make_editor, set_edited

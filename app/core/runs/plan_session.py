@@ -19,36 +19,36 @@ LABEL_LIMIT = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """Callbacks of a plan, all called in other threads than the caller's.
+class PlanCallbacks:
+    """What a plan calls, always in other threads than the caller's.
 
     Attributes:
-        listener: Called with each event of each run, as for a single run.
-        begun: Called with the run's number when it is stored, before its first event.
-        ended: Called with the stored run when it ends.
-        ask: Called at each change of side, including the first; only in plans "by hand". Returning False ends the
-            plan. It must return soon after `Sequence.cancel`.
+        on_event: With each event of each run, as for a single run.
+        on_run_started: With the run's number when it is stored, before its first event.
+        on_run_ended: With the stored run when it ends.
+        confirm_side: At each change of side, including the first; only in plans "by hand". Returning False ends
+            the plan. It must return soon after `PlanSession.cancel`.
     """
 
-    listener: Listener = lambda _: None
-    begun: Callable[[PlannedRun, int], None] = lambda _, __: None
-    ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
-    ask: Callable[[PlannedRun], bool] = lambda _: True
+    on_event: Listener = lambda _: None
+    on_run_started: Callable[[PlannedRun, int], None] = lambda _, __: None
+    on_run_ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
+    confirm_side: Callable[[PlannedRun], bool] = lambda _: True
 
 
-class Sequence:
+class PlanSession:
     """A plan in progress. `cancel`, `kill` and `wait` may be called from any thread, as for a session.
 
     Attributes:
         group_id: The stored group.
-        status: running, then completed, cancelled (also if `ask` returned False) or failed.
+        status: running, then completed, cancelled (also if `confirm_side` returned False) or failed.
         trouble: Why it couldn't continue, other than a failed run; or None.
         refusals: Why runs couldn't begin, in a plan that goes on without them.
 
     Args:
         plan: The plan.
         runner: Starts its runs.
-        watch: Callbacks.
+        callbacks: What is called meanwhile.
         group_id: The stored group.
         runs: Those to make.
         ownership: The lock of the group, released at the end.
@@ -58,7 +58,7 @@ class Sequence:
         self,
         plan: Plan,
         runner: Runner,
-        watch: Watch,
+        callbacks: PlanCallbacks,
         group_id: int,
         runs: Iterable[PlannedRun],
         *,
@@ -71,7 +71,7 @@ class Sequence:
         self.refusals: list[AppError] = []
         self._runs = tuple(runs)
         self._runner = runner
-        self._watch = watch
+        self._callbacks = callbacks
         self._ownership = ownership
         self._session: Session | None = None
         self._cancel = threading.Event()
@@ -120,7 +120,7 @@ class Sequence:
         side: Side | None = None
         for planned in self._runs:
             is_asked = self.plan.by_hand and planned.side != side and not self._cancel.is_set()
-            if is_asked and not self._watch.ask(planned):
+            if is_asked and not self._callbacks.confirm_side(planned):
                 return "cancelled"
             side = planned.side
             if self._cancel.is_set():
@@ -143,7 +143,7 @@ class Sequence:
 
         def listener(event: events.Event) -> None:
             begun.wait()  # briefly, and only at the first event
-            self._watch.listener(event)
+            self._callbacks.on_event(event)
 
         group = self.group_id, planned.side
         session = self._runner.start(planned.spec, listener, group, planned.number)
@@ -154,7 +154,7 @@ class Sequence:
                 session.kill()
             elif self._cancel.is_set():
                 session.cancel()
-            self._watch.begun(planned, session.run_id)
+            self._callbacks.on_run_started(planned, session.run_id)
         finally:
             begun.set()
             session.wait()
@@ -164,17 +164,17 @@ class Sequence:
         with Database(self._runner.paths.database) as database:
             summary = next(list_runs(database, ids=[session.run_id]), None)
         if summary is not None:  # None if it has just been deleted
-            self._watch.ended(planned, summary)
+            self._callbacks.on_run_ended(planned, summary)
         return session.status
 
 
-def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence:
+def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None) -> PlanSession:
     """Check and store the plan, then start it in the background.
 
     Args:
         plan: The plan.
         runner: Starts the runs.
-        watch: Callbacks.
+        callbacks: What is called meanwhile.
 
     Raises:
         UsageError: One of its runs can't be run; nothing was stored.
@@ -185,12 +185,15 @@ def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence
     with Database(runner.paths.database) as database:
         group_id = begin_group(database, plan)
     ownership = own_group(runner.paths.database, group_id)
-    sequence = Sequence(plan, runner, watch or Watch(), group_id, plan.runs(), ownership=ownership)
-    sequence.start()
-    return sequence
+    callbacks = callbacks or PlanCallbacks()
+    session = PlanSession(plan, runner, callbacks, group_id, plan.runs(), ownership=ownership)
+    session.start()
+    return session
 
 
-def resume_plan(group: Group, runs: Iterable[PlannedRun], runner: Runner, watch: Watch | None = None) -> Sequence:
+def resume_plan(
+    group: Group, runs: Iterable[PlannedRun], runner: Runner, callbacks: PlanCallbacks | None = None
+) -> PlanSession:
     """Start those runs of a stored plan, in the background; they are added to its group.
 
     Runs that someone else has made since the group was read are left out.
@@ -199,7 +202,7 @@ def resume_plan(group: Group, runs: Iterable[PlannedRun], runner: Runner, watch:
         group: The stored plan.
         runs: Which of its runs.
         runner: Starts them.
-        watch: Callbacks.
+        callbacks: What is called meanwhile.
 
     Raises:
         UsageError: Its runs are being made right now, or the group is gone.
@@ -210,9 +213,10 @@ def resume_plan(group: Group, runs: Iterable[PlannedRun], runner: Runner, watch:
             now = load_group(database, group.id)
         made = {number for run_id, number in now.numbers.items() if run_id not in group.numbers}
         left = [planned for planned in runs if planned.number not in made]
-        sequence = Sequence(group.plan, runner, watch or Watch(), group.id, left, ownership=ownership)
-        sequence.start()
+        callbacks = callbacks or PlanCallbacks()
+        session = PlanSession(group.plan, runner, callbacks, group.id, left, ownership=ownership)
+        session.start()
     except BaseException:
         ownership.release()
         raise
-    return sequence
+    return session

@@ -12,8 +12,8 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Sequence, Watch, resume_plan, run_plan
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -45,8 +45,10 @@ class Diary:
         self.heard = threading.Event()
         self.epoch_of: dict[int, threading.Event] = {number: threading.Event() for number in range(1, 10)}
 
-    def watch(self, **changes: Any) -> Watch:
-        return Watch(**{"listener": self.listen, "begun": self.begin, "ended": self.end} | changes)
+    def callbacks(self, **changes: Any) -> PlanCallbacks:
+        return PlanCallbacks(
+            **{"on_event": self.listen, "on_run_started": self.begin, "on_run_ended": self.end} | changes
+        )
 
     def listen(self, event: events.Event) -> None:
         self.events.append(event)
@@ -72,26 +74,26 @@ def diary() -> Diary:
     return Diary()
 
 
-def finish(sequence: Sequence) -> None:
-    assert sequence.wait(60), "the plan did not end"
+def finish(session: PlanSession) -> None:
+    assert session.wait(60), "the plan did not end"
 
 
-def stored(paths: Paths, sequence: Sequence) -> Group:
+def stored(paths: Paths, session: PlanSession) -> Group:
     with Database(paths.database) as database:
-        return load_group(database, sequence.group_id)
+        return load_group(database, session.group_id)
 
 
-RanPlan = Callable[..., tuple[Sequence, Group]]
+RanPlan = Callable[..., tuple[PlanSession, Group]]
 
 
 @pytest.fixture
 def ran_plan(paths: Paths, machine: Machine, diary: Diary) -> RanPlan:
     """Run a plan to its end."""
 
-    def run(plan: Plan, **watch: Any) -> tuple[Sequence, Group]:
-        sequence = run_plan(plan, Runner(paths, machine), diary.watch(**watch))
-        finish(sequence)
-        return sequence, stored(paths, sequence)
+    def run(plan: Plan, **callbacks: Any) -> tuple[PlanSession, Group]:
+        session = run_plan(plan, Runner(paths, machine), diary.callbacks(**callbacks))
+        finish(session)
+        return session, stored(paths, session)
 
     return run
 
@@ -107,8 +109,8 @@ def test_sides_alternate_so_that_drift_hits_both() -> None:
 
 @pytest.mark.slow
 def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(ran_plan: RanPlan, diary: Diary) -> None:
-    sequence, group = ran_plan(ab(demo(0.02), demo(0.005), 2))
-    assert (sequence.status, sequence.trouble) == ("completed", None)
+    session, group = ran_plan(ab(demo(0.02), demo(0.005), 2))
+    assert (session.status, session.trouble) == ("completed", None)
     ids = [run.id for run in group.runs]
     assert diary.told == [(what, run_id) for run_id in ids for what in ("begun", "event", "ended")]
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"] == [planned.side for planned in diary.runs]
@@ -131,18 +133,18 @@ def test_a_repetition_is_stored_as_one_group(ran_plan: RanPlan) -> None:
 @pytest.mark.slow
 def test_cancel_ends_run_and_plan_and_keeps_what_is_there(paths: Paths, machine: Machine, diary: Diary) -> None:
     plan = ab(demo(0.001), demo(0.1), 2)
-    sequence = run_plan(plan, Runner(paths, machine), diary.watch())
+    session = run_plan(plan, Runner(paths, machine), diary.callbacks())
     assert diary.epoch_of[2].wait(30)
-    sequence.cancel()
-    finish(sequence)
-    assert sequence.status == "cancelled"
-    assert [run.status for run in stored(paths, sequence).runs] == ["completed", "cancelled"]
+    session.cancel()
+    finish(session)
+    assert session.status == "cancelled"
+    assert [run.status for run in stored(paths, session).runs] == ["completed", "cancelled"]
     assert diary.ended[-1].epochs_done >= 1
 
 
 @pytest.mark.slow
 def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, diary: Diary) -> None:
-    holder: list[Sequence] = []
+    holder: list[PlanSession] = []
     ready = threading.Event()
 
     def end(planned: PlannedRun, summary: RunSummary) -> None:
@@ -150,7 +152,7 @@ def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, 
         holder[0].cancel()
 
     plan = Plan(kind="repeat", specs=(demo(),), times=3)
-    holder.append(run_plan(plan, Runner(paths, machine), diary.watch(ended=end)))
+    holder.append(run_plan(plan, Runner(paths, machine), diary.callbacks(on_run_ended=end)))
     ready.set()
     finish(holder[0])
     assert (holder[0].status, len(diary.runs)) == ("cancelled", 1)
@@ -159,18 +161,18 @@ def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, 
 @pytest.mark.slow
 def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary: Diary) -> None:
     plan = Plan(kind="repeat", specs=(demo(outcome="hang"),), times=2)
-    sequence = run_plan(plan, Runner(paths, machine, Limits(exit_s=1)), diary.watch())
+    session = run_plan(plan, Runner(paths, machine, Limits(exit_s=1)), diary.callbacks())
     assert diary.epoch_of[1].wait(30)
-    sequence.kill()
-    finish(sequence)
-    assert sequence.status == "cancelled"
-    assert [run.status for run in stored(paths, sequence).runs] == ["cancelled"]
+    session.kill()
+    finish(session)
+    assert session.status == "cancelled"
+    assert [run.status for run in stored(paths, session).runs] == ["cancelled"]
 
 
 @pytest.mark.slow
 def test_a_failed_run_ends_the_plan_which_keeps_the_others(ran_plan: RanPlan) -> None:
-    sequence, group = ran_plan(ab(demo(), demo(outcome="crash"), 3))
-    assert (sequence.status, sequence.trouble) == ("failed", None)
+    session, group = ran_plan(ab(demo(), demo(outcome="crash"), 3))
+    assert (session.status, session.trouble) == ("failed", None)
     assert [run.status for run in group.runs] == ["completed", "failed"]
     assert said("ab.no_pair").is_all_of(kind_of(group).sentence(group))
 
@@ -183,16 +185,16 @@ def test_the_user_is_asked_before_each_change_and_can_stop(ran_plan: RanPlan) ->
         asked.append((planned.number, planned.side))
         return planned.number < 4
 
-    sequence, group = ran_plan(ab(demo(), demo(), 3, by_hand=True), ask=ask)
+    session, group = ran_plan(ab(demo(), demo(), 3, by_hand=True), confirm_side=ask)
     assert asked == [(1, "A"), (2, "B"), (4, "A")]
-    assert sequence.status == "cancelled"
+    assert session.status == "cancelled"
     assert [run.side for run in group.runs] == ["A", "B", "B"]
 
 
 @pytest.mark.slow
 def test_the_user_is_not_asked_for_what_epochmark_can_set(ran_plan: RanPlan) -> None:
     asked: list[PlannedRun] = []
-    ran_plan(ab(demo(), demo(), 1), ask=asked.append)
+    ran_plan(ab(demo(), demo(), 1), confirm_side=asked.append)
     assert not asked
 
 
@@ -211,11 +213,11 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
             database.connection.execute("UPDATE format SET version = 99")
 
     plan = Plan(kind="repeat", specs=(demo(),), times=3)
-    sequence = run_plan(plan, Runner(paths, machine), diary.watch(ended=end))
-    finish(sequence)
-    assert sequence.status == "failed"
-    assert isinstance(sequence.trouble, AppError)
-    assert said("database.too_new").is_in(str(sequence.trouble))
+    session = run_plan(plan, Runner(paths, machine), diary.callbacks(on_run_ended=end))
+    finish(session)
+    assert session.status == "failed"
+    assert isinstance(session.trouble, AppError)
+    assert said("database.too_new").is_in(str(session.trouble))
     assert len(diary.runs) == 1
 
 
@@ -223,10 +225,10 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
 def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: RanPlan, second_engine: str) -> None:
     pretend_installed(second_engine, paths)  # its packages are empty: it fails at once
     specs = tuple(CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (USUAL, second_engine))
-    sequence, group = ran_plan(
+    session, group = ran_plan(
         Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=2)
     )
-    assert sequence.status == "completed"
+    assert session.status == "completed"
     usual, second = ("none", "completed"), (second_engine, "failed")
     assert [(run.engine, run.status) for run in group.runs] == [usual, second, second, usual]
     assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(
@@ -240,15 +242,15 @@ def test_two_resumes_of_a_plan_make_each_run_once(paths: Paths, machine: Machine
 
     def act(planned: PlannedRun, run_id: int) -> None:
         diary.begin(planned, run_id)
-        sequence.cancel()
+        session.cancel()
 
-    sequence = run_plan(plan, runner, diary.watch(begun=act))
+    session = run_plan(plan, runner, diary.callbacks(on_run_started=act))
     with pytest.raises(UsageError) as refused, Database(paths.database) as database:
-        resume_plan(load_group(database, sequence.group_id), plan.runs(), runner)
-    assert has_at_its_core(refused.value.said, message("groups.under_way", group_id=sequence.group_id))
-    assert sequence.wait(60)
+        resume_plan(load_group(database, session.group_id), plan.runs(), runner)
+    assert has_at_its_core(refused.value.said, message("groups.under_way", group_id=session.group_id))
+    assert session.wait(60)
     with Database(paths.database) as database:
-        group = load_group(database, sequence.group_id)
+        group = load_group(database, session.group_id)
     resumed = resume_plan(group, plan.runs(), runner)
     with pytest.raises(UsageError, match=said("groups.under_way").pattern):
         resume_plan(group, plan.runs(), runner)
@@ -256,6 +258,6 @@ def test_two_resumes_of_a_plan_make_each_run_once(paths: Paths, machine: Machine
     again = resume_plan(group, plan.runs(), runner)  # read before the first resume
     assert again.wait(60)
     with Database(paths.database) as database:
-        whole = load_group(database, sequence.group_id)
+        whole = load_group(database, session.group_id)
     assert len(whole.runs) == 1 + 3, "the cancelled one, and each of the plan's once"
     assert not list(paths.database.with_name("owners").glob("group-*"))
