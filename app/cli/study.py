@@ -1,32 +1,30 @@
-"""The command `study`: run, resume, list, show and export studies."""
+"""The command `study`."""
 
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from app.cli.groups import Conclusion, carry_out, check_is_over
+from app.cli.groups import carry_out
 from app.cli.layout import Column
+from app.cli.plan_command import PlanCommand
 from app.cli.plan_lines import plan_columns
-from app.cli.results import put
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.cli.values import quoted
-from app.core.errors import AppError, UsageError
+from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.plans.study.axes import read_axis
 from app.core.plans.study.costs import Costs, load_costs
-from app.core.plans.study.details import load_details
+from app.core.plans.study.details import Details, load_details
 from app.core.plans.study.export import study_lines
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult, list_studies, load_study
 from app.core.plans.study.presets import PRESETS
-from app.core.plans.study.share import study_card, study_lines_to_read
+from app.core.plans.study.share import StudyCard, study_card, study_lines_to_read
 from app.core.plans.study.tables import study_as_dict, study_table
-from app.core.records import Group, Plan
-from app.core.report.formats.result_document import enclosed_file
+from app.core.records import Plan
 from app.core.runs.runner import Runner, known_workload
 from app.core.settings import load_settings
 from app.core.storage.database import Database
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     for refusal in plan.study.refused if plan.study else ():
         reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
         complain(sentence("cli.note", note=in_line(reason)))
-    return carry_out(plan, options, paths, conclusion=_conclusion(paths))
+    return carry_out(plan, options, paths, conclusion=COMMAND.conclusion(paths))
 
 
 def _preset_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any]) -> Plan:
@@ -86,118 +84,78 @@ def _own_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any
     return plan_axes(spec, axes, runner, options.rounds if options.rounds is not None else 1)
 
 
-def resume(options: argparse.Namespace, paths: Paths) -> int:
-    """Run what is left of a study; return 0 done, 1 failed, 130 cancelled."""
-    with _open(paths) as database:
-        result = load_study(database, options.id)
-    check_is_over(result.group)
-    left = list(result.left)
-    if not left:
-        raise UsageError(message("cli.study_finished", group_id=options.id))
-    return carry_out(
-        result.group.plan, options, paths, conclusion=_conclusion(paths), resumed=(result.group, left)
-    )
+class StudyCommand(PlanCommand[StudyResult]):
+    """The actions on stored studies."""
 
+    name = "study"
 
-def list_(options: argparse.Namespace, paths: Paths) -> int:
-    """List the stored studies, newest first."""
-    with _open(paths) as database:
-        studies = list_studies(database)
+    def load(self, database: Database, group_id: int) -> StudyResult:
+        """Return a stored study; raises UsageError if there's none with this number."""
+        return load_study(database, group_id)
+
+    def as_dict(self, result: StudyResult, paths: Paths) -> dict[str, Any]:
+        """Return a study as plain JSON types."""
+        return study_as_dict(result, _details(result, paths), _costs(result, paths))
+
+    def say(self, result: StudyResult, paths: Paths) -> None:
+        """Print a study's table and what it found."""
+        table, details = study_table(result), _details(result, paths)
+        title = sentence("cli.study_heading", group_id=result.group.id, title=result.title)
+        say("\n" + in_line(title))
+        say_table(plan_columns(table.headings, table.left), table.rows)
+        lines = study_lines_to_read(result, details, _costs(result, paths))
+        say("\n" + "\n".join(map(in_line, lines)))
+        if not result.is_finished:
+            say("\n" + sentence("cli.study_resume", group_id=result.group.id))
+
+    def card(self, result: StudyResult, paths: Paths, options: argparse.Namespace) -> StudyCard:
+        """Return the picture of one of its charts."""
+        if options.chart is not None and options.chart < 1:
+            limits = {"option": "--chart", "least": 1, "most": 20, "given": options.chart}
+            raise UsageError(message("cli.number_out_of_range", **limits))
+        chart = (options.chart or 1) - 1
+        return study_card(result, _details(result, paths), _costs(result, paths), chart)
+
+    def lines(self, result: StudyResult, paths: Paths, form: str) -> Iterator[str]:
+        """Yield its file piece by piece."""
+        return study_lines(result, form, _details(result, paths), _costs(result, paths))
+
+    def list(self, options: argparse.Namespace, paths: Paths) -> int:
+        """List the stored studies, newest first."""
+        with Database(paths.database) as database:
+            recover_runs(database)
+            studies = list_studies(database)
         if options.json:
             say_json(json.dumps([study_as_dict(each) for each in studies], allow_nan=False))
             return 0
-    if not studies:
-        say(sentence("cli.no_studies"))
-        return 0
-    columns = (
-        Column("column.study", is_right=True),
-        Column("column.title"),
-        Column("column.workload", order=1),
-        Column("column.points", is_right=True),
-        Column("column.begun", order=2),
-    )
-    rows = [
-        [
-            str(each.group.id),
-            each.title,
-            ", ".join(each.workloads),
-            f"{len(each.done)}/{len(each.points)}",
-            each.group.created_at[:10],
-        ]
-        for each in studies
-    ]
-    say_table(columns, rows)
-    return 0
-
-
-def show(options: argparse.Namespace, paths: Paths) -> int:
-    """Print a stored study."""
-    with _open(paths) as database:
-        result = load_study(database, options.id)
-    if options.json:
-        say_json(json.dumps(_as_dict(result, paths), allow_nan=False))
-    else:
-        _say_study(result, paths)
-    return 0
-
-
-def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save a picture of a study."""
-    with _open(paths) as database:
-        result = load_study(database, options.id)
-        details = load_details(database, result)
-        enclosed = enclosed_file(database, [run.id for run in result.group.runs])
-    if options.chart is not None and options.chart < 1:
-        raise UsageError(
-            message("cli.number_out_of_range", option="--chart", least=1, most=20, given=options.chart)
+        if not studies:
+            say(sentence("cli.no_studies"))
+            return 0
+        columns = (
+            Column("column.study", is_right=True),
+            Column("column.title"),
+            Column("column.workload", order=1),
+            Column("column.points", is_right=True),
+            Column("column.begun", order=2),
         )
-    card = study_card(result, details, _costs(result, paths), (options.chart or 1) - 1)
-    if options.draw_share is None:
-        raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
-    options.draw_share(card, options.output, options.theme == "dark", enclosed)
-    path = in_line(str(options.output))
-    say(sentence("cli.picture_of_study_saved", group_id=options.id, path=path))
-    return 0
+        say_table(columns, list(map(_row, studies)))
+        return 0
 
 
-def export(options: argparse.Namespace, paths: Paths) -> int:
-    """Write a study as CSV or JSON to a file or to standard output."""
-    with _open(paths) as database:
-        result = load_study(database, options.id)
-        details = load_details(database, result)
-    lines = study_lines(result, options.format, details, _costs(result, paths))
-    put(lines, options.output, "cli.study_exported", group_id=options.id)
-    return 0
+def _row(result: StudyResult) -> list[str]:
+    points = f"{len(result.done)}/{len(result.points)}"
+    return [
+        str(result.group.id),
+        result.title,
+        ", ".join(result.workloads),
+        points,
+        result.group.created_at[:10],
+    ]
 
 
-def _conclusion(paths: Paths) -> Conclusion:
-    def load(group: Group) -> StudyResult:
-        with Database(paths.database) as database:
-            return load_study(database, group.id)
-
-    return Conclusion(
-        show=lambda group: _say_study(load(group), paths),
-        as_dict=lambda group: _as_dict(load(group), paths),
-    )
-
-
-def _as_dict(result: StudyResult, paths: Paths) -> dict[str, Any]:
+def _details(result: StudyResult, paths: Paths) -> Details:
     with Database(paths.database) as database:
-        details = load_details(database, result)
-    return study_as_dict(result, details, _costs(result, paths))
-
-
-def _say_study(result: StudyResult, paths: Paths) -> None:
-    with Database(paths.database) as database:
-        details = load_details(database, result)
-    table = study_table(result)
-    title = sentence("cli.study_heading", group_id=result.group.id, title=result.title)
-    say("\n" + in_line(title))
-    say_table(plan_columns(table.headings, table.left), table.rows)
-    lines = study_lines_to_read(result, details, _costs(result, paths))
-    say("\n" + "\n".join(map(in_line, lines)))
-    if not result.is_finished:
-        say("\n" + sentence("cli.study_resume", group_id=result.group.id))
+        return load_details(database, result)
 
 
 def _costs(result: StudyResult, paths: Paths) -> Costs | None:
@@ -210,8 +168,4 @@ def _costs(result: StudyResult, paths: Paths) -> Costs | None:
     return costs
 
 
-@contextmanager
-def _open(paths: Paths) -> Iterator[Database]:
-    with Database(paths.database) as database:
-        recover_runs(database)
-        yield database
+COMMAND = StudyCommand()

@@ -1,16 +1,16 @@
-"""The command `suite`: run, resume, list, show and export suites."""
+"""The command `suite`."""
 
 import argparse
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from app.cli.groups import Conclusion, carry_out, check_is_over
+from app.cli.groups import carry_out
 from app.cli.layout import Column
+from app.cli.plan_command import PlanCommand
 from app.cli.plan_lines import plan_columns
-from app.cli.results import put
 from app.cli.text import complain, in_line, say, say_json, say_table
-from app.core.errors import AppError, UsageError
+from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
@@ -19,7 +19,7 @@ from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.imported import ImportedScore, imported_scores
 from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.score import SuiteResult
-from app.core.plans.suite.share import suite_card
+from app.core.plans.suite.share import SuiteCard, suite_card
 from app.core.plans.suite.stored import list_suites, load_suite
 from app.core.plans.suite.texts import (
     imported_name,
@@ -31,8 +31,6 @@ from app.core.plans.suite.texts import (
     verdict_title,
     verdict_word,
 )
-from app.core.records import Group
-from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -48,41 +46,74 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     for refusal in plan.suite.refused if plan.suite else ():
         reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
         complain(sentence("cli.note", note=in_line(reason)))
-    return carry_out(plan, options, paths, conclusion=_conclusion(paths))
+    return carry_out(plan, options, paths, conclusion=COMMAND.conclusion(paths))
 
 
-def resume(options: argparse.Namespace, paths: Paths) -> int:
-    """Run the parts of a suite that have no result; return 0 done, 1 failed, 130 cancelled."""
-    with _open(options, paths) as database:
-        result = load_suite(database, options.id)
-    check_is_over(result.group)
-    if not result.left:
-        raise UsageError(message("cli.suite_finished", group_id=options.id))
-    resumed = (result.group, list(result.left))
-    return carry_out(result.group.plan, options, paths, conclusion=_conclusion(paths), resumed=resumed)
+class SuiteCommand(PlanCommand[SuiteResult]):
+    """The actions on stored suites."""
 
+    name = "suite"
 
-def list_(options: argparse.Namespace, paths: Paths) -> int:
-    """List the stored suites, newest first."""
-    with _open(options, paths) as database:
-        suites = list_suites(database)
-        imported = imported_scores(database)
-    if options.json:
-        say_json(json.dumps([suite_as_dict(each) for each in suites], allow_nan=False))
+    def load(self, database: Database, group_id: int) -> SuiteResult:
+        """Return a stored suite; raises UsageError if there's none with this number."""
+        return load_suite(database, group_id)
+
+    def as_dict(self, result: SuiteResult, paths: Paths) -> dict[str, Any]:
+        """Return a suite as plain JSON types."""
+        del paths
+        return suite_as_dict(result)
+
+    def say(self, result: SuiteResult, paths: Paths) -> None:
+        """Print the parts and the score."""
+        del paths
+        table, date = suite_table(result), result.group.created_at[:10]
+        say("\n" + in_line(sentence("cli.suite_heading", name=result.name, group_id=result.group.id, date=date)))
+        say_table(plan_columns(table.headings, 1), table.rows)
+        say("\n" + "\n".join(map(in_line, suite_lines(result))))
+        if not result.is_finished:
+            say("\n" + sentence("cli.suite_resume", group_id=result.group.id))
+
+    def card(self, result: SuiteResult, paths: Paths, options: argparse.Namespace) -> SuiteCard:
+        """Return the picture of the score."""
+        del paths, options
+        return suite_card(result)
+
+    def shared_ids(self, result: SuiteResult) -> Sequence[int]:
+        """Return the runs that were measured."""
+        return [run.id for run in result.runs]
+
+    def lines(self, result: SuiteResult, paths: Paths, form: str) -> Iterator[str]:
+        """Yield its file piece by piece."""
+        del paths
+        return suite_export(result, form)
+
+    def check(self, options: argparse.Namespace) -> None:
+        """Raise UsageError if an action was given what only a new suite has."""
+        if any(getattr(options, name) is not None for name in RUN_OPTIONS):
+            raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
+
+    def list(self, options: argparse.Namespace, paths: Paths) -> int:
+        """List the stored suites, newest first."""
+        self.check(options)
+        with Database(paths.database) as database:
+            recover_runs(database)
+            suites, imported = list_suites(database), imported_scores(database)
+        if options.json:
+            say_json(json.dumps([suite_as_dict(each) for each in suites], allow_nan=False))
+            return 0
+        if not suites and not imported:
+            say(sentence("cli.no_suites"))
+            return 0
+        columns = (
+            Column("column.suite", is_right=True),
+            Column("column.title"),
+            Column("column.score", is_right=True),
+            Column("column.verdict"),
+            Column("column.conditions", order=1),
+            Column("column.begun", order=2),
+        )
+        say_table(columns, [*map(_row, suites), *map(_imported_row, imported)])
         return 0
-    if not suites and not imported:
-        say(sentence("cli.no_suites"))
-        return 0
-    columns = (
-        Column("column.suite", is_right=True),
-        Column("column.title"),
-        Column("column.score", is_right=True),
-        Column("column.verdict"),
-        Column("column.conditions", order=1),
-        Column("column.begun", order=2),
-    )
-    say_table(columns, [*map(_row, suites), *map(_imported_row, imported)])
-    return 0
 
 
 def _row(result: SuiteResult) -> list[str]:
@@ -102,65 +133,4 @@ def _imported_row(each: ImportedScore) -> list[str]:
     return ["", suite_name(each.suite), score, verdict, imported_name(each), ""]
 
 
-def show(options: argparse.Namespace, paths: Paths) -> int:
-    """Print a stored suite."""
-    with _open(options, paths) as database:
-        result = load_suite(database, options.id)
-    if options.json:
-        say_json(json.dumps(suite_as_dict(result), allow_nan=False))
-    else:
-        _say_suite(result)
-    return 0
-
-
-def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save a picture of a suite."""
-    with _open(options, paths) as database:
-        result = load_suite(database, options.id)
-        card = suite_card(result)
-        enclosed = enclosed_file(database, [run.id for run in result.runs])
-    if options.draw_share is None:
-        raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
-    options.draw_share(card, options.output, options.theme == "dark", enclosed)
-    path = in_line(str(options.output))
-    say(sentence("cli.suite_picture_saved", group_id=options.id, path=path))
-    return 0
-
-
-def export(options: argparse.Namespace, paths: Paths) -> int:
-    """Write a suite as CSV or JSON to a file or to standard output."""
-    with _open(options, paths) as database:
-        result = load_suite(database, options.id)
-    put(suite_export(result, options.format), options.output, "cli.suite_exported", group_id=options.id)
-    return 0
-
-
-def _conclusion(paths: Paths) -> Conclusion:
-    def load(group: Group) -> SuiteResult:
-        with Database(paths.database) as database:
-            return load_suite(database, group.id)
-
-    return Conclusion(
-        show=lambda group: _say_suite(load(group)),
-        as_dict=lambda group: suite_as_dict(load(group)),
-    )
-
-
-def _say_suite(result: SuiteResult) -> None:
-    table = suite_table(result)
-    date = result.group.created_at[:10]
-    say("\n" + in_line(sentence("cli.suite_heading", name=result.name, group_id=result.group.id, date=date)))
-    say_table(plan_columns(table.headings, 1), table.rows)
-    say("\n" + "\n".join(map(in_line, suite_lines(result))))
-    if not result.is_finished:
-        say("\n" + sentence("cli.suite_resume", group_id=result.group.id))
-
-
-@contextmanager
-def _open(options: argparse.Namespace, paths: Paths) -> Iterator[Database]:
-    """Open the results for an action; raises UsageError if it was given what only a new suite takes."""
-    if any(getattr(options, name) is not None for name in RUN_OPTIONS):
-        raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
-    with Database(paths.database) as database:
-        recover_runs(database)
-        yield database
+COMMAND = SuiteCommand()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.core.messages import sentence
 from tests.cli.commands import ended, posix_only, read_until, runs, start
 from tests.conftest import CommandLine, command
 from tests.saying import said
@@ -68,7 +69,7 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
     assert epochmark("results", "delete", "2").returncode == 0
     shown = epochmark("results", "group", "1").stdout
     assert "2 runs: median" in shown
-    assert said("group.not_counted", runs="run 2 (deleted)").is_in(shown)
+    assert said("group.not_counted", runs=sentence("group.runs_deleted", count=1)).is_in(shown)
 
 
 def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> None:

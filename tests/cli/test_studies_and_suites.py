@@ -172,8 +172,8 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     points = [part["points"] for part in plain["parts"]]
     assert plain["score"]["points"] == pytest.approx((points[0] * points[1] * points[2]) ** (1 / 3))
     assert plain["score"]["low"] < plain["score"]["points"] < plain["score"]["high"]
-    # Twice the batch takes half the time, as the reference values say: all parts are as fast.
-    assert max(points) / min(points) < 1.5
+    expected = [1_000 * part["reference"] / part["value"] for part in plain["parts"]]
+    assert points == pytest.approx(expected), "the reference by the mean of the rounds, all in seconds"
     assert "Suite 0" in epochmark("suite", "list").stdout
     assert json.loads(epochmark("suite", "--json", "show", "1").stdout) == plain
     assert "finished" in sentence_of(epochmark("suite", "resume", "1"))

@@ -103,7 +103,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.output_lost": "The output can't be written ({reason}).",
     "cli.percent_done": "{share_pct:3d} %",
     "cli.picture_of_group_saved": "Saved a picture of group {number} to {path}.",
-    "cli.picture_of_study_saved": "Saved a picture of study {group_id} to {path}.",
+    "cli.study_picture_saved": "Saved a picture of study {group_id} to {path}.",
     "cli.picture_or_text": "Choose --output FILE.png for the picture, or --text for the text.",
     "cli.picture_saved": "Saved a picture of run {number} to {path}.",
     "cli.plan_title": "{workload} · batch {batch_size} · {preset}",

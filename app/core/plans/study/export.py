@@ -1,36 +1,32 @@
-"""Studies as files: CSV with a row for each point, and JSON."""
+"""Studies as files."""
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 
+from app.core.plans.export import PlanTable
 from app.core.plans.study.costs import Costs
 from app.core.plans.study.details import NO_DETAILS, Details
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.tables import COLUMNS, study_as_dict, study_cells
-from app.core.report.formats.csv_table import guarded
-from app.core.report.private_texts import chosen_texts, hide, private_texts
-
-FORMATS = ("csv", "json")
-FORMAT_VERSION = 1
+from app.core.report.private_texts import chosen_texts, private_texts
 
 
 def study_lines(
     result: StudyResult, form: str, details: Details = NO_DETAILS, costs: Costs | None = None
 ) -> Iterator[str]:
-    """Yield a study's file piece by piece; `form` is one of FORMATS, `costs` are prices for a study of costs."""
-    private = chosen_texts(point.spec for point in result.points) | private_texts()
-    if form == "json":
-        plain = {"format_version": FORMAT_VERSION, **study_as_dict(result, details, costs)}
-        for point in plain["points"]:
-            point["reason"] = hide(point["reason"], private)
-        yield json.dumps(plain, indent=2, allow_nan=False) + "\n"
-        return
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("format_version", *COLUMNS))
-    for cells in study_cells(result, costs):
-        texts = [guarded(hide(cell, private) or "") if isinstance(cell, str) else cell for cell in cells]
-        writer.writerow((FORMAT_VERSION, *texts))
-    yield buffer.getvalue()
+    """Yield a study's file piece by piece.
+
+    Args:
+        result: The study.
+        form: One of app.core.plans.export.FORMATS.
+        details: What was loaded for it.
+        costs: Prices of what it ran on, for a study of costs.
+    """
+    table = PlanTable(
+        format_version=1,
+        plain=study_as_dict(result, details, costs),
+        rows="points",
+        columns=COLUMNS,
+        cells=study_cells(result, costs),
+        private=chosen_texts(point.spec for point in result.points) | private_texts(),
+    )
+    return table.lines(form)

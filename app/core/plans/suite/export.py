@@ -1,19 +1,14 @@
-"""Suites as plain data and as files: CSV with a row for each part, and JSON."""
+"""Suites as plain data and as files."""
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from app.core.plans.export import PlanTable
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.texts import suite_lines
 from app.core.plans.suite.uncertainty import Score
-from app.core.report.formats.csv_table import guarded
-from app.core.report.private_texts import hide, private_texts
+from app.core.report.private_texts import private_texts
 
-FORMATS = ("csv", "json")
-FORMAT_VERSION = 2
 COLUMNS = (
     *("workload", "purpose", "batch_size", "state", "points", "points_low", "points_high"),
     *("metric", "value", "value_low", "value_high", "reference", "verdict", "reason"),
@@ -47,23 +42,17 @@ def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
 
 
 def suite_export(result: SuiteResult, form: str) -> Iterator[str]:
-    """Yield a suite's file piece by piece; `form` is one of FORMATS."""
-    private = private_texts()
-    if form == "json":
-        plain = {"format_version": FORMAT_VERSION, **suite_as_dict(result)}
-        plain["sentences"] = [hide(line, private) for line in plain["sentences"]]
-        for part in plain["parts"]:
-            part["reason"] = hide(part["reason"], private)
-        yield json.dumps(plain, indent=2, allow_nan=False) + "\n"
-        return
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("format_version", *COLUMNS))
-    for each in result.parts:
-        cells = [_part(each)[name] for name in COLUMNS]
-        texts = [guarded(hide(cell, private) or "") if isinstance(cell, str) else cell for cell in cells]
-        writer.writerow((FORMAT_VERSION, *texts))
-    yield buffer.getvalue()
+    """Yield a suite's file piece by piece; `form` is one of app.core.plans.export.FORMATS."""
+    parts = [_part(each) for each in result.parts]
+    table = PlanTable(
+        format_version=2,
+        plain=suite_as_dict(result),
+        rows="parts",
+        columns=COLUMNS,
+        cells=[[part[name] for name in COLUMNS] for part in parts],
+        private=private_texts(),
+    )
+    return table.lines(form)
 
 
 def _score(score: Score | None) -> dict[str, float | None] | None:

@@ -9,8 +9,9 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
+from app.core.plans.export import FORMATS
 from app.core.plans.study.details import Details, load_details
-from app.core.plans.study.export import FORMATS, study_lines
+from app.core.plans.study.export import study_lines
 from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_preset
