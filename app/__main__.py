@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from app.core.report.share import Card
+    from app.core.plans.kind import Card
 
 
 def main() -> int:

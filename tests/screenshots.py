@@ -17,10 +17,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import msgspec
 from PySide6.QtWidgets import QApplication
 
-from app.core.analysis.groups import group_example
 from app.core.errors import AppError
 from app.core.exchange.leaving import picture_card
 from app.core.paths import default_paths
+from app.core.plans.registry import kind_of
+from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
 from app.core.report.export import FORMATS
 from app.core.storage.database import Database
@@ -28,7 +29,6 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.storage.imported_results import add_results, load_result
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
-from app.core.studies.presets import PRESETS
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.hardware.page import VIEWS, HardwarePage
@@ -273,7 +273,9 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
     """Store a finished A/B of two numbers of threads, with times around the recorded ones; returns its number."""
     spec, _ = asked(recorded)
     sides = (spec, msgspec.structs.replace(spec, threads=1))
-    plan = Plan(kind="ab", specs=sides, times=len(AB_FACTORS), label_a="automatic", label_b="1 thread")
+    plan = Plan(
+        kind="ab", order="pairs", specs=sides, times=len(AB_FACTORS), label_a="automatic", label_b="1 thread"
+    )
     group_id, ids = begin_group(database, plan), []
     factors = {"A": [a for a, _ in AB_FACTORS], "B": [b for _, b in AB_FACTORS]}
     for planned in plan.runs():
@@ -303,7 +305,7 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
     """Draw the pictures of a run and of an A/B in both themes, and show what others see and send."""
     with Database(camera.services.paths.database) as database:
         group = load_group(database, group_id)
-        example = group_example(group)
+        example = kind_of(group).example(group)
         assert example is not None
         cards = {"share": picture_card(database, JudgedRun(load_run(database, run_id)))}
         cards["share-ab"] = picture_card(database, JudgedRun(load_run(database, example.id)), group)

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
+from app.core.plans.study.costs import Costs, bundled_prices
+from app.core.plans.study.details import Details
+from app.core.plans.study.figures import Figure, figures
+from app.core.plans.study.points import StudyResult, load_study
 from app.core.storage.database import Database
-from app.core.studies.costs import Costs, bundled_prices
-from app.core.studies.details import Details
-from app.core.studies.figures import Figure, figures
-from app.core.studies.points import StudyResult, load_study
 from app.gui.charts.figure import Look, figure_height, paint_figure
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens

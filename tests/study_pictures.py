@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.core.paths import Paths
+from app.core.plans.study.axes import points
+from app.core.plans.study.planning import make_plan, plan_preset
+from app.core.plans.study.points import StudyResult
+from app.core.plans.suite.definition import SUITE_1
+from app.core.plans.suite.planning import plan_suite
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
-from app.core.studies.axes import points
-from app.core.studies.planning import make_plan, plan_preset
-from app.core.studies.points import StudyResult
-from app.core.suite.definition import SUITE_1
-from app.core.suite.planning import plan_suite
-from tests.core.studies.storing_studies import Outcome, store_point, store_study
+from tests.core.plans.study.storing_studies import Outcome, store_point, store_study
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.events import Epoch
 from workloads.protocol.machine import Machine

@@ -17,7 +17,7 @@ from app.core.errors import AppError
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import default_paths, with_datasets_folder
-from app.core.report.share import Card
+from app.core.plans.kind import Card
 from app.core.settings import load_settings
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2

@@ -10,7 +10,7 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plain_text import safe_text
-from app.core.records import Plan
+from app.core.plans.ab import ab_plan
 from app.core.runs.runner import known_workload
 from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.settings import load_settings
@@ -27,21 +27,13 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
     asked = options.preset or options.epochs or options.steps
     if not asked and load_settings(paths.settings).preset == "sustained":
         options.preset = "quick"  # the setting is meant for single runs: an A/B would take hours
-    specs = tuple(make_spec(_side(options, name), paths) for name in ("a", "b"))
+    specs = make_spec(_side(options, "a"), paths), make_spec(_side(options, "b"), paths)
     if specs[0] == specs[1] and not options.by_hand:
         raise UsageError(message("cli.sides_are_equal"), message("cli.set_sides_apart"))
-    labels = [_label(options, name) for name in ("a", "b")]
+    labels = _label(options, "a"), _label(options, "b")
     if labels[0] == labels[1]:
-        labels = ["A", "B"]
-    plan = Plan(
-        kind="ab",
-        specs=specs,
-        times=options.pairs,
-        label_a=labels[0],
-        label_b=labels[1],
-        by_hand=options.by_hand,
-    )
-    return carry_out(plan, options, paths)
+        labels = "A", "B"
+    return carry_out(ab_plan(specs, options.pairs, labels, by_hand=options.by_hand), options, paths)
 
 
 def _label(options: argparse.Namespace, side: str) -> str:

@@ -29,8 +29,7 @@ from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
-from app.core.records import Plan
-from app.core.runs.engine_plans import engine_specs
+from app.core.plans.engines import engine_specs, engines_plan
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
@@ -169,7 +168,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     specs, refusals = engine_specs(options.workloads or [STANDARD], options.preset, choice, Runner(paths, machine))
     for refusal in refusals:
         complain(sentence("cli.note", note=in_line(text(refusal))))
-    plan = Plan(kind="engines", specs=specs, times=options.rounds)
+    plan = engines_plan(specs, options.rounds)
     return carry_out(plan, options, paths)
 
 

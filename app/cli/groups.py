@@ -13,22 +13,19 @@ from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.layout import Column, live_text
-from app.cli.plan_lines import plan_title, run_place
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import View
-from app.core.analysis.ab import judge_pairs, judge_repeats, pairs_of
-from app.core.analysis.engines import Cell, Row, engine_rows
-from app.core.analysis.groups import group_kind, group_remarks, group_sentence
-from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
+from app.core.plans.engines import Cell, Row
+from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.wording import machine_line
 from app.core.runs.runner import Runner
@@ -161,7 +158,7 @@ class TextPlanView(PlanView):
 
     def __init__(self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], *, quiet: bool) -> None:
         super().__init__()
-        self._plan = plan
+        self._plan, self._kind = plan, kind_of(plan)
         self._machine = machine
         self._quiet = quiet
         self._live = LiveLine(sys.stdout, wanted=not quiet)
@@ -199,11 +196,10 @@ class TextPlanView(PlanView):
                 self._draw()
 
     def _show_head(self) -> None:
-        lines = [plan_title(self._plan, self._planned.spec, self._count)]
+        lines = [self._kind.heading(self._plan, self._planned.spec, self._count)]
         lines.append(sentence("cli.run_machine", machine=in_line(machine_line(self._machine))))
-        if self._plan.kind == "ab":
-            labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
-            lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
+        if self._planned.side is not None:
+            lines += _label_lines((self._plan.label_a, self._plan.label_b))
         self._line("\n".join(lines))
         for caution in self.preflight:
             self._line(caution, lead=Ink.CAUTION)
@@ -218,7 +214,7 @@ class TextPlanView(PlanView):
             outcome = _value(self._result.metric, self._result.value, self._result.spread_pct)
             outcome += "" if end.status == "completed" else f" ({end.status})"
         number = f"{self._planned.number}/{self._planned.count}"
-        place = run_place(self._plan, self._planned)
+        place = in_line(self._kind.place(self._plan, self._planned))
         side = f"  {place}" if place else ""
         return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
@@ -287,23 +283,13 @@ class Hands:
 
 def group_as_dict(group: Group) -> dict[str, Any]:
     """Return a group and its result as plain JSON types."""
-    result: dict[str, Any]
-    if group.kind == "ab":
-        pairs = judge_pairs(group)
-        result = {"pairs": pairs.pairs, "ratio": pairs.ratio, "low": pairs.low, "high": pairs.high}
-        result |= {"confidence_pct": 100 * CONFIDENCE, "ratios": list(pairs.ratios), "is_shown": pairs.is_shown}
-    elif group.kind == "engines":
-        result = {"table": [_row_as_dict(row) for row in engine_rows(group)], "confidence_pct": 100 * CONFIDENCE}
-    else:
-        repeats = judge_repeats(group)
-        result = {"count": repeats.count, "median": repeats.median, "low": repeats.low, "high": repeats.high}
-        result |= {name: getattr(repeats, name) for name in ("confidence_pct", "between_pct", "within_pct")}
+    kind = kind_of(group)
     return {
         "id": group.id,
         "kind": group.kind,
         "created_at": group.created_at,
         "workload": group.workload,
-        "labels": dict(zip("AB", group.labels, strict=True)) if group.kind == "ab" else None,
+        "labels": dict(zip("AB", group.labels, strict=True)) if kind.pairs(group) else None,
         "by_hand": group.plan.by_hand,
         "planned_runs": group.planned,
         "metric": group.runs[0].metric if group.runs else None,
@@ -312,31 +298,19 @@ def group_as_dict(group: Group) -> dict[str, Any]:
             | {"value": run.value, "spread_pct": run.spread_pct}
             for run in group.runs
         ],
-        **result,
-        "sentence": group_sentence(group),
-        "remarks": group_remarks(group),
+        **kind.as_dict(group),
+        "sentence": kind.sentence(group),
+        "remarks": kind.remarks(group),
     }
-
-
-def _row_as_dict(row: Row) -> dict[str, Any]:
-    cells = [
-        {"engine": cell.engine, "values": list(cell.values), "median": cell.median}
-        | {"is_fastest": cell.is_fastest, "is_level": cell.is_level}
-        | {"ratio": cell.against_fastest.ratio, "low": cell.against_fastest.low, "high": cell.against_fastest.high}
-        for cell in row.cells
-    ]
-    return {"workload": row.workload, "metric": row.metric, "engines": cells}
 
 
 def print_group(group: Group) -> None:
     """Print a stored group: its runs and its result."""
-    kinds = {"ab": "cli.kind_ab", "repeat": "cli.kind_repeat", "engines": "cli.kind_engines"}
-    kind = sentence(kinds[group.kind]) if group.kind in kinds else group_kind(group)
-    workload, at = one_line(group.workload, 80), one_line(group.created_at, 40)
-    say(sentence("cli.group_title", group_id=group.id, kind=kind, workload=workload, at=at))
-    if group.kind == "ab":
-        for side, label in zip("AB", group.labels, strict=True):
-            say(f"{side}        {in_line(label)}")
+    kind, workload, at = kind_of(group), one_line(group.workload, 80), one_line(group.created_at, 40)
+    has_pairs = bool(kind.pairs(group))
+    say(sentence("cli.group_title", group_id=group.id, kind=kind.phrase(group), workload=workload, at=at))
+    for line in _label_lines(group.labels) if has_pairs else ():
+        say(line)
     rows = [
         [
             str(run.id),
@@ -350,7 +324,7 @@ def print_group(group: Group) -> None:
         ]
         for run in group.runs
     ]
-    kept = [number for number in range(len(_COLUMNS)) if group.kind == "ab" or number not in (1, 2)]
+    kept = [number for number in range(len(_COLUMNS)) if has_pairs or number not in (1, 2)]
     say()
     say_table([_COLUMNS[number] for number in kept], [[row[number] for number in kept] for row in rows])
     _print_sentence(group)
@@ -381,16 +355,21 @@ def _cell(row: Row, cell: Cell | None) -> str:
 
 
 def _print_sentence(group: Group) -> None:
-    if group.kind == "engines":
+    kind = kind_of(group)
+    if rows := kind.columns(group):
         say()
-        _say_engines(engine_rows(group))
+        _say_engines(rows)
         say(sentence("cli.engine_marks"))
-    say("\n" + "\n".join(map(in_line, (group_sentence(group), *group_remarks(group)))))
+    say("\n" + "\n".join(map(in_line, (kind.sentence(group), *kind.remarks(group)))))
+
+
+def _label_lines(labels: tuple[str, str]) -> list[str]:
+    return [f"{side}        {in_line(label)}" for side, label in zip("AB", labels, strict=True)]
 
 
 def _pair(group: Group, run: RunSummary) -> int | None:
     """Return the number of a run's pair, from 1."""
-    pairs = enumerate(pairs_of(group), 1) if group.kind == "ab" else ()
+    pairs = enumerate(kind_of(group).pairs(group), 1)
     return next((number for number, pair in pairs if run in (pair.a, pair.b)), None)
 
 

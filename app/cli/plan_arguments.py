@@ -8,10 +8,10 @@ from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb, add_w
 from app.cli.parser import Parser
 from app.cli.values import output, whole
 from app.core.messages import sentence
-from app.core.studies.export import FORMATS as STUDY_FORMATS
-from app.core.studies.presets import PRESETS
-from app.core.suite.definition import NEWEST
-from app.core.suite.export import FORMATS as SUITE_FORMATS
+from app.core.plans.study.export import FORMATS as STUDY_FORMATS
+from app.core.plans.study.presets import PRESETS
+from app.core.plans.suite.definition import NEWEST
+from app.core.plans.suite.export import FORMATS as SUITE_FORMATS
 from workloads.settings import all_settings
 
 

@@ -14,8 +14,8 @@ from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
 from app.core.paths import Paths
+from app.core.plans.study.own_prices import DeviceRow, device_named, device_rows, prices_on, with_device
 from app.core.settings import OwnComputer, OwnDevice, load_settings, save_settings
-from app.core.studies.own_prices import DeviceRow, device_named, device_rows, prices_on, with_device
 
 UNKNOWN = "unknown"
 

@@ -16,7 +16,6 @@ from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position
-from app.core.analysis.groups import group_example
 from app.core.analysis.own_runs import run_name
 from app.core.errors import AppError, UsageError
 from app.core.exchange.leaving import leaving
@@ -24,6 +23,7 @@ from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.paths import Paths
+from app.core.plans.registry import kind_of
 from app.core.records import Group, Run, RunSummary
 from app.core.report.export import FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
@@ -210,7 +210,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
     """Return a group and the run whose details are shown with its result; raises UsageError without a result."""
     stored = load_group(database, group_id)
-    run = group_example(stored)
+    run = kind_of(stored).example(stored)
     if run is None:
         raise UsageError(message("cli.no_group_result", group_id=group_id), message("share.choose_another"))
     return stored, JudgedRun(load_run(database, run.id))

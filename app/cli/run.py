@@ -16,7 +16,8 @@ from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
 from app.core.metrics import headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.records import Plan, Run
+from app.core.plans.repeat import repeat_plan
+from app.core.records import Run
 from app.core.report.private_texts import chosen_folders
 from app.core.report.wording import (
     derived_epoch_text,
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         if not 2 <= options.repeat <= REPEATS_LIMIT:
             option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
             raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
-        plan = Plan(kind="repeat", specs=(spec,), times=options.repeat)
+        plan = repeat_plan(spec, options.repeat)
         return carry_out(plan, options, paths, result_file=options.output)
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)

@@ -16,21 +16,21 @@ from app.core.errors import AppError, UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
+from app.core.plans.study.axes import read_axis
+from app.core.plans.study.costs import Costs, load_costs
+from app.core.plans.study.details import load_details
+from app.core.plans.study.export import study_lines
+from app.core.plans.study.planning import plan_axes, plan_preset
+from app.core.plans.study.points import StudyResult, list_studies, load_study
+from app.core.plans.study.presets import PRESETS
+from app.core.plans.study.share import study_card, study_lines_to_read
+from app.core.plans.study.tables import study_as_dict, study_table
 from app.core.records import Group, Plan
 from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner, known_workload
 from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
-from app.core.studies.axes import read_axis
-from app.core.studies.costs import Costs, load_costs
-from app.core.studies.details import load_details
-from app.core.studies.export import study_lines
-from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import StudyResult, list_studies, load_study
-from app.core.studies.presets import PRESETS
-from app.core.studies.share import study_card, study_lines_to_read
-from app.core.studies.tables import study_as_dict, study_table
 from workloads import STANDARD
 from workloads.settings import AUTO
 

@@ -14,19 +14,14 @@ from app.core.errors import AppError, UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
-from app.core.records import Group
-from app.core.report.formats.result_document import enclosed_file
-from app.core.runs.runner import Runner
-from app.core.storage.database import Database
-from app.core.storage.outcomes import recover_runs
-from app.core.suite.definition import NEWEST
-from app.core.suite.export import suite_as_dict, suite_export
-from app.core.suite.imported import ImportedScore, imported_scores
-from app.core.suite.planning import AUTO, plan_suite
-from app.core.suite.score import SuiteResult, suite_name
-from app.core.suite.share import suite_card
-from app.core.suite.stored import list_suites, load_suite
-from app.core.suite.texts import (
+from app.core.plans.suite.definition import NEWEST, suite_name
+from app.core.plans.suite.export import suite_as_dict, suite_export
+from app.core.plans.suite.imported import ImportedScore, imported_scores
+from app.core.plans.suite.planning import AUTO, plan_suite
+from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.share import suite_card
+from app.core.plans.suite.stored import list_suites, load_suite
+from app.core.plans.suite.texts import (
     imported_name,
     points_text,
     suite_conditions,
@@ -36,6 +31,11 @@ from app.core.suite.texts import (
     verdict_title,
     verdict_word,
 )
+from app.core.records import Group
+from app.core.report.formats.result_document import enclosed_file
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.outcomes import recover_runs
 
 RUN_OPTIONS = ("engine", "device", "number")
 

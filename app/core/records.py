@@ -3,7 +3,7 @@
 import itertools
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -22,8 +22,6 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 # Numbers below it have no reciprocal, and nothing can be drawn to their scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
-# Plans that run each of their specs, and go on after one that fails.
-_OF_SPECS = ("engines", "study", "suite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +34,53 @@ class PowerState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """One stored run in one row: what lists show and CSV files contain, column by column.
+class Headline:
+    """The number that a run gives, and how certain it is; stored, shown, exported and compared as a whole.
+
+    None means unknown or not reached.
+
+    Attributes:
+        value: In the unit of the run's metric.
+        seconds_per_epoch_s: Set even if the value is another number.
+        basis: later_epochs, first_epoch, estimate, repetitions.
+        minimum_s, maximum_s: Of an epoch, or of a step if the headline comes from steps.
+        spread_pct: Of epochs or parts of steps: sample standard deviation in percent of the value.
+        step_median_s: The typical step of all kinds.
+        value_low, value_high: Confidence interval of `value`, in its unit.
+        confidence_pct: Of the interval; below 95 with too few epochs.
+        value_mean: The plain average, including interruptions.
+        warmup_steps: Left out by an estimate.
+        interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
+        sustained_pct: Of a Sustained run, the speed of its last third in percent of its first.
+    """
+
+    value: Amount | None = None
+    seconds_per_epoch_s: Amount | None = None
+    basis: Text | None = None
+    first_epoch_s: Seconds | None = None
+    minimum_s: Seconds | None = None
+    maximum_s: Seconds | None = None
+    spread_pct: Finite | None = None
+    step_median_s: Amount | None = None
+    value_low: Finite | None = None
+    value_high: Finite | None = None
+    confidence_pct: Finite | None = None
+    value_mean: Finite | None = None
+    warmup_steps: Count | None = None
+    interruptions: Count | None = None
+    interruptions_s: Finite | None = None
+    sustained_pct: Finite | None = None
+
+
+HEADLINE_FIELDS = tuple(field.name for field in fields(Headline))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary(Headline):
+    """One stored run in one row, with its headline: what lists show and CSV files contain.
 
     None means unknown, not reached or not asked for. Times are in seconds, `started_at` and `finished_at` ISO 8601
-    in UTC. `minimum_s` and `maximum_s` are of an epoch, or of a step if the headline comes from steps. Each column
-    of epoch values is one cell, separated by spaces, in order.
+    in UTC.
     """
 
     id: Count
@@ -53,14 +92,6 @@ class RunSummary:
     variant: Text  # parameters that change the network from the usual one, "" for none
     preset: Text
     metric: Text  # what `value` measures: a workloads.workload.HeadlineKey
-    value: Amount | None  # the headline
-    seconds_per_epoch_s: Amount | None
-    basis: Text | None  # later_epochs, first_epoch, estimate, repetitions
-    first_epoch_s: Seconds | None
-    minimum_s: Seconds | None
-    maximum_s: Seconds | None
-    spread_pct: Finite | None
-    step_median_s: Amount | None
     epochs: Positive
     epochs_done: Count
     steps: Positive | None
@@ -88,14 +119,6 @@ class RunSummary:
     comment: Text | None  # the user's own name or comment
     verdict: Text | None = None  # valid, caution, invalid; None while it runs and in old records
     reasons: Text | None = None  # its codes of app.core.verdict.rules, worst first, separated by spaces
-    value_low: Finite | None = None  # confidence interval of `value`, in its unit
-    value_high: Finite | None = None
-    confidence_pct: Finite | None = None  # of the interval; below 95 with too few epochs
-    value_mean: Finite | None = None  # the plain average, including interruptions
-    warmup_steps: Count | None = None  # left out by an estimate
-    interruptions: Count | None = None  # steps that took far longer than their neighbours
-    interruptions_s: Finite | None = None  # seconds lost to them
-    sustained_pct: Finite | None = None  # Sustained: speed of the last third in percent of the first
     group_id: Count | None = None  # its group: repetitions, or both sides of an A/B
     side: Text | None = None  # "A" or "B"
     cpu_energy_j: Finite | None = None  # of the CPU, from the first telemetry to the last
@@ -104,6 +127,11 @@ class RunSummary:
     gpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_basis: Text | None = None  # counter: the GPU's own; power: integrated second by second
     settings: Text = ""  # settings without a column that differ from the default: "name=value …"
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """Its values in the order of RUN_COLUMNS."""
+        return tuple(getattr(self, name) for name in RUN_COLUMNS)
 
     @property
     def wall_s(self) -> float | None:
@@ -117,9 +145,23 @@ class RunSummary:
             return None
 
 
+# RunSummary's fields as rows have them. Spreadsheets rely on their order, which is since the first version.
+RUN_COLUMNS = (
+    *("id", "started_at", "finished_at", "status", "workload", "workload_version", "variant", "preset", "metric"),
+    *("value", "seconds_per_epoch_s", "basis", "first_epoch_s", "minimum_s", "maximum_s", "spread_pct"),
+    *("step_median_s", "epochs", "epochs_done", "steps", "steps_per_epoch", "samples_per_epoch", "batch_size"),
+    *("precision", "jit", "threads", "seed", "data_source", "engine", "engine_version", "device", "device_name"),
+    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine", "app_version"),
+    *("error_code", "error_message", "comment", "verdict", "reasons", "value_low", "value_high"),
+    *("confidence_pct", "value_mean", "warmup_steps", "interruptions", "interruptions_s", "sustained_pct"),
+    *("group_id", "side", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j", "gpu_energy_per_epoch_j"),
+    *("gpu_energy_basis", "settings"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochColumns:
-    """A run's epochs as CSV cells, in addition to RunSummary's columns."""
+    """A run's epochs as CSV cells, each of them all values in order, separated by spaces."""
 
     epoch_durations_s: str | None
     epoch_train_s: str | None
@@ -172,6 +214,7 @@ class Run:
 
 
 Side = Literal["A", "B"]
+Order = Literal["in_turn", "pairs", "there_and_back", "shuffled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +248,8 @@ class Study:
     """What a study asks, besides its runs.
 
     Attributes:
-        preset: One of app.core.studies.presets; "" for axes of the user's own.
-        axes: What differs between its points, in the order of tables: names of app.core.studies.axes.
+        preset: One of app.core.plans.study.presets; "" for axes of the user's own.
+        axes: What differs between its points, in the order of tables: names of app.core.plans.study.axes.
         seed: Shuffles the order of the runs.
         refused: Points that can't be run on this computer.
     """
@@ -222,7 +265,7 @@ class Suite:
     """Which suite a plan carries out, besides its runs.
 
     Attributes:
-        number: One of app.core.suite.definition.
+        number: One of app.core.plans.suite.definition.
         refused: Parts that can't be run on this computer.
     """
 
@@ -235,10 +278,16 @@ class Plan:
     """Several runs requested as one.
 
     Attributes:
-        kind: "repeat", "ab", "engines", "study" or "suite"; other versions of Epochmark may have more.
+        kind: A key of app.core.plans.registry; other versions of Epochmark may have more.
         specs: What to run: one to repeat, A and B, workloads with several engines each, a study's points, a
             suite's parts.
         times: How often each of them runs; for an A/B, the number of pairs.
+        order: "in_turn": all specs in their order, again and again. "pairs": A B B A A B B A …, each pair two
+            neighbours, so that slow changes affect both sides equally. "there_and_back": the same for any number,
+            workload by workload: A B C C B A. "shuffled": each round in an order of its own, so that heat affects
+            all equally.
+        survives_failures: Whether the rest goes on after a run that fails: an engine may lack memory where another
+            doesn't.
         label_a, label_b: Names of the sides.
         by_hand: Whether the user changes something between the sides that Epochmark can't set.
         study: Set if it is a study.
@@ -248,6 +297,8 @@ class Plan:
     kind: str
     specs: tuple[RunSpec, ...] = ()
     times: Positive = 1
+    order: Order = "in_turn"
+    survives_failures: bool = False
     label_a: str = "A"
     label_b: str = "B"
     by_hand: bool = False
@@ -257,36 +308,24 @@ class Plan:
     @property
     def count(self) -> int:
         """Number of runs."""
-        return self.times * (len(self.specs) if self.kind in _OF_SPECS else 2 if self.kind == "ab" else 1)
-
-    @property
-    def survives_failures(self) -> bool:
-        """Whether the other runs go on after one that fails: an engine may lack memory where another doesn't."""
-        return self.kind in _OF_SPECS
+        return self.times * (2 if self.order == "pairs" else max(1, len(self.specs)))
 
     def runs(self) -> list[PlannedRun]:
-        """Return the runs in order.
-
-        An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
-        So do several engines, workload by workload: A B C C B A A B C. Each round of a study has all points in an
-        order of its own, so that heat hits all alike. Each round of a suite has all parts, in their order.
-        """
-        if self.kind in _OF_SPECS:
-            order = {"engines": self._rounds, "study": self._shuffled}.get(
-                self.kind, lambda: list(self.specs) * self.times
-            )
-            specs = order()
-            return [PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(specs, 1)]
-        sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
-        if self.kind == "ab":
-            a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
-            b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
-            sides = list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
+        """Return the runs in order."""
         labels = {"A": self.label_a, "B": self.label_b}
         return [
             PlannedRun(number, self.count, side, labels[side] if side else "", spec)
-            for number, (side, spec) in enumerate(sides, 1)
+            for number, (side, spec) in enumerate(self._ordered(), 1)
         ]
+
+    def _ordered(self) -> list[tuple[Side | None, RunSpec]]:
+        if self.order == "pairs":
+            a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
+            b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
+            return list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
+        rounds = {"shuffled": self._shuffled, "there_and_back": self._there_and_back}.get(self.order)
+        specs = list(self.specs) * self.times if rounds is None else rounds()
+        return [(None, spec) for spec in specs]
 
     def _shuffled(self) -> list[RunSpec]:
         seed = self.study.seed if self.study is not None else 0
@@ -295,35 +334,53 @@ class Plan:
             random.Random(f"{seed} {number}").shuffle(specs)  # noqa: S311 - no secret
         return list(itertools.chain.from_iterable(rounds))
 
-    def _rounds(self) -> list[RunSpec]:
-        """Return the specs of all rounds, workload by workload, every other round backwards."""
+    def _there_and_back(self) -> list[RunSpec]:
         rounds = []
         for _, specs in itertools.groupby(self.specs, key=lambda spec: spec.workload):
-            engines = list(specs)
+            of_workload = list(specs)
             for number in range(self.times):
-                rounds += engines[::-1] if number % 2 else engines
+                rounds += of_workload[::-1] if number % 2 else of_workload
         return rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A stored group.
+    """A plan and what came of it.
 
     Attributes:
-        kind: As in the plan.
         plan: The plan, as far as it can be read.
-        run_ids: Every run that was started, in this order, even if deleted since.
-        runs: The remaining ones, in the same order.
-        numbers: Which of the plan's runs each is, from 1, by its own number; older versions didn't store it.
+        runs: Its runs that are still there, in the order in which they began.
+        numbers: Which of the plan's runs each is, from 1, by its own number; without an entry, its place in
+            `runs`.
+        begun: How many were started; None if none of these was deleted since.
     """
 
     id: int
     created_at: str
-    kind: str
     plan: Plan
-    run_ids: tuple[int, ...]
     runs: tuple[RunSummary, ...]
     numbers: Mapping[int, int] = field(default_factory=dict)
+    begun: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """The plan's kind."""
+        return self.plan.kind
+
+    @property
+    def numbered(self) -> tuple[tuple[int, RunSummary], ...]:
+        """Its runs, each with its number in the plan."""
+        return tuple((self.numbers.get(run.id, place), run) for place, run in enumerate(self.runs, 1))
+
+    @property
+    def deleted(self) -> int:
+        """How many of its runs were deleted."""
+        return max(0, (self.begun or 0) - len(self.runs))
+
+    @property
+    def not_begun(self) -> int:
+        """How many of the planned runs were never started."""
+        return max(0, self.plan.count - len({number for number, _ in self.numbered}) - self.deleted)
 
     @property
     def planned(self) -> int:

@@ -79,7 +79,7 @@ def test_output_for_programs_is_utf_8_whatever_the_terminals_encoding(
 ) -> None:
     epochmark("run", "demo", "--epochs", "1", "--quiet")
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        connection.execute("UPDATE runs SET error_message = 'Zürich × 東京'")
+        connection.execute("UPDATE runs SET error_said = 'Zürich × 東京'")
     surroundings = environment | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
     assert "Zürich × 東京" in ended(surroundings, "results", "export").stdout
     code = "from app.cli import main; main(['workloads', '--json']); print('東京')"

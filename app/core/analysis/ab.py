@@ -213,13 +213,11 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
 
 
 def pairs_of(group: Group) -> list[Pair]:
-    """Return the started pairs of an A/B in order: neighbours, whatever was deleted since."""
-    runs = {run.id: run for run in group.runs}
-    pairs = []
-    for start in range(0, len(group.run_ids), 2):
-        sides = {run.side: run for run_id in group.run_ids[start : start + 2] if (run := runs.get(run_id))}
-        pairs.append(Pair(sides.get("A"), sides.get("B")))
-    return pairs
+    """Return the pairs of an A/B of which a run is there, in order: neighbours in the plan."""
+    pairs: dict[int, dict[str | None, RunSummary]] = {}
+    for number, run in group.numbered:
+        pairs.setdefault((number - 1) // 2, {})[run.side] = run
+    return [Pair(sides.get("A"), sides.get("B")) for _, sides in sorted(pairs.items())]
 
 
 def judge_pairs(group: Group) -> PairResult:

@@ -15,9 +15,10 @@ from app.core.analysis.stats import (
     step_statistics,
     sustained_pct,
 )
+from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Disturbance, Timed, timed
 from app.core.metrics import headline_kind
-from app.core.records import Run, RunSummary
+from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -52,34 +53,8 @@ class Measured:
     on_shared_host: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of a run's raw durations. None means not reached.
-
-    Attributes:
-        value: The headline.
-        statistics: The statistics behind it.
-        seconds_per_epoch_s: Set even if the headline is another number.
-        low, high: Confidence interval of the value, in its unit.
-        mean: The plain average, in the same unit.
-        interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
-        sustained_pct: For a Sustained run, the speed of its last third in percent of its first.
-    """
-
-    value: float | None = None
-    statistics: DurationStatistics | None = None
-    seconds_per_epoch_s: float | None = None
-    step_median_s: float | None = None
-    low: float | None = None
-    high: float | None = None
-    mean: float | None = None
-    interruptions: int | None = None
-    interruptions_s: float | None = None
-    sustained_pct: float | None = None
-
-
-def outcome_of(measured: Measured) -> Outcome:
-    """Return the result of a run's raw durations, and its interruptions."""
+def headline_of(measured: Measured) -> Headline:
+    """Return the headline of a run's raw durations, with its interruptions."""
     steps, preset = measured.timed_steps, measured.preset
     is_uneven = measured.metric == "words_per_s"
     per_epoch = run_statistics(
@@ -92,7 +67,7 @@ def outcome_of(measured: Measured) -> Outcome:
         rest_s=measured.metrics.get("epoch_rest_s"),
     )
     per_step = step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven)
-    outcome = summarise(
+    headline = summarise(
         workload=measured.workload,
         variant=measured.variant,
         metric=measured.metric,
@@ -107,8 +82,8 @@ def outcome_of(measured: Measured) -> Outcome:
     if steps.usual_s and not _reports(measured.workload):
         held_up = () if is_uneven else interruptions(preset, steps)
         excess_s = math.fsum(interruption.excess_s for interruption in held_up)
-        outcome = replace(outcome, interruptions=len(held_up), interruptions_s=excess_s)
-    return replace(outcome, sustained_pct=sustained_pct(steps)) if preset == "sustained" else outcome
+        headline = replace(headline, interruptions=len(held_up), interruptions_s=excess_s)
+    return replace(headline, sustained_pct=sustained_pct(steps)) if preset == "sustained" else headline
 
 
 def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:
@@ -135,7 +110,7 @@ def summarise(
     reported: float | None = None,
     reported_ends: tuple[float | None, ...] = (),
     on_shared_host: bool = False,
-) -> Outcome:
+) -> Headline:
     """Return the headline, its interval and the statistics behind it.
 
     Args:
@@ -151,33 +126,56 @@ def summarise(
         on_shared_host: Whether the interval includes what others may change until the next run.
     """
     whole_s = per_epoch.median_s if per_epoch and per_epoch.median_s > 0 else None
+    nothing = Headline(seconds_per_epoch_s=whole_s, step_median_s=step_median_s)
     if reported is not None:
+        if reported <= 0:
+            return nothing
         low, high = _ends(reported, reported_ends)
-        outcome = Outcome(reported if reported > 0 else None, None, whole_s, step_median_s, low, high)
-        return _with_host(outcome, metric) if on_shared_host else outcome
+        headline = replace(nothing, value=reported, basis="repetitions", value_low=low, value_high=high)
+        return _with_interval(headline, metric, 100 * CONFIDENCE, on_shared_host=on_shared_host)
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_of(variant) if workload in CATALOGUE else 1)
-    steps_tell = metric.startswith("seconds_per_") or metric in ("images_per_s", "words_per_s", "tokens_per_s")
+    is_of_steps = metric.startswith("seconds_per_") or metric in ("images_per_s", "words_per_s", "tokens_per_s")
     # A duration of 0 is below the clock's resolution and gives no speed.
-    if chosen is None or chosen.median_s <= 0 or not steps_tell or _reports(workload):
-        return Outcome(None, None, whole_s, step_median_s)
+    if chosen is None or chosen.median_s <= 0 or not is_of_steps or _reports(workload):
+        return nothing
+
+    headline = _of_durations(nothing, metric, chosen, examples)
+    return _with_interval(headline, metric, chosen.confidence_pct, on_shared_host=on_shared_host)
+
+
+def _of_durations(headline: Headline, metric: str, chosen: DurationStatistics, examples: int) -> Headline:
+    """Return a headline with these statistics in its metric's unit."""
 
     def in_unit(duration_s: float | None) -> float | None:
         return headline_value(metric, duration_s, examples) if duration_s else None
 
-    value = headline_value(metric, chosen.median_s, examples)
     ends = [end for end in (in_unit(chosen.low_s), in_unit(chosen.high_s)) if end is not None]
     low, high = (min(ends), max(ends)) if len(ends) == 2 else (None, None)
-    outcome = Outcome(value, chosen, whole_s, step_median_s, low, high, mean=in_unit(chosen.mean_s))
-    return _with_host(outcome, metric) if on_shared_host else outcome
+    return replace(
+        headline,
+        value=headline_value(metric, chosen.median_s, examples),
+        basis=chosen.basis,
+        first_epoch_s=chosen.first_s,
+        minimum_s=chosen.minimum_s,
+        maximum_s=chosen.maximum_s,
+        spread_pct=chosen.spread_pct,
+        value_low=low,
+        value_high=high,
+        value_mean=in_unit(chosen.mean_s),
+        warmup_steps=chosen.warmup_steps,
+    )
 
 
-def _with_host(outcome: Outcome, metric: str) -> Outcome:
-    if outcome.value is None:
-        return outcome
-    is_rate = headline_kind(metric).is_rate
-    low, high = with_host(outcome.value, outcome.low, outcome.high, is_rate=is_rate)
-    return replace(outcome, low=low, high=high)
+def _with_interval(
+    headline: Headline, metric: str, confidence_pct: float | None, *, on_shared_host: bool
+) -> Headline:
+    """Return a headline with the confidence of its interval, which is wider on a shared host."""
+    low, high = headline.value_low, headline.value_high
+    if on_shared_host and headline.value is not None:
+        low, high = with_host(headline.value, low, high, is_rate=headline_kind(metric).is_rate)
+    confidence_pct = None if low is None else confidence_pct
+    return replace(headline, value_low=low, value_high=high, confidence_pct=confidence_pct)
 
 
 def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | None, float | None]:
@@ -202,7 +200,7 @@ def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = Fal
     assert estimation is not None
     per_epoch = estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None
     per_step = step_statistics(steps, is_estimate=run.preset != "standard", is_uneven=run.metric == "words_per_s")
-    outcome = summarise(
+    headline = summarise(
         workload=run.workload,
         variant=run.variant,
         metric=run.metric,
@@ -212,12 +210,12 @@ def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = Fal
         step_median_s=None,
         on_shared_host=on_shared_host,
     )
-    if outcome.value is None:
+    if headline.value is None:
         return None
     return events.Estimate(
-        value=outcome.value,
-        low=outcome.low,
-        high=outcome.high,
+        value=headline.value,
+        low=headline.value_low,
+        high=headline.value_high,
         warmup_steps=estimation.warmup_steps,
         steps=estimation.steps,
         interruptions=len(estimation.interruptions),
@@ -262,8 +260,8 @@ def own_half_pct(run: Run, steps: Timed | None = None) -> float | None:
         run: The run.
         steps: Its timed steps; None to sort them now.
     """
-    outcome = outcome_of(measured_of(run, steps))
-    return half_interval_pct(run.summary.metric, outcome.value, outcome.low, outcome.high)
+    own = headline_of(measured_of(run, steps))
+    return half_interval_pct(run.summary.metric, own.value, own.value_low, own.value_high)
 
 
 def _reports(workload: str) -> bool:

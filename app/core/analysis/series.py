@@ -2,12 +2,12 @@
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import msgspec
 
-from app.core.analysis.headline import estimate_so_far, half_interval_pct, interruptions, own_half_pct
-from app.core.analysis.shared_host import shared_part, with_host
+from app.core.analysis.headline import estimate_so_far, half_interval_pct, interruptions, own_half_pct, summarise
+from app.core.analysis.shared_host import shared_part
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
@@ -205,27 +205,17 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
     if (reported := series.metrics.get(summary.metric)) is not None:
         return replace(summary, value=reported)
     if by_epochs and series.epochs and not cut:
-        result = epoch_statistics([epoch.duration_s for epoch in series.epochs])
-        assert result is not None
-        if result.median_s <= 0:  # below the clock's resolution
-            return summary
-        low_s, high_s = result.low_s, result.high_s
-        if series.on_shared_host:
-            low_s, high_s = with_host(result.median_s, low_s, high_s, is_rate=False)
-        return replace(
-            summary,
-            value=result.median_s,
-            seconds_per_epoch_s=result.median_s,
-            basis=result.basis,
-            first_epoch_s=result.first_s,
-            minimum_s=result.minimum_s,
-            maximum_s=result.maximum_s,
-            spread_pct=result.spread_pct,
-            value_low=low_s,
-            value_high=high_s,
-            confidence_pct=result.confidence_pct,
-            value_mean=result.mean_s,
+        headline = summarise(
+            workload=summary.workload,
+            variant=summary.variant,
+            metric=summary.metric,
+            batch_size=summary.batch_size,
+            per_epoch=epoch_statistics([epoch.duration_s for epoch in series.epochs]),
+            per_step=None,
+            step_median_s=summary.step_median_s,
+            on_shared_host=series.on_shared_host,
         )
+        return replace(summary, **asdict(headline))
     estimate = series.latest_estimate
     if estimate is None or (by_epochs and cut):
         return summary

@@ -1,19 +1,21 @@
 """What leaves this computer: a result as picture, texts and file, without the fields that the user leaves out."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from app.core.analysis.groups import typical_ids
 from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
+from app.core.plans.kind import Card
+from app.core.plans.registry import kind_of
 from app.core.records import EpochColumns, Group, Run, RunSummary
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
 from app.core.report.forum_texts import FORMS, in_form
 from app.core.report.result_records import result_of
-from app.core.report.share import Card, card_of, text_of
+from app.core.report.share import share_card
+from app.core.report.wording import result_text
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_forms
@@ -51,7 +53,7 @@ class Leaving:
     Attributes:
         fields: Every field of the result, also those that are left out.
         card: What is on the picture.
-        text: To paste, as `text_of` returns it.
+        text: To paste.
         enclosed: The result file; b"" if the result can't be in one.
         row: As CSV, with its headings: a row for each run.
     """
@@ -91,7 +93,7 @@ def leaving(
     return Leaving(
         fields=_fields(results),
         card=_card(database, shown, (group, others), hidden, result),
-        text=text_of(shown, others),
+        text=result_text(shown) if others is None else kind_of(others).text(shown, others),
         enclosed=file_bytes(left) if left else b"",
         row=_csv([shown.summary] if others is None else others.runs),
     )
@@ -122,11 +124,14 @@ def _card(
         result: The run's, without what is hidden; None if it has none.
     """
     group, others = groups
-    card = card_of(shown, others, result)
-    if group is None or group.kind == "repeat":
+    if group is None or others is None:
+        return share_card(shown, result=result)
+    kind = kind_of(group)
+    card, ids = kind.card(shown, others, result), kind.typical_ids(group)
+    if ids == [shown.summary.id]:
         return card
-    results = (_result_without(load_run(database, number), hidden) for number in typical_ids(group))
-    return replace(card, short_form=short_forms(result for result in results if result is not None))
+    results = (_result_without(load_run(database, run_id), hidden) for run_id in ids)
+    return replace(card, short_form=short_forms(each for each in results if each is not None))
 
 
 def _results(database: Database, ids: Sequence[int]) -> list[Result]:
@@ -170,7 +175,7 @@ def _group_without(group: Group, hidden: Collection[str]) -> Group:
 def _csv(rows: Sequence[RunSummary]) -> str:
     # Why a run failed may name folders, and is no part of a result.
     shown = (replace(row, error_code=None, error_message=None) for row in rows)
-    return "".join(csv_lines((*astuple(row), *_EPOCHS) for row in shown))
+    return "".join(csv_lines((*row.row, *_EPOCHS) for row in shown))
 
 
 def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:

@@ -26,7 +26,7 @@ from app.core.metrics import (
 )
 from workloads.protocol.messages import Message, message
 
-__all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "can_be_shown", "message", "needs", "sentence", "text"]
+__all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "message", "needs", "sentence", "text"]
 
 # What a message from a file can be besides fit for its sentence.
 _UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -54,21 +54,12 @@ def text(said: Message) -> str:
     Messages also come from files, so this never raises and is never empty, whatever they contain.
     """
     try:
-        return _rendered(said, _FORMATTER) or said.code
+        return _rendered(said) or said.code
     except RecursionError:
         return said.code
     except _UNFIT:
         arguments = ", ".join(f"{name} {value}" for name, value in said.arguments.items())
         return f"{said.code} ({arguments})" if arguments else said.code
-
-
-def can_be_shown(said: Message) -> bool:
-    """Return whether the catalogue has a sentence for a message from a file, which its arguments fill."""
-    try:
-        _rendered(said, _STRICT)
-    except _UNFIT:
-        return False
-    return True
 
 
 def needs(code: str) -> set[str]:
@@ -78,12 +69,12 @@ def needs(code: str) -> set[str]:
     return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None} - COMMANDS.keys()
 
 
-def _rendered(said: Message, formatter: "_Formatter") -> str:
+def _rendered(said: Message) -> str:
     template = _template(said)
     # Most have no placeholders; a window that follows a run asks for dozens a second.
     if "{" not in template and "}" not in template:
         return template
-    return formatter.vformat(template, (), said.arguments)
+    return _FORMATTER.vformat(template, (), said.arguments)
 
 
 def _template(said: Message) -> str:
@@ -94,14 +85,7 @@ def _template(said: Message) -> str:
 
 
 class _Formatter(string.Formatter):
-    """Knows our formats, lists and messages; never accesses attributes of arguments, which are untrusted.
-
-    Args:
-        is_strict: Whether a message inside another must have a sentence too.
-    """
-
-    def __init__(self, *, is_strict: bool = False) -> None:
-        self._is_strict = is_strict
+    """Knows our formats, lists and messages; never accesses attributes of arguments, which are untrusted."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():
@@ -113,7 +97,7 @@ class _Formatter(string.Formatter):
         if isinstance(value, dict) and "code" in value:  # as read from a file
             value = msgspec.convert(value, Message)
         if isinstance(value, Message):
-            return _rendered(value, self) if self._is_strict else text(value)
+            return text(value)
         if isinstance(value, dict):
             msg = "a dictionary in place of a message"
             raise TypeError(msg)
@@ -126,4 +110,4 @@ class _Formatter(string.Formatter):
         return super().format_field(value, format_spec)
 
 
-_FORMATTER, _STRICT = _Formatter(), _Formatter(is_strict=True)
+_FORMATTER = _Formatter()

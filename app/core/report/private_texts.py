@@ -70,7 +70,7 @@ def table_private_texts(database: Database) -> dict[str, str]:
         for workload in CATALOGUE.values()
         if any(parameter.kind == "folders" for parameter in workload.parameters)
     ]
-    sql = "SELECT spec FROM runs WHERE error_message IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
+    sql = "SELECT spec FROM runs WHERE error_said IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
     with database.complaints():
         rows = database.connection.execute(sql, (json.dumps(choosing),)).fetchall()
     return chosen_texts(read_spec(row[0], []) for row in rows) | private_texts()

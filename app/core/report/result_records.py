@@ -10,10 +10,11 @@ import msgspec
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.plain_text import one_line
-from app.core.records import Run
+from app.core.records import HEADLINE_FIELDS, Run
 from app.core.report.private_texts import hide, private_texts, without_folders
 from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, steps_hash
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
+from app.core.result_file.summary import NAMES
 from app.core.verdict.rules import judge
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE
@@ -33,9 +34,7 @@ _SAME = {
     ),
     "machine": ("physical_cores", "logical_cores", "memory_bytes", "virtual_machine"),
     "statistics": (
-        *("metric", "value", "confidence_pct", "spread_pct", "basis", "seconds_per_epoch_s", "first_epoch_s"),
-        *("minimum_s", "maximum_s", "step_median_s", "epochs_done", "warmup_steps", "interruptions"),
-        *("interruptions_s", "sustained_pct", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j"),
+        *("metric", "epochs_done", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j"),
         *("gpu_energy_per_epoch_j", "gpu_energy_basis"),
     ),
 }
@@ -186,7 +185,7 @@ def _joined(blocks: Sequence[events.Steps]) -> Iterator[dict[str, Any]]:
 def _statistics(run: Run) -> dict[str, Any]:
     summary = run.summary
     plain = {name: getattr(summary, name) for name in _SAME["statistics"]}
-    plain |= {"low": summary.value_low, "high": summary.value_high, "mean": summary.value_mean}
+    plain |= {NAMES.get(name, name): getattr(summary, name) for name in HEADLINE_FIELDS}
     peak_bytes = run.metrics.get("peak_memory_bytes")
     return plain | {"peak_memory_bytes": None if peak_bytes is None else round(peak_bytes)}
 

@@ -5,17 +5,15 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
-from app.core.analysis.groups import group_summary, worst_verdict
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import Group, Run, RunSummary
-from app.core.report.ab_result import AbCard, ab_card, ab_text, measured_runs
+from app.core.records import Run, RunSummary
 from app.core.report.result_records import result_of
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
-from app.core.report.wording import CONFIDENCE_PCT, rate_text, result_text, verdict_texts, workload_title
+from app.core.report.wording import CONFIDENCE_PCT, Several, rate_text, verdict_texts, workload_title
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
@@ -51,36 +49,16 @@ class ShareCard:
     short_form: str = ""
 
 
-Card = ShareCard | AbCard
-
-
-def card_of(run: JudgedRun, group: Group | None = None, result: Result | None = None) -> Card:
-    """Return the content of the picture of a run, of repetitions, or of an A/B; see `share_card` and `ab_card`."""
-    return ab_card(run, group) if group is not None and group.kind == "ab" else share_card(run, group, result)
-
-
-def text_of(run: JudgedRun, group: Group | None = None) -> str:
-    """Return the same as a text to paste; see `result_text` and `ab_text`."""
-    return ab_text(run, group) if group is not None and group.kind == "ab" else result_text(run, group)
-
-
-def check_card(run: RunSummary, group: Group | None = None) -> None:
-    """Raise the UsageError that `card_of` raises, without making the card."""
-    if group is not None and group.kind == "ab":
-        measured_runs(group)
-    else:
-        _shown(run, group)
-
-
-def share_card(run: JudgedRun, group: Group | None = None, result: Result | None = None) -> ShareCard:
+def share_card(run: JudgedRun, several: Several | None = None, result: Result | None = None) -> ShareCard:
     """Return the picture's content; raises UsageError if the run has no result to show.
 
     Args:
         run: Its details are shown.
-        group: The repetitions that it is one of, if the picture shows the result of all.
+        several: The result of those that it is one of, if the picture is about all.
         result: The run's result as it leaves; None for all of it.
     """
-    summary = _shown(run.summary, group)
+    summary = run.summary if several is None else several.summary
+    check_shown(summary)
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
     code, short = _codes(run.run) if result is None else (short_code(result.digest or ""), short_form(result))
@@ -97,8 +75,8 @@ def share_card(run: JudgedRun, group: Group | None = None, result: Result | None
         certainty=_certainty(summary),
         machine=device_title(summary),
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
-        badge=_badge(run, group),
-        level=worst_verdict(group)[0] if group is not None else run.verdict.level,
+        badge=_badge(run) if several is None else several.badge,
+        level=run.verdict.level if several is None else several.level,
         bars=chart,
         axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),
@@ -106,12 +84,10 @@ def share_card(run: JudgedRun, group: Group | None = None, result: Result | None
     )
 
 
-def _shown(run: RunSummary, group: Group | None) -> RunSummary:
-    """Return the result that a picture shows; raises UsageError if there is none."""
-    summary = (group_summary(group) if group is not None else None) or run
+def check_shown(summary: RunSummary) -> None:
+    """Raise UsageError if a run has no result to show."""
     if summary.value is None:
         raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
-    return summary
 
 
 def _codes(run: Run) -> tuple[str, str]:
@@ -168,13 +144,8 @@ def _facts(run: RunSummary) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _badge(run: JudgedRun, group: Group | None) -> tuple[str, ...]:
+def _badge(run: JudgedRun) -> tuple[str, ...]:
     """Return the verdict with what it is about: its cautions, or how much was measured."""
-    if group is not None:
-        (level, count), length = worst_verdict(group), sentence("share.runs", count=len(group.runs))
-        if level != "valid":
-            length = sentence("share.of_runs", count=count, planned=len(group.runs))
-        return f"{level.capitalize()} · {length}", level.capitalize()
     verdict, summary = run.verdict, run.summary
     texts = verdict_texts(verdict)
     if verdict.level != "valid" or summary.basis == "estimate" or not (length := _length(summary)):

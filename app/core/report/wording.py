@@ -1,18 +1,17 @@
 """Texts shared by terminal and window: machine, result, verdict, advice."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.analysis.ab import counts
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import position
-from app.core.analysis.groups import group_summary, worst_verdict
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_installed_memory, format_seconds, format_value, headline_kind
-from app.core.records import Group, Run, RunSummary
+from app.core.records import Run, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
@@ -25,6 +24,7 @@ from workloads.protocol.machine import Machine
 __all__ = [
     "CONFIDENCE_PCT",
     "Note",
+    "Several",
     "derived_epoch_text",
     "energy_text",
     "engine_line",
@@ -49,6 +49,23 @@ __all__ = [
 CONFIDENCE_PCT = 95.0
 # Below it, durations are shown in seconds.
 _SHOWN_IN_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """The result of several runs, in the place of one run's.
+
+    Attributes:
+        summary: The record that stands for them.
+        level: Their worst verdict.
+        badge: The verdict with how many it is about, and the same in fewer words.
+        basis: What the headline is based on.
+    """
+
+    summary: RunSummary
+    level: Literal["valid", "caution", "invalid"]
+    badge: tuple[str, ...]
+    basis: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +196,13 @@ def _spread(run: RunSummary) -> str:
     return "" if run.spread_pct is None else sentence("result.spread", spread_pct=run.spread_pct)
 
 
-def runs_note(group: Group, summary: RunSummary) -> str:
-    """Return what the headline of several runs is based on; `summary` is the record that stands for them."""
-    is_of_engines = group.kind == "engines"
-    engine = engine_title(summary.engine) if is_of_engines else ""
-    runs = [run for run in group.runs if counts(run) and (not is_of_engines or run.engine == summary.engine)]
+def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
+    """Return of how many runs that count a headline is the median, and its interval and spread.
+
+    Args:
+        runs: Those that count.
+        summary: The record that stands for them.
+    """
     median = sentence("result.median_of_runs", count=len(runs))
     interval, between = interval_text(summary), ""
     if interval and summary.confidence_pct is not None and summary.confidence_pct < CONFIDENCE_PCT:
@@ -191,7 +210,7 @@ def runs_note(group: Group, summary: RunSummary) -> str:
         interval = sentence("group.interval", low=low, high=high, confidence_pct=summary.confidence_pct)
     if summary.spread_pct is not None:
         between = sentence("result.spread_between", spread_pct=summary.spread_pct)
-    return " · ".join(filter(None, (engine, median, interval, between)))
+    return " · ".join(filter(None, (median, interval, between)))
 
 
 def rate_text(run: RunSummary) -> str:
@@ -291,19 +310,18 @@ def reason_name(code: str) -> str:
     return sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " ")
 
 
-def result_text(run: JudgedRun, group: Group | None = None) -> str:
+def result_text(run: JudgedRun, several: Several | None = None) -> str:
     """Return a result as about eight lines of plain text to post. It names neither user, computer nor folder.
 
     Args:
-        run: Its details are told.
-        group: The repetitions that it is one of, if the text is about all.
+        run: Its details are included.
+        several: The result of those that it is one of, if the text is about all.
     """
-    of_all = group_summary(group) if group is not None else None
-    summary = of_all or run.summary
+    summary = run.summary if several is None else several.summary
     note = headline_note(summary, measured_s=estimated_from_s(run.run))
     level, _, words = verdict_line(run.verdict).partition(": ")
-    if group is not None and of_all is not None:
-        note, level, words = runs_note(group, of_all), worst_verdict(group)[0], ""
+    if several is not None:
+        note, level, words = several.basis, several.level, ""
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
         _title_line(summary),

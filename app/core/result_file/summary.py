@@ -9,7 +9,9 @@ from app.core.result_file.record import Result
 
 # Fields of a row that a result doesn't have, or under another name.
 _NOTHING = dict.fromkeys(("error_code", "error_message"))
-_NAMES = {"low": "value_low", "high": "value_high", "mean": "value_mean"}
+# A headline's fields that a result file calls otherwise.
+NAMES = {"value_low": "low", "value_high": "high", "value_mean": "mean"}
+_FROM_FILE = {name: field for field, name in NAMES.items()}
 _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
 
 
@@ -18,7 +20,7 @@ def summary_of(result: Result) -> RunSummary:
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):
-        values |= {_NAMES.get(name, name): value for name, value in msgspec.structs.asdict(part).items()}
+        values |= {_FROM_FILE.get(name, name): value for name, value in msgspec.structs.asdict(part).items()}
     values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS} | _NOTHING
     texts = {name: values[name] or "" for name in ("variant", "settings")}
     return RunSummary(

@@ -208,7 +208,7 @@ def resume_plan(group: Group, runs: Iterable[PlannedRun], runner: Runner, watch:
     try:
         with Database(runner.paths.database) as database:
             now = load_group(database, group.id)
-        made = {now.numbers.get(run_id) for run_id in set(now.run_ids) - set(group.run_ids)}
+        made = {number for run_id, number in now.numbers.items() if run_id not in group.numbers}
         left = [planned for planned in runs if planned.number not in made]
         sequence = Sequence(group.plan, runner, watch or Watch(), group.id, left, ownership=ownership)
         sequence.start()

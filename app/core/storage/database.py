@@ -16,7 +16,7 @@ from app.core.locks import take
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
 from app.core.storage.salvage import differs, salvage
-from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
+from app.core.storage.schema import APPLICATION_ID, FORMAT, MIGRATIONS, OLDEST, SCHEMA, statements
 
 BUSY_TIMEOUT_S = 5.0
 # A file up to this size is checked when a process first opens it, which takes a few milliseconds.
@@ -195,7 +195,7 @@ class Database:
             connection.execute("PRAGMA foreign_keys = ON")
             # Or else what was deleted stays readable in the file. Only some builds of SQLite do so by themselves.
             connection.execute("PRAGMA secure_delete = ON")
-            if version < len(MIGRATIONS):
+            if version < FORMAT:
                 _migrate(connection, self.path, version)
             _look_through(connection, self.path)
         except BaseException:
@@ -218,22 +218,30 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    newest = len(MIGRATIONS)
     if not tables:
         if version:
             raise _foreign(path, version, owner)
         return 0
-    if owner == APPLICATION_ID and 1 <= version <= newest and not differs(connection, version):
+    is_ours = owner == APPLICATION_ID
+    if is_ours and OLDEST <= version < FORMAT and _written_format(connection) == version:
+        return int(version)  # its tables are checked when it's migrated
+    is_whole = not differs(connection)
+    if is_ours and version == FORMAT and is_whole:
         return int(version)
-    if not differs(connection, newest) and _written_format(connection) == newest:
+    if is_whole and _written_format(connection) == FORMAT:
         raise _DamagedError(sentence("database.bad_header"))
-    if owner != APPLICATION_ID or version > newest:
+    if not is_ours or not OLDEST <= version <= FORMAT:
         raise _foreign(path, version, owner)
     raise _DamagedError(sentence("database.bad_tables"))
 
 
 def _written_format(connection: sqlite3.Connection) -> object:
-    row = connection.execute("SELECT max(version) FROM format").fetchone()
+    try:
+        row = connection.execute("SELECT max(version) FROM format").fetchone()
+    except sqlite3.OperationalError as error:
+        if _code(error) != sqlite3.SQLITE_ERROR:  # there is such a table
+            raise
+        return None
     return row[0]
 
 
@@ -273,8 +281,11 @@ def _suspicion(path: Path) -> Path:
 def _foreign(path: Path, version: int, owner: int) -> DatabaseError:
     if owner != APPLICATION_ID:
         return DatabaseError(message("database.of_another_program", path=str(path)), message("folders.move_away"))
+    if version < OLDEST:
+        too_old = message("database.too_old", path=str(path), version=version, known_version=OLDEST)
+        return DatabaseError(too_old, message("folders.move_away"))
     return DatabaseError(
-        message("database.too_new", path=str(path), version=version, known_version=len(MIGRATIONS)),
+        message("database.too_new", path=str(path), version=version, known_version=FORMAT),
         message("database.update"),
     )
 
@@ -286,19 +297,23 @@ def _free(path: Path, stem: str) -> Path:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Make the tables of a new file, or bring those of an earlier format to this one, after a copy of it."""
     if version:
-        backup = _free(path, f"{path.stem}.before-format-{len(MIGRATIONS)}")
+        backup = _free(path, f"{path.stem}.before-format-{FORMAT}")
         with contextlib.closing(sqlite3.connect(backup)) as copy:
             connection.backup(copy)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another Epochmark may have been faster.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        for step in MIGRATIONS[version:]:
+        steps = [MIGRATIONS[number] for number in range(version, FORMAT)] if version else [SCHEMA]
+        for step in steps:
             for statement in statements(step):
                 connection.execute(statement)
+        if differs(connection):
+            raise _DamagedError(sentence("database.bad_tables"))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(sqlite3.Error):  # SQLite itself has rolled back if the disk is full

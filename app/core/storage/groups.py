@@ -20,10 +20,9 @@ from workloads.protocol.stored import take_fitting
 
 def begin_group(database: Database, plan: Plan) -> int:
     """Store a group that has no runs yet, and return its number."""
-    text = json.dumps(msgspec.to_builtins(plan) | {"run_ids": [], "numbers": {}})
     with database.transaction() as connection:
         sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
-        cursor = connection.execute(sql, (now_text(), plan.kind, text))
+        cursor = connection.execute(sql, (now_text(), plan.kind, json.dumps(msgspec.to_builtins(plan))))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -31,7 +30,7 @@ def begin_group(database: Database, plan: Plan) -> int:
 def list_groups(database: Database, kind: str | None = None, limit: int | None = None) -> list[Group]:
     """Return the groups that have runs left, newest first."""
     sql = (
-        "SELECT id, created_at, kind, plan FROM groups"
+        "SELECT * FROM groups"
         " WHERE id IN (SELECT group_id FROM runs WHERE group_id IS NOT NULL AND deleted_at IS NULL)"
         " AND (:kind IS NULL OR kind = :kind) ORDER BY id DESC LIMIT :limit"
     )
@@ -72,7 +71,7 @@ def load_group(database: Database, group_id: int) -> Group:
 def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
     """Return groups with their remaining runs; those that don't exist are left out."""
     with database.complaints():
-        sql = "SELECT id, created_at, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
+        sql = "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?))"
         rows = database.connection.execute(sql, (json.dumps(list(group_ids)),)).fetchall()
     return _with_runs(database, rows)
 
@@ -83,27 +82,24 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
     "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B test.
     """
     grouped = [run for run in runs if run.group_id is not None]
-    plans: dict[int, tuple[Plan, tuple[int, ...]]] = {}
+    ids = sorted({run.group_id for run in grouped if run.group_id is not None})
+    plans = {}
     with database.complaints():
         sql = "SELECT id, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
-        ids = json.dumps(sorted({run.group_id for run in grouped if run.group_id is not None}))
-        for row in database.connection.execute(sql, (ids,)):
-            plan, begun, _ = _read_plan(row)
-            plans[row["id"]] = (plan, begun or ())
+        for row in database.connection.execute(sql, (json.dumps(ids),)):
+            plans[row["id"]] = _read_plan(row)
+    numbers = _numbers(database, ids)
     places = {}
     for run in grouped:
-        plan, begun = plans.get(run.group_id or 0, (Plan(kind=""), ()))
+        group_id = run.group_id or 0
+        number = numbers.get(group_id, {}).get(run.id)
         if run.side is not None:
-            places[run.id] = sentence("groups.side", side=run.side, group_id=run.group_id)
-        elif run.id in begun:
-            places[run.id] = sentence(
-                "groups.run_of",
-                number=begun.index(run.id) + 1,
-                planned=plan.count,
-                group_id=run.group_id,
-            )
+            places[run.id] = sentence("groups.side", side=run.side, group_id=group_id)
+        elif number is not None and group_id in plans:
+            planned = plans[group_id].count
+            places[run.id] = sentence("groups.run_of", number=number, planned=planned, group_id=group_id)
         else:
-            places[run.id] = sentence("groups.member", group_id=run.group_id)
+            places[run.id] = sentence("groups.member", group_id=group_id)
     return places
 
 
@@ -112,62 +108,49 @@ class _PlanShape(msgspec.Struct):
 
     specs: list[dict[str, Any]] = []
     times: int = 1
+    order: str = "in_turn"
+    survives_failures: bool = False
     label_a: str = "A"
     label_b: str = "B"
     by_hand: bool = False
     study: dict[str, Any] | None = None
     suite: dict[str, Any] | None = None
-    run_ids: list[int] = []
 
 
-def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None, dict[int, int]]:
-    """Return a stored plan, the runs started for it and which of its runs they are, as far as they can be read."""
+def _read_plan(row: Mapping[str, Any]) -> Plan:
+    """Return a stored plan, as far as it can be read."""
     plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
-    run_ids, numbers = plain.pop("run_ids", None), plain.pop("numbers", None)
-    plan = take_fitting(plain | {"kind": str(row["kind"])}, Plan)
-    return plan, None if run_ids is None else tuple(run_ids), _read_numbers(numbers)
+    return take_fitting(plain | {"kind": str(row["kind"])}, Plan)
 
 
-def _read_numbers(plain: object) -> dict[int, int]:
-    """Return which run of a plan each is; empty if that isn't stored or can't be read."""
-    try:
-        return msgspec.convert(plain, dict[int, int], strict=False)
-    except msgspec.ValidationError:
-        return {}
-
-
-def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Return the runs of groups whose plan can't be read, by number."""
-    members: dict[int, list[int]] = {}
+def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:
+    """Return which of its plan's runs each run is, by group and run; of a mended record its place among them."""
+    numbers: dict[int, dict[int, int]] = {group_id: {} for group_id in group_ids}
+    sql = (
+        "SELECT id, group_id, plan_number FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    )
     with database.complaints():
-        sql = "SELECT group_id, id FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"
-        for group_id, run_id in database.connection.execute(sql, (json.dumps(list(group_ids)),)):
-            members.setdefault(group_id, []).append(run_id)
-    return members
+        for run_id, group_id, number in database.connection.execute(sql, (json.dumps(list(group_ids)),)):
+            members = numbers.setdefault(group_id, {})
+            members[run_id] = number if isinstance(number, int) and number > 0 else len(members) + 1
+    return numbers
 
 
 def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
-    plans = [_read_plan(row) for row in rows]
-    unread = [row["id"] for row, (_, begun, _) in zip(rows, plans, strict=True) if begun is None]
-    members = _members(database, unread)
-    runs_begun = [
-        tuple(members.get(row["id"], ())) if begun is None else begun
-        for row, (_, begun, _) in zip(rows, plans, strict=True)
-    ]
-    ids = [run_id for run_ids in runs_begun for run_id in run_ids]
+    numbers = _numbers(database, [row["id"] for row in rows])
+    ids = [run_id for members in numbers.values() for run_id in members]
     runs = {run.id: run for run in list_runs(database, ids=ids)}
     groups = []
-    for row, (plan, _, numbers), run_ids in zip(rows, plans, runs_begun, strict=True):
-        left = tuple(runs[run_id] for run_id in run_ids if run_id in runs)
+    for row in rows:
+        members = {run_id: number for run_id, number in numbers[row["id"]].items() if run_id in runs}
         groups.append(
             Group(
                 id=row["id"],
                 created_at=str(row["created_at"]),
-                kind=plan.kind,
-                plan=plan,
-                run_ids=run_ids,
-                runs=left,
-                numbers=numbers,
+                plan=_read_plan(row),
+                runs=tuple(runs[run_id] for run_id in members),
+                numbers=members,
+                begun=row["begun"] if isinstance(row["begun"], int) else len(members),
             )
         )
     return groups

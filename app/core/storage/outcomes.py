@@ -3,14 +3,14 @@
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import logging
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import msgspec
 
-from app.core.analysis.headline import Outcome, measured_of, outcome_of
-from app.core.analysis.student_t import CONFIDENCE
+from app.core.analysis.headline import headline_of, measured_of
 from app.core.clock import now_text
 from app.core.errors import AppError, UsageError
-from app.core.messages import Message, message, text
+from app.core.messages import Message, message
 from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run
@@ -40,12 +40,13 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
             "Run %s has no headline: summarising it failed (%s). Its measurements are kept.", run_id, kind
         )
         said = message("run.not_summarised", kind=kind)
+        if error is not None:
+            said = message("run.problem_with_advice", problem=stored_message(error), advice=said)
         values = {
             "status": status,
             "finished_at": now_text(),
             "error_code": error.code if error else NOT_SUMMARISED,
-            "error_message": f"{error.message} {text(said)}" if error else text(said),
-            "error_said": _json(error.said if error and error.said else said),
+            "error_said": _json(said),
             "error_traceback": error.traceback if error else None,
             "verdict": "invalid",
             "reasons": NOT_SUMMARISED,
@@ -58,40 +59,16 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
         run = load_run(database, run_id, with_peak=False)
         evidence = evidence_of(run)
         is_shared = shared_part_of(evidence) is not None
-        outcome = outcome_of(measured_of(run, evidence.timed_steps, on_shared_host=is_shared))
-    result = outcome.statistics
+        headline = headline_of(measured_of(run, evidence.timed_steps, on_shared_host=is_shared))
     values = {
         "status": status,
         "finished_at": now_text(),
         "error_code": error.code if error else None,
-        "error_message": error.message if error else None,
-        "error_said": _json(error.said) if error and error.said else None,
+        "error_said": _json(stored_message(error)) if error else None,
         "error_traceback": error.traceback if error else None,
-        "value": outcome.value,
-        "step_median_s": outcome.step_median_s,
-        "seconds_per_epoch_s": outcome.seconds_per_epoch_s,
-        "basis": result.basis if result else "repetitions" if outcome.value is not None else None,
-        "first_epoch_s": result.first_s if result else None,
-        "minimum_s": result.minimum_s if result else None,
-        "maximum_s": result.maximum_s if result else None,
-        "spread_pct": result.spread_pct if result else None,
-        "value_low": outcome.low,
-        "value_high": outcome.high,
-        "confidence_pct": _confidence_pct(outcome),
-        "value_mean": outcome.mean,
-        "warmup_steps": result.warmup_steps if result else None,
-        "interruptions": outcome.interruptions,
-        "interruptions_s": outcome.interruptions_s,
-        "sustained_pct": outcome.sustained_pct,
+        **asdict(headline),
     }
     _update(database, run_id, values)
-
-
-def _confidence_pct(outcome: Outcome) -> float | None:
-    """Return the confidence of an interval; workloads report their own only with the usual one."""
-    if outcome.low is None:
-        return None
-    return outcome.statistics.confidence_pct if outcome.statistics else 100 * CONFIDENCE
 
 
 def recover_runs(database: Database) -> list[int]:
@@ -146,6 +123,11 @@ def store_verdict(database: Database, run_id: int) -> None:
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
     _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **energy_columns(run)})
+
+
+def stored_message(event: events.Error | events.Warn) -> Message:
+    """Return an event's message; of one that came as a sentence only, that sentence."""
+    return event.said or message("verdict.as_stored", text=event.message)
 
 
 def _json(said: Message) -> str:

@@ -76,7 +76,7 @@ def is_owned(database: Path, token: object, pid: object, started_s: object) -> b
 
     Args:
         database: The run's database.
-        token: Its lock's token; None in records of older versions, and without locks.
+        token: Its lock's token; None where no lock could be had.
         pid: ID of its process, which decides if there is no token.
         started_s: Start of the process, in seconds since the epoch.
     """

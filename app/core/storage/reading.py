@@ -9,9 +9,9 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
-from app.core.messages import Message, can_be_shown, sentence
+from app.core.messages import Message, sentence
 from app.core.messages import text as text_of
-from app.core.records import DAMAGED, RunSummary
+from app.core.records import DAMAGED, RUN_COLUMNS, RunSummary
 from app.core.verdict.notes import damaged
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
@@ -22,7 +22,7 @@ from workloads.protocol.telemetry import Telemetry
 DAMAGED_CODE = "damaged_record"
 # What is stored of a run besides its row, and its order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
-_NAMES = tuple(field.name for field in dataclasses.fields(RunSummary))
+_ERROR = RUN_COLUMNS.index("error_message")
 # Marks values in a list that no run can have.
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
@@ -61,11 +61,12 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
     """Return a run's row as a record, whatever it contains.
 
     Args:
-        row: Values in the order of RunSummary's fields.
+        row: Values in the order of RUN_COLUMNS, with the message behind its `error_message`.
         damage: Receives a clause for whatever can't be read. The record then has the status "damaged" and an error
             that names it, and counts as invalid.
     """
-    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    values: dict[str, Any] = dict(zip(RUN_COLUMNS, row, strict=True))
+    values["error_message"] = _error_text(values["error_message"])
     for name in _BOOLEANS:
         if values[name] in (0, 1):
             values[name] = bool(values[name])
@@ -91,13 +92,21 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
 
 
 def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a run's row for export: unchanged if all of it can be read, which is quick to check."""
+    """Return a run's row for export: unchanged if it didn't fail and can be read, which is quick to check."""
     try:
+        if row[_ERROR] is not None:
+            row = (*row[:_ERROR], _error_text(row[_ERROR]), *row[_ERROR + 1 :])
         msgspec.convert(row, _row_type())
     except msgspec.ValidationError:
         summary = read_summary(row)
-        return tuple(getattr(summary, name) for name in _NAMES)
+        return summary.row
     return row
+
+
+def _error_text(cell: Any) -> Any:
+    """Return the sentence of a stored message; what isn't one as it is."""
+    said = read_message(cell)
+    return cell if said is None else text_of(said)
 
 
 def read_event(text: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
@@ -172,18 +181,18 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
     """Return the readable warnings."""
 
     def warning(row: Mapping[str, Any]) -> events.Warn:
-        return _convert({**row, "said": read_message(row["said"])}, events.Warn)
+        said = msgspec.json.decode(_text(row["said"]), type=Message)
+        return _convert({**row, "said": said, "message": text_of(said)}, events.Warn)
 
     return tuple(_read(rows, warning, "warnings", damage))
 
 
 def read_message(cell: object) -> Message | None:
-    """Return a stored message; None if there is none or it can't be shown: its sentence is stored too."""
+    """Return a stored message; None if there is none, or it can't be read."""
     try:
-        said = None if cell is None else msgspec.json.decode(_text(cell), type=Message)
+        return None if cell is None else msgspec.json.decode(_text(cell), type=Message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
         return None
-    return said if said is not None and can_be_shown(said) else None
 
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:
@@ -234,5 +243,5 @@ def _types() -> dict[str, Any]:
 @cache
 def _row_type() -> type[msgspec.Struct]:
     # SQLite has no booleans. A class, because msgspec analyses any other type again each time.
-    kinds = [(name, int | None if name in _BOOLEANS else kind) for name, kind in _types().items()]
+    kinds = [(name, int | None if name in _BOOLEANS else _types()[name]) for name in RUN_COLUMNS]
     return msgspec.defstruct("_Row", kinds, array_like=True)

@@ -17,7 +17,7 @@ from app.core.clock import now_text
 from app.core.files import write_new
 from app.core.messages import Message, message
 from app.core.storage.database import Database, DatabaseError, storable
-from app.core.storage.outcomes import end_run
+from app.core.storage.outcomes import end_run, stored_message
 from app.core.storage.runs import machine_text
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -51,13 +51,13 @@ def begin_run(
         workload: The workload of the spec.
         machine: What it runs on.
         group: Its group and side ("A", "B" or None); None if it is a single run.
-        number: Which run of the group's plan it is, from 1; None if nobody knows.
+        number: Which run of the group's plan it is, from 1; None for a single run.
         owner: Token of the lock that is held until it ends; None if there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
     values = _first_values(spec, workload) | {"owner": owner}
     if group is not None:
-        values["group_id"], values["side"] = group
+        values |= {"group_id": group[0], "side": group[1], "plan_number": number}
     with database.transaction() as connection:
         connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
         values["machine_id"] = connection.execute(
@@ -67,12 +67,8 @@ def begin_run(
         parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
         values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
-        if group is not None:  # in order, as the rows no longer show it once some are deleted
-            appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
-            connection.execute(appended, (cursor.lastrowid, group[0]))
-            if number is not None:
-                numbered = "UPDATE groups SET plan = json_set(plan, '$.numbers.' || ?, ?) WHERE id = ?"
-                connection.execute(numbered, (f'"{cursor.lastrowid}"', number, group[0]))
+        if group is not None:  # counted, as the rows no longer show it once some are deleted
+            connection.execute("UPDATE groups SET begun = begun + 1 WHERE id = ?", group[:1])
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -212,8 +208,8 @@ class RunWriter:
             case events.Metric():
                 yield _insert("metrics", {"run_id": run_id, "key": event.key, "value": event.value}, "OR REPLACE")
             case events.Warn():
-                said = None if event.said is None else _json(event.said)
-                yield _insert("warnings", {"run_id": run_id, **_plain(event, "type", "t_s", "said"), "said": said})
+                values = {"run_id": run_id, "seq": event.seq, "code": event.code}
+                yield _insert("warnings", values | {"said": _json(stored_message(event))})
             case events.Environment():
                 values = _plain(event, "type", "seq", "t_s")
                 yield self._update(

@@ -14,7 +14,7 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.records import EpochColumns, Run, RunSummary
+from app.core.records import RUN_COLUMNS, EpochColumns, Run, RunSummary
 from app.core.storage import reading
 from app.core.storage.database import Database
 from app.core.storage.peak import peak_share
@@ -29,7 +29,8 @@ _MACHINE_STAYS = (
     *("python_version", "virtual_machine", "virtualization"),
 )
 _GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
-_SUMMARY_FIELDS = tuple(field.name for field in dataclasses.fields(RunSummary))
+# Fields whose column has another name.
+_COLUMNS = {"error_message": "error_said"}
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
@@ -51,7 +52,7 @@ def list_runs(
 
 
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
+    """Yield plain rows in the order of RUN_COLUMNS and then EpochColumns' fields, oldest first; no ids: all."""
     sql, values = _select(ids or None, oldest_first=True)
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     columns = ", ".join(_EPOCH_FIELDS.values())
@@ -195,7 +196,9 @@ def _select(
     ids: Sequence[int] | None, *, limit: int | None = None, workload: str | None = None, oldest_first: bool = False
 ) -> tuple[str, list[Any]]:
     """Return the query for RunSummary's columns and its values."""
-    columns = [f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{name}" for name in _SUMMARY_FIELDS]
+    columns = [
+        f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{_COLUMNS.get(name, name)}" for name in RUN_COLUMNS
+    ]
     # Invalid JSON would abort the whole query.
     sound = "CASE WHEN json_valid(machine) THEN machine END"
     extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
+from app.core.storage.schema import APPLICATION_ID, FORMAT, OLDEST, SCHEMA, statements
 
 # A table and the key of its rows: ranges of keys are copied, and halved if they can't be read.
 _KEYS = {
@@ -38,6 +38,8 @@ _log = logging.getLogger(__name__)
 def salvage(damaged: Path, fresh: Path) -> int:
     """Create a database with all readable rows; return its number of runs.
 
+    Of a file in an earlier format, these are the columns that this format has, too.
+
     Args:
         damaged: The file, with its write-ahead log next to it; unchanged.
         fresh: Path of the new one.
@@ -57,11 +59,12 @@ def salvage(damaged: Path, fresh: Path) -> int:
             # leaves only this new file, and the next start begins again.
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
-            _make_schema(connection, version)
-            try:
-                _mend_schema(copy, version)
-            except _DAMAGE:
-                _graft_schema(copy, version)
+            make_schema(connection)
+            if version == FORMAT:
+                try:
+                    _mend_schema(copy)
+                except _DAMAGE:
+                    _graft_schema(copy)
             # It also opens files that are shorter than their header says, or whose schema is still faulty.
             connection.execute("PRAGMA writable_schema = ON")
             try:
@@ -76,13 +79,13 @@ def salvage(damaged: Path, fresh: Path) -> int:
         return count
 
 
-def differs(connection: sqlite3.Connection, version: int) -> bool:
-    """Return whether tables, columns, indexes or references differ from those of a format.
+def differs(connection: sqlite3.Connection) -> bool:
+    """Return whether tables, columns, indexes or references differ from those of the schema.
 
     Even one changed letter in a table's definition counts, as SQLite itself would fail at the first query.
     """
     try:
-        return not _template(version) <= _shape(connection)
+        return not _template() <= _shape(connection)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # for example because it is locked
             raise
@@ -90,9 +93,9 @@ def differs(connection: sqlite3.Connection, version: int) -> bool:
 
 
 @cache
-def _template(version: int) -> frozenset[tuple[object, ...]]:
+def _template() -> frozenset[tuple[object, ...]]:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        _make_schema(connection, version)
+        make_schema(connection)
         return _shape(connection)
 
 
@@ -109,13 +112,13 @@ def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
     return frozenset(shape)
 
 
-def _make_schema(connection: sqlite3.Connection, version: int) -> None:
+def make_schema(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new file."""
     connection.execute("BEGIN")
-    for step in MIGRATIONS[:version]:
-        for statement in statements(step):
-            connection.execute(statement)
+    for statement in statements(SCHEMA):
+        connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")
 
 
@@ -133,24 +136,37 @@ def _mend_header(copy: Path) -> int:
             file.seek(start)
             file.write(header[start:end])
     version = int.from_bytes(damaged[60:64], "big")
-    return version if 1 <= version <= len(MIGRATIONS) else len(MIGRATIONS)
+    return version if OLDEST <= version <= FORMAT else FORMAT
 
 
-def _mend_schema(copy: Path, version: int) -> None:
-    """Write the definitions again: the same migrations have put them in the same places in every file."""
+def _mend_schema(copy: Path) -> None:
+    """Write the definitions again: those with a readable name by it, the rest in their order.
+
+    Their places differ between files: one that was migrated, or that SQLite has packed, has its own.
+    """
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as sample:
-        _make_schema(sample, version)
-        rows = sample.execute("SELECT type, name, tbl_name, sql, rowid FROM sqlite_master").fetchall()
+        make_schema(sample)
+        definitions = {
+            row[1]: row for row in sample.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+        }
     with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.text_factory = bytes
         connection.execute("PRAGMA writable_schema = ON")
-        connection.executemany(
-            "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?", rows
-        )
-        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] < len(rows):
+        names = dict(connection.execute("SELECT rowid, name FROM sqlite_master"))
+        if len(names) < len(definitions):
             raise sqlite3.DatabaseError
+        by_name = {name.encode(): name for name in definitions}
+        readable = {rowid: by_name[name] for rowid, name in names.items() if name in by_name}
+        rest = [name for name in definitions if name not in readable.values()]
+        unreadable = [rowid for rowid in names if rowid not in readable]
+        places = readable | dict(zip(unreadable, rest, strict=False))
+        connection.executemany(
+            "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?",
+            [(*definitions[name], rowid) for rowid, name in places.items()],
+        )
 
 
-def _graft_schema(copy: Path, version: int) -> None:
+def _graft_schema(copy: Path) -> None:
     """Replace lost schema pages with those of a new file.
 
     A file created with this format has its tables in the same places as a new one. A file created with an older
@@ -160,7 +176,7 @@ def _graft_schema(copy: Path, version: int) -> None:
     with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
         sample = Path(folder) / "sample.sqlite3"
         with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
-            _make_schema(connection, version)
+            make_schema(connection)
         content = sample.read_bytes()
     size_bytes = int.from_bytes(content[16:18], "big")
     with copy.open("r+b") as file:
@@ -184,8 +200,9 @@ def _children(content: bytes) -> list[int]:
 def _copy_tables(connection: sqlite3.Connection) -> None:
     for table, key in _KEYS.items():
         columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
-        if not columns:  # added by a later format
-            continue
+        with contextlib.suppress(*_DAMAGE):  # those of an earlier format; all if that can't be read
+            there = {row[1] for row in connection.execute(f"PRAGMA old.table_info({table})")}
+            columns = [name for name in columns if name in there] or columns
         with contextlib.suppress(*_DAMAGE):  # a table that is lost completely
             _Copier(connection, table, columns, key).copy()
     for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):

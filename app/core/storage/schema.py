@@ -1,15 +1,26 @@
-"""The database's schema, as a series of plain SQL migrations. A released one is never edited."""
+"""The database's schema, and what brings the files of earlier formats to it. A released step is never edited."""
 
 import sqlite3
 from collections.abc import Iterator
 
 APPLICATION_ID = 0x45706D6B  # "Epmk"
 
-MIGRATIONS: tuple[str, ...] = (
-    """
+# As new files have it; a migrated one has the same columns in the same order.
+SCHEMA = """
     CREATE TABLE machines (
         id INTEGER PRIMARY KEY,
-        machine TEXT NOT NULL UNIQUE  -- JSON of app.core.records.Machine
+        machine TEXT NOT NULL UNIQUE  -- JSON of what stays from run to run: storage.runs.machine_text
+    );
+    CREATE TABLE machine_parts (
+        id INTEGER PRIMARY KEY,
+        parts TEXT NOT NULL UNIQUE  -- JSON of workloads.protocol.machine.Machine, the whole of it
+    );
+    CREATE TABLE groups (  -- plans of several runs
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        created_at TEXT NOT NULL,  -- ISO 8601, UTC
+        kind TEXT NOT NULL,
+        plan TEXT NOT NULL,  -- JSON of app.core.records.Plan
+        begun INTEGER NOT NULL DEFAULT 0  -- how many runs were started for it, also those deleted since
     );
     CREATE TABLE runs (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -17,7 +28,6 @@ MIGRATIONS: tuple[str, ...] = (
         finished_at TEXT,
         status TEXT NOT NULL,  -- running, completed, cancelled, failed, interrupted
         error_code TEXT,
-        error_message TEXT,
         error_traceback TEXT,
         workload TEXT NOT NULL,
         workload_version INTEGER NOT NULL,
@@ -51,10 +61,46 @@ MIGRATIONS: tuple[str, ...] = (
         spec TEXT NOT NULL,  -- JSON, as asked
         environment TEXT,  -- JSON, as it became
         dataset TEXT,
-        model TEXT
+        model TEXT,
+        comment TEXT,  -- the user's own words
+        deleted_at TEXT,  -- ISO 8601, UTC; in the trash since then
+        metric TEXT NOT NULL DEFAULT 'seconds_per_epoch_s',  -- what the headline is
+        value REAL,  -- the headline
+        variant TEXT NOT NULL DEFAULT '',  -- what makes the network another than usual
+        verdict TEXT,  -- valid, caution, invalid
+        reasons TEXT,  -- codes, separated by spaces
+        value_low REAL,
+        value_high REAL,
+        confidence_pct REAL,
+        value_mean REAL,
+        warmup_steps INTEGER,
+        interruptions INTEGER,
+        interruptions_s REAL,
+        sustained_pct REAL,
+        group_id INTEGER REFERENCES groups (id),
+        side TEXT,
+        machine_parts_id INTEGER REFERENCES machine_parts (id),
+        cpu_energy_j REAL,
+        cpu_energy_per_epoch_j REAL,
+        gpu_energy_j REAL,
+        gpu_energy_per_epoch_j REAL,
+        gpu_energy_basis TEXT,  -- counter, power
+        owner TEXT,  -- token of the lock that is held while it runs: see owners
+        error_said TEXT,  -- JSON of workloads.protocol.messages.Message: why it failed
+        settings TEXT NOT NULL DEFAULT '',  -- those without a column: "name=value …"
+        plan_number INTEGER  -- which run of its group's plan it is, from 1
     );
     CREATE INDEX runs_by_workload ON runs (workload);
     CREATE INDEX runs_unfinished ON runs (status) WHERE status = 'running';
+    CREATE INDEX runs_by_group ON runs (group_id) WHERE group_id IS NOT NULL;
+    -- All that storage.queries filters and sorts by, so that it need not read whole rows. What many runs share
+    -- comes first, but not the machine: joins with machines would leave the order of the ids for it.
+    CREATE INDEX runs_listed ON runs (
+        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
+        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict
+    );
+    -- Finds own results that come back.
+    CREATE INDEX runs_by_value ON runs (workload, value, started_at, deleted_at);
     CREATE TABLE epochs (
         run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
         idx INTEGER NOT NULL,
@@ -66,6 +112,7 @@ MIGRATIONS: tuple[str, ...] = (
         accuracy REAL,
         val_loss REAL,
         val_accuracy REAL,
+        t_s REAL,  -- when it ended, on the samples' clock
         PRIMARY KEY (run_id, idx)
     ) WITHOUT ROWID;
     CREATE TABLE step_blocks (
@@ -82,7 +129,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE samples (
         run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
         t_s REAL NOT NULL,
-        telemetry TEXT NOT NULL  -- JSON of app.core.records.Telemetry
+        telemetry TEXT NOT NULL  -- JSON of workloads.protocol.telemetry.Telemetry
     );
     CREATE INDEX samples_by_run ON samples (run_id);
     CREATE TABLE metrics (
@@ -95,30 +142,9 @@ MIGRATIONS: tuple[str, ...] = (
         run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
         seq INTEGER NOT NULL,
         code TEXT NOT NULL,
-        message TEXT NOT NULL,
+        said TEXT NOT NULL,  -- JSON of workloads.protocol.messages.Message
         PRIMARY KEY (run_id, seq)
     ) WITHOUT ROWID;
-    """,
-    """
-    ALTER TABLE runs ADD COLUMN comment TEXT;  -- the user's own words
-    ALTER TABLE runs ADD COLUMN deleted_at TEXT;  -- ISO 8601, UTC; in the trash since then
-    -- All that app.core.history searches and sorts by, so that it need not read whole rows. What many runs share
-    -- comes first, but not the machine: joins with machines would leave the order of the ids for it.
-    CREATE INDEX runs_listed ON runs (
-        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
-        started_at, seconds_per_epoch_s, spread_pct, epochs_done, batch_size, comment
-    );
-    """,
-    """
-    ALTER TABLE runs ADD COLUMN metric TEXT NOT NULL DEFAULT 'seconds_per_epoch_s';  -- what the headline is
-    ALTER TABLE runs ADD COLUMN value REAL;  -- the headline
-    ALTER TABLE runs ADD COLUMN variant TEXT NOT NULL DEFAULT '';  -- what makes the network another than usual
-    UPDATE runs SET value = seconds_per_epoch_s;
-    DROP INDEX runs_listed;
-    CREATE INDEX runs_listed ON runs (
-        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
-        started_at, value, spread_pct, epochs_done, batch_size, comment
-    );
     CREATE TABLE logs (  -- measurements of others, read from a log of epochs
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         imported_at TEXT NOT NULL,  -- ISO 8601, UTC
@@ -127,60 +153,6 @@ MIGRATIONS: tuple[str, ...] = (
         durations_s TEXT NOT NULL,  -- JSON array, epoch by epoch
         seconds_per_epoch_s REAL NOT NULL
     );
-    """,
-    """
-    CREATE TABLE groups (  -- runs that were made as one
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        created_at TEXT NOT NULL,  -- ISO 8601, UTC
-        kind TEXT NOT NULL,  -- repeat, ab
-        plan TEXT NOT NULL  -- JSON of app.core.runs.sequence.Plan
-    );
-    ALTER TABLE runs ADD COLUMN verdict TEXT;  -- valid, caution, invalid
-    ALTER TABLE runs ADD COLUMN reasons TEXT;  -- codes, separated by spaces
-    ALTER TABLE runs ADD COLUMN value_low REAL;
-    ALTER TABLE runs ADD COLUMN value_high REAL;
-    ALTER TABLE runs ADD COLUMN confidence_pct REAL;
-    ALTER TABLE runs ADD COLUMN value_mean REAL;
-    ALTER TABLE runs ADD COLUMN warmup_steps INTEGER;
-    ALTER TABLE runs ADD COLUMN interruptions INTEGER;
-    ALTER TABLE runs ADD COLUMN interruptions_s REAL;
-    ALTER TABLE runs ADD COLUMN sustained_pct REAL;
-    ALTER TABLE runs ADD COLUMN group_id INTEGER REFERENCES groups (id);
-    ALTER TABLE runs ADD COLUMN side TEXT;
-    CREATE INDEX runs_by_group ON runs (group_id) WHERE group_id IS NOT NULL;
-    DROP INDEX runs_listed;
-    CREATE INDEX runs_listed ON runs (
-        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
-        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict
-    );
-    """,
-    """
-    ALTER TABLE epochs ADD COLUMN t_s REAL;  -- when it ended, on the samples' clock; NULL for older ones
-    CREATE TABLE machine_parts (  -- whole machines; machines has only what stays from run to run
-        id INTEGER PRIMARY KEY,
-        parts TEXT NOT NULL UNIQUE  -- JSON of app.core.records.Machine
-    );
-    ALTER TABLE runs ADD COLUMN machine_parts_id INTEGER REFERENCES machine_parts (id);
-    ALTER TABLE runs ADD COLUMN cpu_energy_j REAL;
-    ALTER TABLE runs ADD COLUMN cpu_energy_per_epoch_j REAL;
-    ALTER TABLE runs ADD COLUMN gpu_energy_j REAL;
-    ALTER TABLE runs ADD COLUMN gpu_energy_per_epoch_j REAL;
-    ALTER TABLE runs ADD COLUMN gpu_energy_basis TEXT;  -- counter, power
-    """,
-    """
-    ALTER TABLE runs ADD COLUMN owner TEXT;  -- token of the lock that is held while it runs: see owners
-    -- The header says it too; where the two disagree, one of them is damaged. Each later step sets it anew.
-    CREATE TABLE format (version INTEGER NOT NULL);
-    INSERT INTO format VALUES (6);
-    """,
-    """
-    -- JSON of workloads.protocol.messages.Message beside their sentences; NULL for older ones.
-    ALTER TABLE runs ADD COLUMN error_said TEXT;
-    ALTER TABLE warnings ADD COLUMN said TEXT;
-    ALTER TABLE runs ADD COLUMN settings TEXT NOT NULL DEFAULT '';  -- those without a column: "name=value …"
-    UPDATE format SET version = 7;
-    """,
-    """
     CREATE TABLE imported_results (  -- results of others, see app.core.result_file
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         imported_at TEXT NOT NULL,  -- ISO 8601, UTC
@@ -193,11 +165,58 @@ MIGRATIONS: tuple[str, ...] = (
         document TEXT NOT NULL  -- the result as canonical JSON, without the durations of its steps
     );
     CREATE INDEX imported_results_by_value ON imported_results (workload, value, started_at);
-    -- Finds own results that come back.
-    CREATE INDEX runs_by_value ON runs (workload, value, started_at, deleted_at);
-    UPDATE format SET version = 8;
+    -- The header says it too; where the two disagree, one of them is damaged. Each step sets it anew.
+    CREATE TABLE format (version INTEGER NOT NULL);
+    INSERT INTO format VALUES (9);
+"""
+
+# By the format that a step starts from, without gaps up to the newest.
+MIGRATIONS: dict[int, str] = {
+    8: """
+    -- Checkouts between 0.1 and the first release had other indexes in format 8.
+    DROP INDEX IF EXISTS imported_results_by_workload;
+    DROP INDEX IF EXISTS runs_by_start;
+    CREATE INDEX IF NOT EXISTS imported_results_by_value ON imported_results (workload, value, started_at);
+    CREATE INDEX IF NOT EXISTS runs_by_value ON runs (workload, value, started_at, deleted_at);
+    -- A plan's runs were listed in the plan.
+    ALTER TABLE groups ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE runs ADD COLUMN plan_number INTEGER;
+    UPDATE runs SET plan_number = (
+        SELECT coalesce(
+            json_extract(plan, '$.numbers."' || runs.id || '"'),
+            (SELECT key + 1 FROM json_each(plan, '$.run_ids') WHERE value = runs.id)
+        ) FROM groups WHERE groups.id = runs.group_id AND json_valid(plan)
+    ) WHERE group_id IS NOT NULL;
+    UPDATE groups SET begun = coalesce(json_array_length(plan, '$.run_ids'), 0) WHERE json_valid(plan);
+    UPDATE groups SET plan = json_set(
+        json_remove(plan, '$.run_ids', '$.numbers'),
+        '$.order', CASE kind
+            WHEN 'ab' THEN 'pairs' WHEN 'engines' THEN 'there_and_back' WHEN 'study' THEN 'shuffled' ELSE 'in_turn'
+        END,
+        '$.survives_failures', json(CASE WHEN kind IN ('engines', 'study', 'suite') THEN 'true' ELSE 'false' END)
+    ) WHERE json_valid(plan);
+    -- Sentences stood beside their messages, and in the earliest records alone.
+    UPDATE runs SET error_said =
+        json_object('code', 'verdict.as_stored', 'arguments', json_object('text', error_message))
+        WHERE error_said IS NULL AND error_message IS NOT NULL;
+    ALTER TABLE runs DROP COLUMN error_message;
+    CREATE TABLE new_warnings (
+        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        code TEXT NOT NULL,
+        said TEXT NOT NULL,
+        PRIMARY KEY (run_id, seq)
+    ) WITHOUT ROWID;
+    INSERT INTO new_warnings SELECT run_id, seq, code,
+        coalesce(said, json_object('code', 'verdict.as_stored', 'arguments', json_object('text', message)))
+        FROM warnings;
+    DROP TABLE warnings;
+    ALTER TABLE new_warnings RENAME TO warnings;
+    UPDATE format SET version = 9;
     """,
-)
+}
+OLDEST = min(MIGRATIONS)
+FORMAT = max(MIGRATIONS) + 1
 
 
 def statements(script: str) -> Iterator[str]:

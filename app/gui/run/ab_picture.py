@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
 
-from app.core.report.ab_result import AbCard, Side
+from app.core.plans.ab_card import AbCard, Side
 from app.gui.charts.bars import scale_for
 from app.gui.run.picture_frame import (
     CODE_BESIDE_PX,

@@ -23,12 +23,12 @@ from app.gui.widgets.basics import plain_tip
 
 # Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
-    from app.core.studies.costs import Costs
-    from app.core.studies.details import Details
-    from app.core.studies.points import StudyResult
-    from app.core.studies.share import StudyCard
-    from app.core.suite.score import SuiteResult
-    from app.core.suite.share import SuiteCard
+    from app.core.plans.study.costs import Costs
+    from app.core.plans.study.details import Details
+    from app.core.plans.study.points import StudyResult
+    from app.core.plans.study.share import StudyCard
+    from app.core.plans.suite.score import SuiteResult
+    from app.core.plans.suite.share import SuiteCard
     from app.gui.run.share_picture import AnyCard
 
 
@@ -42,17 +42,20 @@ class ResultActions:
 
     def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
-        from app.core.report.share import check_card
+        from app.core.plans.registry import kind_of
+        from app.core.report.share import check_shown
 
-        try:
-            check_card(run.summary, group)  # what can't be drawn needs no file
+        try:  # what can't be drawn needs no file
+            if group is None:
+                check_shown(run.summary)
+            else:
+                kind_of(group).check_card(run.summary, group)
         except AppError as error:
             self._services.complain(error)
             return
         if path is None:
-            name = f"epochmark-{run.summary.workload}-{_number(run, group)}.png"
-            pictures = QStandardPaths.StandardLocation.PicturesLocation
-            path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
+            name, pictures = _file_name(run, group), QStandardPaths.StandardLocation.PicturesLocation
+            path = self._ask(sentence("picture.save"), f"{name}.png", sentence("picture.png"), pictures)
         if path is not None:
             self._save(partial(_picture_and_file, run, group), path)
 
@@ -78,7 +81,7 @@ class ResultActions:
         from app.gui.run.share_dialog import ShareDialog
 
         documents = QStandardPaths.StandardLocation.DocumentsLocation
-        name = f"epochmark-{run.summary.workload}-{_number(run, group)}"
+        name = _file_name(run, group)
 
         def ask(title: str, ending: str, kinds: str) -> Path | None:
             return self._ask(title, f"{name}{ending}", kinds, documents)
@@ -116,7 +119,7 @@ class ResultActions:
 
     def export_study(self, result: "StudyResult", details: "Details", costs: "Costs") -> None:
         """Write a study as CSV or JSON, by the name of the file that is asked for."""
-        from app.core.studies.export import study_lines
+        from app.core.plans.study.export import study_lines
 
         def lines(form: str) -> Iterable[str]:
             return study_lines(result, form, details, costs)
@@ -127,7 +130,7 @@ class ResultActions:
 
     def export_suite(self, result: "SuiteResult") -> None:
         """Write a suite as CSV or JSON, by the name of the file that is asked for."""
-        from app.core.suite.export import suite_export
+        from app.core.plans.suite.export import suite_export
 
         self._export_table(
             ("suite_page.export", "suite_page.exported"),
@@ -185,18 +188,20 @@ class ResultActions:
 
     def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
-        from app.core.report.share import text_of
+        from app.core.plans.registry import kind_of
+        from app.core.report.wording import result_text
 
         self._begin_copy()
-        QGuiApplication.clipboard().setText(safe_text(text_of(run, group)))
+        text = result_text(run) if group is None else kind_of(group).text(run, group)
+        QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def copy_group(self, group: Group) -> None:
         """Put a group and all of its runs on the clipboard as text."""
-        from app.core.report.group_text import group_text
+        from app.core.plans.registry import kind_of
 
         self._begin_copy()
-        QGuiApplication.clipboard().setText(safe_text(group_text(group)))
+        QGuiApplication.clipboard().setText(safe_text(kind_of(group).listing(group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
@@ -275,8 +280,12 @@ def _card(run: JudgedRun, group: Group | None, database: Database) -> "AnyCard":
     return picture_card(database, run, group)
 
 
-def _number(run: JudgedRun, group: Group | None) -> str:
-    return str(run.summary.id) if group is None or group.kind != "ab" else f"ab-{group.id}"
+def _file_name(run: JudgedRun, group: Group | None) -> str:
+    """Return the name of a result's files, without ending."""
+    from app.core.plans.registry import kind_of
+
+    number = str(run.summary.id) if group is None else kind_of(group).file_number(run.summary.id, group)
+    return f"epochmark-{run.summary.workload}-{number}"
 
 
 def _check_is_file(path: Path) -> None:

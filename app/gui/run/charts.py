@@ -11,6 +11,7 @@ from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
+from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.wording import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
@@ -128,9 +129,9 @@ class RunCharts(QWidget):
         """Show several runs in the place of one run's speed: the engines' table, or a bar for each repetition."""
         self.speed_legend.hide()
         self.epochs_card.show()
-        if group.kind == "engines":
+        if rows := kind_of(group).columns(group):
             self._speed.setCurrentWidget(self.engines)
-            self.engines.show_group(group)
+            self.engines.show_rows(rows)
             self.epochs_card.heading.setText(sentence("chart.engines"))
             self.epochs_card.note.show_text(sentence("chart.engines_note", count=group.plan.times))
             return

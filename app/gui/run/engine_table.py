@@ -1,12 +1,13 @@
 """Which engine is fastest on which workload, as a table: the result of a comparison of engines."""
 
+from collections.abc import Sequence
+
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QTableWidget, QTableWidgetItem
 
-from app.core.analysis.engines import Cell, Row, engine_rows
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import Group
+from app.core.plans.engines import Cell, Row
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
@@ -28,9 +29,8 @@ class EngineTable(QTableWidget):
         self.setHorizontalHeaderLabels([sentence(code) for code in _HEADINGS])
         fit_columns(self, ROW_PX)
 
-    def show_group(self, group: Group) -> None:
+    def show_rows(self, rows: Sequence[Row]) -> None:
         """Show a comparison, finished or not."""
-        rows = engine_rows(group)
         self.setColumnHidden(0, len(rows) == 1)
         units = {headline_kind(row.metric).short_unit for row in rows}
         heading = self.horizontalHeaderItem(2)

@@ -8,11 +8,10 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWi
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import position
-from app.core.analysis.engines import engine_rows
-from app.core.analysis.groups import group_remarks, group_sentence, group_summary, worst_verdict
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
+from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.wording import (
     derived_epoch_text,
@@ -20,7 +19,6 @@ from app.core.report.wording import (
     estimated_from_s,
     headline_note,
     interval_text,
-    runs_note,
     verdict_texts,
 )
 from app.core.runs.progress import Progress
@@ -132,7 +130,8 @@ class HeadlineCard(Card):
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
         """Show the result of several runs, the last of which is given."""
-        summary = group_summary(group)
+        kind = kind_of(group)
+        summary = kind.summary(group)
         if summary is None:
             self.show_stored(run)
         else:
@@ -141,12 +140,10 @@ class HeadlineCard(Card):
             pill = _of_all(group) if is_last_whole else _ending(run.summary, run.verdict)
             self._show_pill(*pill)
             self._show_value(summary, None)
-            self.note.show_text(runs_note(group, summary))
-            is_of_engines = group.kind == "engines"
-            rank = _fastest(group) if is_of_engines else position(summary) or group_sentence(group)
-            self.rank.show_text(rank)
+            self.note.show_text(kind.basis(group, summary))
+            self.rank.show_text(kind.rank(group, summary))
             self.facts.show_text(_facts(summary))
-        texts = (run.summary.error_message, *group_remarks(group, with_interval=False))
+        texts = (run.summary.error_message, *kind.remarks(group, with_interval=False))
         self._show_message(" ".join(filter(None, texts)))
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:
@@ -273,17 +270,9 @@ def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Ton
     return (outcome, short), tone
 
 
-def _fastest(group: Group) -> str:
-    """Return which engine is fastest, or which can't be told apart; the table says by how much."""
-    titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
-    if len(titles) > 1:
-        return sentence("engine_page.are_level", engines=titles)
-    return sentence("engine_page.is_fastest", engine=titles[0]) if titles else group_sentence(group)
-
-
 def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
     """Return the pill of several runs: the worst verdict, and how many have it."""
-    level, count = worst_verdict(group)
+    level, count = kind_of(group).worst_verdict(group)
     short = level.capitalize()
     if level == "valid":
         return (short,), level

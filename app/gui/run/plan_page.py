@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.plans.study.figures import Figure
 from app.core.records import Group, Plan, PlannedRun
 from app.core.storage.database import Database
-from app.core.studies.figures import Figure
 from app.gui.charts.figure import FigureView
 from app.gui.run.actions import ResultActions
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
@@ -27,8 +27,8 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 if TYPE_CHECKING:  # a study needs nothing of the suite's, nor the other way round
-    from app.core.studies.share import StudyCard
-    from app.core.suite.share import SuiteCard
+    from app.core.plans.study.share import StudyCard
+    from app.core.plans.suite.share import SuiteCard
 
 TEXT_INTERVAL_S = 0.2
 

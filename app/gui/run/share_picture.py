@@ -13,11 +13,12 @@ from app.core.exchange.png_embed import embed
 from app.core.files import write_whole
 from app.core.messages import message
 from app.core.metrics import headline_kind
-from app.core.report.ab_result import AbCard
+from app.core.plans.ab_card import AbCard
+from app.core.plans.kind import Card
+from app.core.plans.study.share import StudyCard
+from app.core.plans.suite.share import SuiteCard
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
-from app.core.report.share import Card, ShareCard
-from app.core.studies.share import StudyCard
-from app.core.suite.share import SuiteCard
+from app.core.report.share import ShareCard
 from app.gui.charts.bars import (
     RowLook,
     name_font,

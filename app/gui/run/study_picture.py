@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QPainter
 
-from app.core.studies.share import StudyCard
+from app.core.plans.study.share import StudyCard
 from app.gui.charts.figure import Look, paint_figure
 from app.gui.run.picture_frame import (
     MARGIN_PX,

@@ -9,9 +9,9 @@ from PySide6.QtGui import QFont, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
 from app.core.analysis.compare import bars, find_baseline, rank_text, shortlist
-from app.core.analysis.groups import group_summary
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
+from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.charts import RunCharts
@@ -75,9 +75,10 @@ class RunView(QWidget):
             self.headline.show_stored(run)
             self._show_charts(run.series, run.summary, live=False)
         else:
-            self._show_head(run.summary, parameters, (group.run_ids.index(run.summary.id) + 1, group.planned))
+            number = next(number for number, each in group.numbered if each.id == run.summary.id)
+            self._show_head(run.summary, parameters, (number, group.planned))
             self.headline.show_group(run, group)
-            self._show_charts(run.series, group_summary(group) or run.summary, live=False)
+            self._show_charts(run.series, kind_of(group).summary(group) or run.summary, live=False)
             self.charts.show_group(group)
         self.charts.show_limit(run.bottleneck)
 

@@ -33,9 +33,8 @@ from workloads.protocol.spec import RunSpec
 TICK_MS = 250
 LINES_KEPT = 2_000
 Resumed = tuple[Group, Several[PlannedRun]]
-# The page of a single run and of plans that have none of their own.
+# The page of a single run.
 RUNS_PAGE = "benchmark"
-_PAGES = {"ab": "ab", "study": "studies", "suite": "suite"}
 
 
 class BusyError(AppError):
@@ -136,10 +135,9 @@ class RunBridge(QObject):
         return Group(
             id=self.group_id or 0,
             created_at="",
-            kind=self.plan.kind,
             plan=self.plan,
-            run_ids=tuple(run.id for run in self.done),
             runs=tuple(self.done),
+            numbers=self._numbers,
         )
 
     @property
@@ -152,11 +150,9 @@ class RunBridge(QObject):
         earlier = self._resumed
         if (group := self.group()) is None:
             return None
-        group = replace(group, numbers=self._numbers)
         if earlier is not None:
             runs, numbers = (*earlier.runs, *self.done), {**earlier.numbers, **self._numbers}
-            ids = tuple(run.id for run in runs)
-            group = replace(earlier, plan=group.plan, run_ids=ids, runs=runs, numbers=numbers)
+            group = replace(earlier, plan=group.plan, runs=runs, numbers=numbers)
         return group, self._asked_of
 
     def left_s(self) -> float | None:
@@ -364,7 +360,11 @@ class RunBridge(QObject):
 
 def page_of(plan: Plan | None) -> str:
     """Return the page that shows a plan; None for a single run."""
-    return RUNS_PAGE if plan is None else _PAGES.get(plan.kind, RUNS_PAGE)
+    if plan is None:
+        return RUNS_PAGE
+    from app.core.plans.registry import kind_of  # a window that opens has no plan
+
+    return kind_of(plan).page
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:

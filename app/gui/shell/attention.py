@@ -5,7 +5,6 @@ import time
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.analysis.groups import group_sentence
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
@@ -102,24 +101,17 @@ class Attention(QObject):
 
 def _plan_sentence(bridge: RunBridge, group: Group) -> str:
     running = bridge.whole_group()
-    if running is None or group.plan.suite is None:
-        return group_sentence(group)
-    from app.core.suite.score import suite_result  # a window that opens has no use for it
-    from app.core.suite.texts import suite_lines
+    from app.core.plans.registry import kind_of
 
-    return suite_lines(suite_result(*running))[0]
+    kind = kind_of(group)
+    return kind.sentence(group) if running is None else kind.sentence_so_far(*running)
 
 
 def _what(bridge: RunBridge) -> str:
     """Return what is running: the name of a suite or a study, or else the workload's."""
-    plan = bridge.plan
-    if plan is not None and plan.suite is not None:
-        from app.core.suite.score import suite_name
+    if bridge.plan is not None:
+        from app.core.plans.registry import kind_of
 
-        return suite_name(plan.suite.number)
-    if plan is not None and plan.study is not None:
-        from app.core.studies.points import study_title
-
-        return study_title(plan.study)
+        return kind_of(bridge.plan).subject(bridge.plan)
     spec = bridge.state.spec if bridge.state is not None else None
     return CATALOGUE[spec.workload].title if spec is not None and spec.workload in CATALOGUE else ""

@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 
 from app.core.paths import default_paths
+from app.core.plans.suite.definition import DEMO
 from app.core.result_file.canonical import file_bytes, sealed
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
-from app.core.suite.definition import DEMO
 from tests.benchmarks.attacks.processes import complaints, start, stored
 from tests.benchmarks.attacks.report import until
 from tests.benchmarks.commands import fill

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
-from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.analysis.student_t import student_t, t_limit
 from app.core.messages import Message, message, sentence, text
+from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, RunSummary
+from tests.core.plans.asking import ask
 from tests.saying import said
 from tests.sure import sure
 
@@ -160,17 +161,20 @@ OTHER_BATCH = message("compare.other_setting", theirs="batch 200", mine="batch 1
 FUSED = message("compare.other_variant", theirs="lstm=fused", mine=message("compare.as_usual"))
 
 
-def group_of(kind: str, runs: tuple[RunSummary, ...], times: int, ids: tuple[int, ...] = ()) -> Group:
-    ids = ids or tuple(run.id for run in runs)
-    return Group(id=1, created_at="", kind=kind, plan=Plan(kind=kind, times=times), run_ids=ids, runs=runs)
-
-
-def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
-    return group_of("ab", runs, times, ids)
+def ab(*runs: RunSummary, times: int = 2, begun: int | None = None) -> Group:
+    numbers = {run.id: run.id for run in runs} if begun else {}
+    return Group(
+        id=1,
+        created_at="",
+        plan=Plan(kind="ab", order="pairs", times=times),
+        runs=runs,
+        begun=begun,
+        numbers=numbers,
+    )
 
 
 def repeat(*runs: RunSummary, times: int | None = None) -> Group:
-    return group_of("repeat", runs, times or len(runs))
+    return Group(id=1, created_at="", plan=Plan(kind="repeat", times=times or len(runs)), runs=runs)
 
 
 def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
@@ -179,12 +183,12 @@ def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
         for number, (side, value) in enumerate([("A", 8.0), ("B", 4.0), ("B", 2.0), ("A", 6.0)], 1)
     )
     assert judge_pairs(ab(a1, b1, b2, a2)).ratios == pytest.approx((2.0, 3.0))
-    left = ab(a1, b2, a2, ids=(1, 2, 3, 4))
+    left = ab(a1, b2, a2, begun=4)
     assert [(pair.a, pair.b) for pair in pairs_of(left)] == [(a1, None), (a2, b2)]
     assert judge_pairs(left).ratios == pytest.approx((3.0,))
-    alone, deleted = message("group.run_alone", run_id=1), message("group.run_deleted", run_id=2)
-    assert group_remarks(left) == [sentence("group.not_counted", runs=[alone, deleted])]
-    assert said("ab.no_pair").is_all_of(group_sentence(ab(ids=(1, 2, 3, 4))))
+    alone, deleted = message("group.run_alone", run_id=1), message("group.runs_deleted", count=1)
+    assert kind_of(left).remarks(left) == [sentence("group.not_counted", runs=[deleted, alone])]
+    assert said("ab.no_pair").is_all_of(ask("sentence", ab(begun=4)))
 
 
 def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary: RunSummary) -> None:
@@ -197,7 +201,7 @@ def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary
     group = repeat(*(replace(summary, id=7 + at, **each) for at, each in enumerate(changes)), times=5)
     assert judge_repeats(group).count == 2
     assert judge_repeats(group).median == pytest.approx(68.15)
-    assert group_remarks(group) == [
+    assert kind_of(group).remarks(group) == [
         sentence("repeat.limits", low="66.3", high="70.0", confidence_pct=50),
         sentence("group.not_counted", runs=[CANCELLED, message("group.run_without_result", run_id=10)]),
         sentence("group.not_begun", count=1, planned=5),
@@ -213,14 +217,14 @@ def test_a_pair_with_a_side_that_does_not_count_is_none(
     group = ab(replace(summary, side="A"), replace(summary, id=9, side="B", value=1.0, **changes), times=1)
     assert judge_pairs(group).pairs == 0
     alone = message("group.run_alone", run_id=7)
-    assert group_remarks(group) == [sentence("group.not_counted", runs=[alone, left_out])]
+    assert kind_of(group).remarks(group) == [sentence("group.not_counted", runs=[alone, left_out])]
 
 
 def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:
     runs = [replace(summary, id=number, value=60.0 + number) for number in range(4)]
     broken = replace(summary, id=9, value=1.0, verdict="invalid")
     assert judge_repeats(repeat(*runs, broken)).median == judge_repeats(repeat(*runs)).median
-    assert sentence("group.not_counted", runs=[INVALID]) in group_remarks(repeat(*runs, broken))
+    assert sentence("group.not_counted", runs=[INVALID]) in ask("remarks", repeat(*runs, broken))
 
 
 @pytest.mark.parametrize(
@@ -238,8 +242,8 @@ def test_repetitions_that_are_not_alike_say_so(
 ) -> None:
     runs = [summary, replace(summary, id=8), replace(summary, id=9, **changes)]
     remark = sentence("group.changed", run_id=9, first_id=summary.id, reason=reason)
-    assert remark in group_remarks(repeat(*runs))
-    assert not said("group.changed").is_in(group_remarks(repeat(*runs[:2])))
+    assert remark in ask("remarks", repeat(*runs))
+    assert not said("group.changed").is_in(ask("remarks", repeat(*runs[:2])))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +262,7 @@ def test_differing_sides_are_reported(
     summary: RunSummary, changes: dict[str, object], code: str | None, reason: Message | None
 ) -> None:
     b = replace(summary, id=8, side="B", **changes)  # type: ignore[arg-type]
-    remarks = group_remarks(ab(replace(summary, side="A"), b, times=1))
+    remarks = ask("remarks", ab(replace(summary, side="A"), b, times=1))
     assert remarks == ([sentence(code, reason=reason)] if code else [])
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.analysis.groups import worst_verdict
 from app.core.analysis.series import estimates
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, SHARED_HOST, shared_part, with_host
 from app.core.hardware.machine import FIRMWARE_KINDS
 from app.core.hardware.part_texts import OWN_COMPUTER
+from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -200,8 +200,9 @@ def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None
     shared = replace(summary, value=9.0, verdict="caution", reasons="shared_host")
 
     def worst(kind: str, *runs: RunSummary) -> tuple[str, int]:
-        plan, ids = Plan(kind=kind, times=len(runs)), tuple(range(len(runs)))
-        return worst_verdict(Group(id=1, created_at="", kind=kind, plan=plan, run_ids=ids, runs=runs))
+        plan = Plan(kind=kind, times=len(runs))
+        group = Group(id=1, created_at="", plan=plan, runs=runs)
+        return kind_of(group).worst_verdict(group)
 
     assert worst("repeat", shared, shared) == ("valid", 2)
     assert worst("repeat", shared, replace(shared, reasons="shared_host on_battery")) == ("caution", 1)

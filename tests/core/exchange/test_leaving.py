@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.analysis.groups import group_example
 from app.core.exchange.leaving import TEXT_FORMS, leaving, picture_card, run_without
 from app.core.exchange.preview import without
+from app.core.plans.kind import Card
+from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, Run, Side
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
-from app.core.report.share import Card, ShareCard
+from app.core.report.share import ShareCard
 from app.core.result_file.canonical import decode, short_code
 from app.core.result_file.short_form import is_told_by, read_short_forms
 from app.core.storage.database import Database
@@ -22,6 +23,7 @@ from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
+from tests.core.plans.asking import ORDERS
 from tests.recording import as_preset, asked, recorded_events, store_recording
 from tests.sure import sure
 
@@ -124,7 +126,7 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     recorded = as_preset(recorded_events(), "quick")
     spec, _ = asked(recorded)
     specs = (spec,) if kind == "repeat" else (spec, msgspec.structs.replace(spec, threads=1))
-    plan = Plan(kind=kind, specs=specs, times=2 if kind == "repeat" else 1)
+    plan = Plan(kind=kind, specs=specs, times=2 if kind == "repeat" else 1, order=ORDERS.get(kind, "in_turn"))
     group_id = begin_group(database, plan)
     sides: tuple[Side | None, ...] = ("A", "B") if kind == "ab" else (None, None)
     ids = [store_recording(database, recorded, group=(group_id, side)) for side in sides]
@@ -154,7 +156,7 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
     recorded = as_preset(recorded_events(), "quick")
     spec, _ = asked(recorded)
     specs = tuple(msgspec.structs.replace(spec, **change) for change in changes)
-    group_id = begin_group(database, Plan(kind=kind, specs=specs, times=times))
+    group_id = begin_group(database, Plan(kind=kind, specs=specs, times=times, order=ORDERS.get(kind, "in_turn")))
     for number, planned in enumerate(load_group(database, group_id).plan.runs()):
         run_id = store_recording(database, recorded, group=(group_id, planned.side))
         columns: dict[str, Any] = {"engine": planned.spec.engine, "jit": planned.spec.jit}
@@ -167,7 +169,7 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
 
 
 def card_of_group(database: Database, group: Group) -> Card:
-    return picture_card(database, JudgedRun(load_run(database, sure(group_example(group)).id)), group)
+    return picture_card(database, JudgedRun(load_run(database, sure(kind_of(group).example(group)).id)), group)
 
 
 @pytest.mark.slow

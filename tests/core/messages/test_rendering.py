@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from app.core.messages import ENGLISH, Message, can_be_shown, message, text
+from app.core.messages import ENGLISH, Message, message, text
 
 
 @pytest.fixture(autouse=True)
@@ -50,16 +50,6 @@ def test_a_nested_message_becomes_its_sentence_even_from_a_file() -> None:
         assert text(read) == text(outer)
 
 
-def test_a_message_from_a_file_can_be_shown_only_if_its_sentence_has_all_it_needs() -> None:
-    assert can_be_shown(message("verdict.suspended", slept_s=12.0))
-    assert can_be_shown(message("verdict.suspended", slept_s=None))
-    assert not can_be_shown(message("verdict.suspended"))
-    assert not can_be_shown(message("verdict.suspended", slept_s="long"))
-    assert not can_be_shown(message("future.code"))
-    assert not can_be_shown(message("run.problem", problem=message("future.code")))
-    assert not can_be_shown(message("run.problem", problem={"b": 1}))
-
-
 @pytest.mark.parametrize("nothing", [None, "", []])
 def test_a_message_of_nothing_is_shown_as_its_code(nothing: object) -> None:
     assert text(message("verdict.as_stored", text=nothing)) == "verdict.as_stored"
@@ -72,4 +62,3 @@ def test_messages_as_deep_as_a_file_can_make_them_have_a_text() -> None:
         deep, nested = message("run.problem", problem=deep), [nested]
     assert text(deep)
     assert text(message("run.problem", problem=nested))
-    assert not can_be_shown(deep)

@@ -9,6 +9,7 @@ from app.core.analysis.compare import bars, position
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.messages import sentence
+from app.core.plans.repeat import Repeat
 from app.core.records import Group, Plan, Run
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
@@ -158,15 +159,19 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     runs = tuple(
         replace(stored_run.summary, id=run_id, value=value, verdict=verdict) for run_id, value, verdict in values
     )
-    group = Group(id=1, created_at="", kind="repeat", plan=plan, run_ids=(7, 8, 9), runs=runs)
+    group = Group(id=1, created_at="", plan=plan, runs=runs)
     last = replace(stored_run, summary=runs[2])
-    card = share_card(JudgedRun(last), group)
+    card = share_card(JudgedRun(last), Repeat().several(group))
     assert (card.value, card.level) == ("66.3", "caution")
     assert card.badge == (f"Caution · {sentence('share.of_runs', count=1, planned=3)}", "Caution")
     assert next(bar.value for bar in card.bars if bar.kind == "you") == 66.3
     quiet = replace(group, runs=tuple(replace(run, verdict="valid") for run in runs))
-    assert share_card(JudgedRun(last), quiet).badge[0] == f"Valid · {sentence('share.runs', count=3)}"
-    first, *lines = result_text(JudgedRun(last), group).splitlines()
+    assert (
+        share_card(JudgedRun(last), Repeat().several(quiet)).badge[0]
+        == f"Valid · {sentence('share.runs', count=3)}"
+    )
+    text = result_text(JudgedRun(last), Repeat().several(group))
+    first, *lines = text.splitlines()
     assert first.startswith(f"66.3 s per epoch ({sentence('compare.lower_is_better')}) · CIFAR-10 CNN, {BATCH}")
     assert sentence("result.text_verdict", verdict="caution") in lines
     interval = sentence("group.interval", low="65.0", high="70.1", confidence_pct=75)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from app.core.analysis.ab import judge_pairs
-from app.core.analysis.groups import group_sentence
 from app.core.errors import AppError, UsageError
 from app.core.messages import message
 from app.core.paths import Paths
+from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Sequence, Watch, resume_plan, run_plan
@@ -31,7 +31,7 @@ def demo(step_s: float = 0.001, **parameters: Any) -> RunSpec:
 
 
 def ab(a: RunSpec, b: RunSpec, pairs: int, **changes: Any) -> Plan:
-    return Plan(kind="ab", specs=(a, b), times=pairs, label_a="one", label_b="two", **changes)
+    return Plan(kind="ab", order="pairs", specs=(a, b), times=pairs, label_a="one", label_b="two", **changes)
 
 
 class Diary:
@@ -117,7 +117,7 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(ran_pl
     workers = [event.pid for event in diary.events if isinstance(event, events.Hello)]
     assert len(set(workers)) == 4
     assert 1.5 < (judge_pairs(group).ratio or 0) < 6
-    assert "two is " in group_sentence(group)
+    assert "two is " in kind_of(group).sentence(group)
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def test_a_repetition_is_stored_as_one_group(ran_plan: RanPlan) -> None:
     _, group = ran_plan(Plan(kind="repeat", specs=(demo(),), times=2))
     assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
     assert [group.numbers[run.id] for run in group.runs] == [1, 2]
-    assert said("repeat.spread", runs="2").begins(group_sentence(group))
+    assert said("repeat.spread", runs="2").begins(kind_of(group).sentence(group))
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_a_failed_run_ends_the_plan_which_keeps_the_others(ran_plan: RanPlan) ->
     sequence, group = ran_plan(ab(demo(), demo(outcome="crash"), 3))
     assert (sequence.status, sequence.trouble) == ("failed", None)
     assert [run.status for run in group.runs] == ["completed", "failed"]
-    assert said("ab.no_pair").is_all_of(group_sentence(group))
+    assert said("ab.no_pair").is_all_of(kind_of(group).sentence(group))
 
 
 @pytest.mark.slow
@@ -223,11 +223,15 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
 def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: RanPlan, second_engine: str) -> None:
     pretend_installed(second_engine, paths)  # its packages are empty: it fails at once
     specs = tuple(CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (USUAL, second_engine))
-    sequence, group = ran_plan(Plan(kind="engines", specs=specs, times=2))
+    sequence, group = ran_plan(
+        Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=2)
+    )
     assert sequence.status == "completed"
     usual, second = ("none", "completed"), (second_engine, "failed")
     assert [(run.engine, run.status) for run in group.runs] == [usual, second, second, usual]
-    assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(group_sentence(group))
+    assert said("engines_table.only_one", engine="TensorFlow", workload="demo").is_all_of(
+        kind_of(group).sentence(group)
+    )
 
 
 @pytest.mark.slow

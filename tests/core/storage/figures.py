@@ -2,7 +2,8 @@
 
     python -m tests.core.storage.figures    writes tests/data/databases/figures.json.gz anew
 
-The databases were written by the versions that had these formats, each by real runs.
+The databases were written by version 0.2.0 in format 8: one with several runs of every kind, resumed, interrupted,
+failed and partly deleted, and one with real networks.
 """
 
 import dataclasses
@@ -10,6 +11,7 @@ import gzip
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,11 @@ from app.core.analysis.compare import bars
 from app.core.analysis.estimator import estimate_steps
 from app.core.analysis.series import series_of
 from app.core.paths import default_paths
-from app.core.records import Run
+from app.core.plans.engines import engine_rows
+from app.core.plans.registry import kind_of
+from app.core.plans.study.points import study_result
+from app.core.plans.suite.stored import suite_of
+from app.core.records import Group, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.core.storage.outcomes import end_run
@@ -33,8 +39,6 @@ DATABASES = ROOT / "tests" / "data" / "databases"
 EXPECTED = DATABASES / "figures.json.gz"
 # When it was summarised, and by which version of the program, are no figures of a run.
 _WHEN = ("started_at", "finished_at", "app_version")
-# Columns that came with later formats, and are empty in earlier ones.
-_LATER = ("settings",)
 TRACES = ROOT / "tests" / "data" / "traces"
 
 
@@ -50,7 +54,7 @@ def stored(name: str, folder: Path) -> Any:
     paths.database.write_bytes(gzip.decompress((DATABASES / f"{name}.sqlite3.gz").read_bytes()))
     with Database(paths.database) as database:
         read = {run_id: of_run(load_run(database, run_id)) for run_id in all_ids(database)}
-        groups = [of_group(group) for group in list_groups(database)]
+        groups = [of_group(database, group) for group in list_groups(database)]
         for run_id in all_ids(database):
             status = load_run(database, run_id).summary.status
             if status in ("completed", "cancelled"):
@@ -85,7 +89,7 @@ def traces() -> Any:
 def of_run(run: Run) -> dict[str, Any]:
     """Numbers, codes and stored texts of a run; no sentence that is made when it is shown."""
     summary = dataclasses.asdict(run.summary)
-    summary = {name: value for name, value in summary.items() if name not in (*_WHEN, *_LATER)}
+    summary = {name: value for name, value in summary.items() if name not in _WHEN}
     series = series_of(run)
     verdict = judge(run)
     limited = explain(run)
@@ -111,17 +115,54 @@ def of_run(run: Run) -> dict[str, Any]:
     }
 
 
-def of_group(group: Any) -> dict[str, Any]:
-    """The numbers of a group."""
-    return {
+def of_group(database: Database, group: Group) -> dict[str, Any]:
+    """The numbers of several runs."""
+    summary = kind_of(group).summary(group)
+    figures = {
         "id": group.id,
         "kind": group.kind,
-        "run_ids": group.run_ids,
+        "runs": [run.id for run in group.runs],
         "planned": group.planned,
         "labels": group.labels,
-        "pairs": judge_pairs(group),
-        "repeats": judge_repeats(group),
+        "verdict": kind_of(group).verdict(group),
+        "typical": kind_of(group).typical_ids(group),
+        "summary": None if summary is None else [summary.value, summary.value_low, summary.value_high],
     }
+    return figures | OF_KIND[group.kind](database, group)
+
+
+def of_suite(database: Database, group: Group) -> dict[str, Any]:
+    """The points of a suite's parts, and what is left of it."""
+    result = suite_of(database, group)
+    return {
+        "total": result.total,
+        "verdict": result.verdict,
+        "parts": [(each.state, [run.id for run in each.runs], each.rounds, each.score) for each in result.parts],
+        "left": [each.number for each in result.left],
+    }
+
+
+def of_study(database: Database, group: Group) -> dict[str, Any]:
+    """The results of a study's points, and what is left of it."""
+    result = study_result(database, group)
+    points = [
+        (each.place, each.state, [run.id for run in each.runs], each.rounds, each.value, each.low, each.high)
+        for each in result.points
+    ]
+    return {
+        "points": points,
+        "rates": [each.rate for each in result.points],
+        "left": [e.number for e in result.left],
+    }
+
+
+OF_KIND: dict[str, Callable[[Database, Group], dict[str, Any]]] = {
+    "repeat": lambda _, group: {"repeats": judge_repeats(group)},
+    "ab": lambda _, group: {"pairs": judge_pairs(group)},
+    "engines": lambda _, group: {"engines": engine_rows(group)},
+    "study": of_study,
+    "suite": of_suite,
+}
 
 
 def plain(value: Any) -> Any:

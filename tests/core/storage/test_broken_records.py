@@ -1,13 +1,16 @@
 """Runs whose stored record is broken: shown as such, and no other run suffers."""
 
+import csv
+import io
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from app.core.analysis.headline import Measured, Outcome, outcome_of
+from app.core.analysis.headline import Measured, headline_of
 from app.core.paths import Paths
+from app.core.records import Headline
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.report.private_texts import table_private_texts
@@ -94,13 +97,13 @@ def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
 
     asked: list[Measured] = []
 
-    def fail_once(measured: Measured) -> Outcome:
+    def fail_once(measured: Measured) -> Headline:
         asked.append(measured)
         if len(asked) == 1:
             raise OverflowError
-        return outcome_of(measured)
+        return headline_of(measured)
 
-    monkeypatch.setattr(outcomes, "outcome_of", fail_once)
+    monkeypatch.setattr(outcomes, "headline_of", fail_once)
     assert recover_runs(database) == [broken, sound]
     first, second = (load_run(database, run_id) for run_id in (broken, sound))
     assert (first.summary.status, first.summary.error_code) == ("interrupted", "not_summarised")
@@ -193,11 +196,25 @@ def test_a_value_that_a_spec_cannot_have_is_damage(database: Database, machine: 
     assert exported["spec"]["workload"] == "mnist_mlp"
 
 
-@pytest.mark.parametrize("said", ['{"code":"memory.computer_too_small","arguments":{}}', '{"code":"future.code"}'])
-def test_a_stored_message_without_its_sentence_gives_the_stored_sentence(
-    database: Database, machine: Machine, said: str
+@pytest.mark.parametrize("code", ["memory.computer_too_small", "future.code"])
+def test_a_stored_message_without_its_sentence_or_arguments_is_shown_plainly(
+    database: Database, machine: Machine, code: str
 ) -> None:
-    run_id = record(database, machine, events.Warn(code="slow", message="As it was stored."))
-    database.connection.execute("UPDATE warnings SET said = ?", (said,))
+    run_id = record(database, machine, events.Warn(code="slow", message="As it came."))
+    assert [warning.message for warning in load_run(database, run_id).warnings] == ["As it came."]
+    database.connection.execute("UPDATE warnings SET said = json_object('code', ?)", (code,))
     reasons = judge(load_run(database, run_id)).reasons
-    assert [reason.text for reason in reasons if reason.code == "slow"] == ["As it was stored."]
+    assert [reason.text for reason in reasons if reason.code == "slow"] == [code]
+
+
+@pytest.mark.parametrize("cell", ["As it came.", '{"code":1}', b"\xff"])
+def test_an_error_that_is_no_message_is_shown_as_it_is_and_costs_nothing_else(
+    database: Database, machine: Machine, cell: str | bytes
+) -> None:
+    run_id = store(database, machine, 3.0, 2.0)
+    database.connection.execute("UPDATE runs SET error_said = ?", (cell,))
+    (listed,) = list_runs(database)
+    assert (listed.id, listed.value) == (run_id, 2.0)
+    assert listed.error_message in (cell, listed.error_message)
+    (row,) = csv.DictReader(io.StringIO("".join(csv_lines(rows_for_export(database)))))
+    assert row["value"] == "2.0"

@@ -1,4 +1,6 @@
 import contextlib
+import gzip
+import json
 import sqlite3
 import subprocess
 import sys
@@ -9,15 +11,14 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.storage import database as module
 from app.core.storage.database import Database, DatabaseError
-from app.core.storage.queries import Query, find_ids, set_comment
-from app.core.storage.runs import list_runs, load_run, machine_text
-from app.core.storage.schema import MIGRATIONS
+from app.core.storage.groups import list_groups
+from app.core.storage.runs import list_runs
+from app.core.storage.schema import FORMAT, MIGRATIONS, OLDEST
 from tests.conftest import ROOT
+from tests.core.storage.figures import DATABASES
 from tests.saying import said
 from tests.sure import sure
-from workloads.protocol.machine import Machine
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(database: Database) -> None:
@@ -25,7 +26,7 @@ def test_a_new_file_has_the_newest_format_and_survives_a_crash(database: Databas
         name: database.connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("user_version", "journal_mode", "foreign_keys")
     }
-    assert pragma == {"user_version": len(MIGRATIONS), "journal_mode": "wal", "foreign_keys": 1}
+    assert pragma == {"user_version": FORMAT, "journal_mode": "wal", "foreign_keys": 1}
 
 
 @pytest.mark.parametrize("is_torn", [False, True])
@@ -64,7 +65,7 @@ def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
 
 def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
     with Database(paths.database) as database:
-        database.connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        database.connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
         database.connection.execute("UPDATE format SET version = version + 1")
     before = paths.database.read_bytes()
     with pytest.raises(DatabaseError, match=said("database.too_new").pattern) as refused:
@@ -151,82 +152,78 @@ def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
     assert said("database.check_permissions").is_all_of(refused.value.advice)
 
 
-def test_migrating_keeps_a_copy_and_the_rows(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Database(paths.database) as database, database.transaction() as connection:
-        connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
-    later = (
-        *MIGRATIONS,
-        "ALTER TABLE machines ADD COLUMN note TEXT;\nUPDATE machines SET note = 'new; format';\n",
-    )
-    monkeypatch.setattr(module, "MIGRATIONS", later)
-    with Database(paths.database) as database:
-        assert database.connection.execute("SELECT note FROM machines").fetchone()[0] == "new; format"
-    copy = paths.data / f"runs.before-format-{len(later)}.sqlite3"
-    with contextlib.closing(sqlite3.connect(copy)) as connection:
-        assert connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 1
-        assert connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+@pytest.fixture
+def old(paths: Paths) -> Path:
+    """The database's path, with a file of the oldest format in its place."""
+    paths.database.parent.mkdir(parents=True, exist_ok=True)
+    paths.database.write_bytes(gzip.decompress((DATABASES / f"format_{OLDEST}.sqlite3.gz").read_bytes()))
+    return paths.database
 
 
-def make_first_format(path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Make the file that the first version made, with two runs in it."""
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
-        with Database(path) as database:
-            machine_id = database.connection.execute(
-                "INSERT INTO machines (machine) VALUES (?)", (machine_text(machine),)
-            ).lastrowid
-            values = {"workload": "cifar10_keras_cnn", "preset": "standard", "precision": "float32", "spec": "{}"}
-            values |= {"started_at": "2026-01-02T03:04:05Z", "status": "running", "engine": "tensorflow"}
-            values |= {"machine_id": str(machine_id), "app_version": "0.1.0", "batch_size": "100"}
-            numbers = ["workload_version", "epochs", "steps_per_epoch", "samples_per_epoch", "jit", "seed"]
-            values |= dict.fromkeys(numbers, "1")
-            names = ", ".join(values)
-            marks = ", ".join("?" * len(values))
-            sql = f"INSERT INTO runs ({names}) VALUES ({marks})"
-            ids = [database.connection.execute(sql, tuple(values.values())).lastrowid or 0 for _ in range(2)]
-            sql = "INSERT INTO epochs (run_id, idx, duration_s, train_s) VALUES (?, ?, ?, 0)"
-            database.connection.executemany(sql, [(ids[0], 0, 90), (ids[0], 1, 60)])
-            database.connection.execute(
-                "UPDATE runs SET status = 'completed', seconds_per_epoch_s = 60, epochs_done = 2 WHERE id = ?",
-                ids[:1],
-            )
-    return ids
-
-
-def test_a_file_of_the_first_format_keeps_its_runs_and_migrates_once(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = make_first_format(paths.database, machine, monkeypatch)
-    with Database(paths.database) as database:
-        runs = {run.id: run for run in list_runs(database)}
-        assert sorted(runs) == ids
-        assert (runs[ids[0]].epochs_done, runs[ids[0]].comment) == (2, None)
-        assert (runs[ids[0]].metric, runs[ids[0]].value, runs[ids[0]].variant) == ("seconds_per_epoch_s", 60, "")
-        assert [epoch.duration_s for epoch in load_run(database, ids[0]).epochs] == [90, 60]
-        set_comment(database, ids[1], "from before")
-        assert find_ids(database, Query("before")) == ids[1:]
+def test_migrating_keeps_a_copy_and_happens_once(old: Path) -> None:
+    with contextlib.closing(sqlite3.connect(old)) as earlier:
+        ids = [row[0] for row in earlier.execute("SELECT id FROM runs ORDER BY id")]
+    with Database(old) as database:
+        assert [run.id for run in list_runs(database)] == ids[::-1]
+        assert database.connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
         assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    copy = paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3"
+    copy = old.with_name(f"runs.before-format-{FORMAT}.sqlite3")
     with contextlib.closing(sqlite3.connect(copy)) as earlier:
-        assert earlier.execute("PRAGMA user_version").fetchone()[0] == 1
-        assert [row[0] for row in earlier.execute("SELECT id FROM runs")] == ids
-        assert "comment" not in [row[1] for row in earlier.execute("PRAGMA table_info(runs)")]
+        assert earlier.execute("PRAGMA user_version").fetchone()[0] == OLDEST
+        assert [row[0] for row in earlier.execute("SELECT id FROM runs ORDER BY id")] == ids
     before = copy.stat().st_mtime_ns
-    Database(paths.database).close()
+    Database(old).close()
     assert copy.stat().st_mtime_ns == before
-    assert set(paths.data.glob("*.sqlite3")) == {copy, paths.database}
+    assert set(old.parent.glob("*.sqlite3")) == {copy, old}
 
 
-def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Database(paths.database):
-        pass
-    monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x);\nNONSENSE;\n"))
-    with pytest.raises(DatabaseError):
-        Database(paths.database)
-    monkeypatch.setattr(module, "MIGRATIONS", MIGRATIONS)
-    with Database(paths.database) as database:
-        names = [row[0] for row in database.connection.execute("SELECT name FROM sqlite_master")]
-    assert "later" not in names
+def test_what_a_plan_and_a_failure_said_is_kept(old: Path) -> None:
+    with contextlib.closing(sqlite3.connect(old)) as earlier:
+        plans = {row[0]: json.loads(row[1]) for row in earlier.execute("SELECT id, plan FROM groups")}
+        sentences = dict(earlier.execute("SELECT id, error_message FROM runs").fetchall())
+    with Database(old) as database:
+        for group in list_groups(database):
+            numbers = {int(run_id): number for run_id, number in plans[group.id]["numbers"].items()}
+            assert numbers, "the file should have them"
+            assert group.numbers == {run.id: numbers[run.id] for run in group.runs}
+            assert group.begun == len(plans[group.id]["run_ids"])
+        assert {run.id: run.error_message for run in list_runs(database)} == sentences
+        assert any(sentences.values())
+
+
+def test_a_file_of_a_trial_version_is_refused_and_left_alone(old: Path) -> None:
+    with contextlib.closing(sqlite3.connect(old)) as earlier:
+        earlier.execute(f"PRAGMA user_version = {OLDEST - 1}")
+        earlier.execute(f"UPDATE format SET version = {OLDEST - 1}")
+        earlier.commit()
+    before = old.read_bytes()
+    with pytest.raises(DatabaseError, match=said("database.too_old", version=str(OLDEST - 1)).pattern):
+        Database(old)
+    assert old.read_bytes() == before
+
+
+def test_an_older_file_with_a_damaged_table_is_mended(old: Path) -> None:
+    with contextlib.closing(sqlite3.connect(old)) as earlier:
+        ids = [row[0] for row in earlier.execute("SELECT id FROM runs ORDER BY id")]
+    content = old.read_bytes()
+    assert content.count(b"CREATE INDEX runs_listed") == 1
+    old.write_bytes(content.replace(b"CREATE INDEX runs_listed", b"CREATE INDEX runs_lirted"))
+    with Database(old) as database:
+        assert [run.id for run in list_runs(database)] == ids[::-1]
+        assert database.connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
+
+
+def test_a_migration_that_fails_changes_nothing(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = old.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setitem(MIGRATIONS, OLDEST, MIGRATIONS[OLDEST] + "CREATE TABLE later (x);\nNONSENSE;\n")
+        with pytest.raises(DatabaseError):
+            Database(old)
+    with contextlib.closing(sqlite3.connect(old)) as earlier:
+        assert earlier.execute("PRAGMA user_version").fetchone()[0] == OLDEST
+        assert not earlier.execute("SELECT 1 FROM sqlite_master WHERE name = 'later'").fetchall()
+    assert len(before) <= old.stat().st_size
+    Database(old).close()
 
 
 @pytest.mark.parametrize("before", ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*)"])

@@ -18,7 +18,11 @@ DEMO = CATALOGUE["demo"]
 
 
 def add(database: Database, machine: Machine, group_id: int, *sides: str | None) -> list[int]:
-    ids = [begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, side)) for side in sides]
+    spec = DEMO.default_spec()
+    ids = [
+        begin_run(database, spec, DEMO, machine, group=(group_id, side), number=number)
+        for number, side in enumerate(sides, 1)
+    ]
     database.connection.execute("UPDATE runs SET status = 'completed'")
     return ids
 
@@ -29,9 +33,9 @@ def places(database: Database) -> dict[int, str]:
 
 def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine) -> None:
     specs = (DEMO.default_spec(), DEMO.default_spec(seed=1))
-    plan = Plan(kind="ab", specs=specs, times=2, label_a="one", label_b="two", by_hand=True)
+    plan = Plan(kind="ab", order="pairs", specs=specs, times=2, label_a="one", label_b="two", by_hand=True)
     group_id = begin_group(database, plan)
-    assert (load_group(database, group_id).runs, load_group(database, group_id).run_ids) == ((), ())
+    assert (load_group(database, group_id).runs, load_group(database, group_id).not_begun) == ((), 4)
     ids = add(database, machine, group_id, "A", "B", "B", "A")
     group = load_group(database, group_id)
     assert (group.kind, group.plan, group.planned, group.labels) == ("ab", plan, 4, ("one", "two"))
@@ -47,23 +51,25 @@ def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, 
     sql = "UPDATE groups SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.times', -1)"
     database.connection.execute(sql)
     group = load_group(database, group_id)
-    assert (group.kind, group.workload, group.planned, group.run_ids) == ("sweep", "demo", 1, (run_id,))
+    assert (group.kind, group.workload, group.planned, group.numbers) == ("sweep", "demo", 1, {run_id: 1})
 
 
 def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: Machine) -> None:
-    group_id = begin_group(database, Plan(kind="study", specs=(DEMO.default_spec(),), times=4))
-    (old,) = add(database, machine, group_id, None)  # by an older version
-    ids = [
+    group_id = begin_group(
+        database,
+        Plan(kind="study", order="shuffled", survives_failures=True, specs=(DEMO.default_spec(),), times=4),
+    )
+    first, second = (
         begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, None), number=number)
         for number in (3, 2)
-    ]
-    group = load_group(database, group_id)
-    assert (group.run_ids, group.numbers) == ((old, *ids), {ids[0]: 3, ids[1]: 2})
-    for broken in ("[1]", '{"x": 1}', f'{{"{ids[0]}": "three"}}'):
-        sql = "UPDATE groups SET plan = json_set(plan, '$.numbers', json(?))"
-        database.connection.execute(sql, (broken,))
-        damaged = load_group(database, group_id)
-        assert (damaged.run_ids, damaged.numbers, damaged.planned) == (group.run_ids, {}, 4)
+    )
+    assert load_group(database, group_id).numbers == {first: 3, second: 2}
+    database.connection.execute("UPDATE runs SET status = 'completed'")
+    trash_runs(database, [first])
+    assert load_group(database, group_id).numbers == {second: 2}
+    for broken in (None, 0, -1, "three", 2.5):
+        database.connection.execute("UPDATE runs SET plan_number = ?", (broken,))
+        assert load_group(database, group_id).numbers == {second: 2}
 
 
 def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Database, machine: Machine) -> None:
@@ -77,7 +83,7 @@ def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Dat
     purge_trash(database)
     delete_runs(database, ids[1:2])
     group = load_group(database, group_id)
-    assert ([run.id for run in group.runs], list(group.run_ids)) == (ids[2:], ids)
+    assert ([run.id for run in group.runs], group.deleted, group.not_begun) == (ids[2:], 2, 0)
     assert places(database) == {ids[2]: sentence("groups.run_of", number=3, planned=3, group_id=group_id)}
     delete_runs(database, ids[2:])
     assert load_group(database, group_id).runs == ()
@@ -96,7 +102,7 @@ def test_groups_are_listed_newest_first_and_by_kind(database: Database, machine:
 
 def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
     repeat = begin_group(database, Plan(kind="repeat", times=5))
-    ab = begin_group(database, Plan(kind="ab"))
+    ab = begin_group(database, Plan(kind="ab", order="pairs"))
     first, second = add(database, machine, repeat, None, None)
     a, b = add(database, machine, ab, "A", "B")
     begin_run(database, DEMO.default_spec(), DEMO, machine)

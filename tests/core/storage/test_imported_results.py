@@ -13,6 +13,7 @@ from app.core.errors import UsageError
 from app.core.exchange.preview import without
 from app.core.external_results import ImportedResult
 from app.core.messages import sentence
+from app.core.plans.suite.stored import list_suites
 from app.core.records import RunSummary
 from app.core.report.export import FORMATS
 from app.core.report.formats.result_document import results_of
@@ -34,7 +35,6 @@ from app.core.storage.past_runs import past_runs
 from app.core.storage.peak import peak_share
 from app.core.storage.queries import Query, expected_duration_s, find_history, find_ids, own_runs
 from app.core.storage.runs import all_ids, load_run
-from app.core.suite.stored import list_suites
 from tests.broken import make_results
 from tests.core.result_file.results import golden
 from tests.recording import as_preset, recorded_events, store_recording

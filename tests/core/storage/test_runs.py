@@ -9,7 +9,7 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, text
 from app.core.paths import Paths
-from app.core.records import EpochColumns, RunSummary
+from app.core.records import RUN_COLUMNS, EpochColumns
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import trash_runs
@@ -27,17 +27,17 @@ def test_the_headline_is_the_median_of_the_later_epochs(database: Database, mach
     assert (summary.minimum_s, summary.maximum_s) == (60, 64)
 
 
-def test_warnings_and_errors_are_stored_as_messages_and_sentences(database: Database, machine: Machine) -> None:
+def test_warnings_and_errors_are_stored_as_messages(database: Database, machine: Machine) -> None:
     silent, crashed = message("run.silent", silent_s=120.0), message("run.crashed", exit="code 1")
     run_id = begin(database, machine)
     writer = RunWriter(database, run_id)
     writer.add(events.Warn(seq=1, code="silent_worker", message=text(silent), said=silent))
-    writer.add(events.Warn(seq=2, code="older", message="As an older version said it."))
+    writer.add(events.Warn(seq=2, code="other", message="As it came."))
     writer.finish("failed", events.Error(code="crashed", message=text(crashed), said=crashed))
     run = load_run(database, run_id)
     assert [(each.message, each.said) for each in run.warnings] == [
         (text(silent), silent),
-        ("As an older version said it.", None),
+        ("As it came.", message("verdict.as_stored", text="As it came.")),
     ]
     assert (run.summary.error_message, run.error_said) == (text(crashed), crashed)
 
@@ -144,7 +144,7 @@ def test_a_running_run_is_not_deleted(database: Database, machine: Machine) -> N
 
 
 def exported(database: Database, *ids: int) -> list[dict[str, Any]]:
-    names = [field.name for kind in (RunSummary, EpochColumns) for field in dataclasses.fields(kind)]
+    names = [*RUN_COLUMNS, *(field.name for field in dataclasses.fields(EpochColumns))]
     return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, list(ids))]
 
 

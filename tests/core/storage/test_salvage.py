@@ -11,7 +11,6 @@ from app.core.paths import Paths
 from app.core.storage import database as module
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.runs import list_runs, load_run
-from app.core.storage.schema import MIGRATIONS
 from tests.conftest import ROOT
 from tests.core.storage.storing import make_many, store
 from tests.saying import said
@@ -174,30 +173,17 @@ def test_many_processes_mend_one_file_once(paths: Paths, ids: list[int]) -> None
     assert len(list(paths.data.glob("runs.damaged-*.sqlite3"))) == 1
 
 
-def test_an_older_file_is_mended_and_then_brought_up_to_date(
-    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:5])
-        with Database(paths.database) as database:
-            database.connection.execute("INSERT INTO machines (id, machine) VALUES (1, '{}')")
-            names = (
-                "started_at, status, workload, workload_version, preset, batch_size, epochs, steps_per_epoch,"
-                " samples_per_epoch, precision, jit, seed, engine, machine_id, app_version, spec"
-            )
-            row = ("2026-01-01T00:00:00Z", "completed", "demo", 1, "standard", 1, 1, 1, 1, "float32", 0, 0, "none")
-            marks = ", ".join("?" * 16)
-            database.connection.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", (*row, 1, "0.1", "{}"))
-            database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def test_a_file_that_was_packed_is_mended_although_its_tables_have_moved(paths: Paths, ids: list[int]) -> None:
+    with Database(paths.database) as database:
+        database.connection.execute("INSERT INTO groups (created_at, kind, plan) VALUES ('now', 'repeat', '{}')")
+        database.connection.execute("DROP INDEX runs_by_workload")
+        database.connection.execute("CREATE INDEX runs_by_workload ON runs (workload)")
+        database.connection.execute("VACUUM")
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
-    assert listed(paths) == [1]
-
-
-def test_each_step_of_the_ladder_writes_its_number(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    for version in range(6, len(MIGRATIONS) + 1):  # the first one that has a place for it
-        monkeypatch.setattr(module, "MIGRATIONS", MIGRATIONS[:version])
-        with Database(paths.data / f"{version}.sqlite3") as database:
-            assert database.connection.execute("SELECT version FROM format").fetchall()[0][0] == version
+    assert listed(paths) == ids
+    with Database(paths.database) as database:
+        assert database.connection.execute("SELECT kind FROM groups").fetchone()[0] == "repeat"
 
 
 def test_a_sound_file_causes_no_message(paths: Paths, ids: list[int], caplog: pytest.LogCaptureFixture) -> None:

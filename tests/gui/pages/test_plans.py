@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
-from app.core.suite.definition import DEMO
+from app.core.plans.suite.definition import DEMO
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.setup import OWN
 from app.gui.pages.suite import setup as suite_setup

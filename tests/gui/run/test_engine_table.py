@@ -7,6 +7,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
+from app.core.plans.engines import Row, engine_rows
 from app.core.records import Group, Plan, Run, RunSummary
 from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme
@@ -19,9 +20,11 @@ ENGINES = ("tensorflow", "torch", "jax")
 VALUES = {"tensorflow": (10.0, 10.1, 10.0), "torch": (20.1, 20.0, 20.2), "jax": (10.1, 9.95, 10.1)}
 
 
-def compared(run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, tuple[float, ...]]) -> Group:
+def rows_of(
+    run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, tuple[float, ...]]
+) -> tuple[Row, ...]:
     specs = tuple(CATALOGUE[name].default_spec(engine=engine) for name in workloads for engine in ENGINES)
-    plan = Plan(kind="engines", specs=specs, times=3)
+    plan = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=3)
     left = {(name, engine): list(values.get(engine, ())) for name in workloads for engine in ENGINES}
     runs = []
     for planned in plan.runs():
@@ -30,8 +33,7 @@ def compared(run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, t
         status = "failed" if value is None else "completed"
         changes = {"workload": planned.spec.workload, "engine": planned.spec.engine, "status": status}
         runs.append(replace(run, id=planned.number, value=value, **changes))  # type: ignore[arg-type]
-    ids = tuple(each.id for each in runs)
-    return Group(id=1, created_at="", kind="engines", plan=plan, run_ids=ids, runs=tuple(runs))
+    return engine_rows(Group(id=1, created_at="", plan=plan, runs=tuple(runs)))
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def texts(table: EngineTable) -> list[list[str]]:
 
 
 def test_engines_of_one_workload_stand_in_order_with_their_distance(table: EngineTable, stored_run: Run) -> None:
-    table.show_group(compared(stored_run.summary, ("mnist_mlp",), VALUES))
+    table.show_rows(rows_of(stored_run.summary, ("mnist_mlp",), VALUES))
     first, second, third = texts(table)
     assert first == ["TensorFlow", "10.0", sentence("engine_page.fastest")]
     assert second[:2] == ["JAX", "10.1"]
@@ -71,7 +73,7 @@ def test_engines_of_one_workload_stand_in_order_with_their_distance(table: Engin
 
 
 def test_an_engine_without_a_result_comes_last(table: EngineTable, stored_run: Run) -> None:
-    table.show_group(compared(stored_run.summary, ("mnist_mlp",), {"jax": (5.0, 5.1, 5.0)}))
+    table.show_rows(rows_of(stored_run.summary, ("mnist_mlp",), {"jax": (5.0, 5.1, 5.0)}))
     assert texts(table)[0] == ["JAX", "5.00", sentence("engine_page.fastest")]
     assert sorted(texts(table)[1:]) == [
         ["PyTorch", sentence("engine_page.no_result"), ""],
@@ -80,7 +82,7 @@ def test_an_engine_without_a_result_comes_last(table: EngineTable, stored_run: R
 
 
 def test_several_workloads_have_a_column_and_their_name_once(table: EngineTable, stored_run: Run) -> None:
-    table.show_group(compared(stored_run.summary, ("mnist_mlp", "fcn_r"), VALUES))
+    table.show_rows(rows_of(stored_run.summary, ("mnist_mlp", "fcn_r"), VALUES))
     names = [row[0] for row in texts(table)]
     titles = [CATALOGUE[name].title for name in ("mnist_mlp", "fcn_r")]
     assert names == [titles[0], "", "", titles[1], "", ""]

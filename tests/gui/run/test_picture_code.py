@@ -12,6 +12,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QImage
 
 from app.core.paths import Paths
+from app.core.plans.registry import kind_of
 from app.core.records import Plan, Run
 from app.core.report.formats.result_document import results_of
 from app.core.report.result_records import result_of
@@ -92,7 +93,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
         ids = [store_recording(database, recorded, group=(group_id, None)) for _ in range(2)]
         group, run = load_group(database, group_id), load_run(database, ids[0])
         (mine, _) = results_of(database, ids)
-    card = share_card(JudgedRun(run), group)
+    card = kind_of(group).card(JudgedRun(run), group)
     for picture in (paint_share_picture(card, LIGHT), smaller(paint_share_picture(card, DARK), 0.6)):
         (text,) = scanned(picture)
         assert is_told_by(mine, read_short_form(text))

@@ -10,9 +10,10 @@ from PySide6.QtGui import QFont, QImage, QPainter
 
 from app.core.analysis.compare import Bar, bars, shortlist
 from app.core.errors import AppError, UsageError
-from app.core.report.ab_result import AbCard, Side
+from app.core.plans.ab_card import AbCard, Side
+from app.core.plans.kind import Card
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
-from app.core.report.share import Card, ShareCard
+from app.core.report.share import ShareCard
 from app.core.result_file.short_form import LETTERS_LIMIT
 from app.gui.run import ab_picture, picture_frame
 from app.gui.run.picture_frame import SMALLEST_PX

@@ -63,7 +63,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.input_ended": "Stopped: the input ended without an answer.",
     "cli.is_folder": "{path} is a folder, not a file",
     "cli.is_out_of_range": "is out of range: {value}",
-    "cli.kind_ab": "A/B test",
     "cli.kind_repeat": "repeated runs",
     "cli.label_too_long": "{option} can have at most {limit} characters, not {given}.",
     "cli.leave_steps_out": "Leave out --steps, or use --preset quick.",

@@ -90,7 +90,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.other_work": "The sides don't do the same work per epoch ({reason}).",
     "group.run": "Run {run_id}",
     "group.run_alone": "run {run_id} (the other run of its pair is missing)",
-    "group.run_deleted": "run {run_id} (deleted)",
+    "group.runs_deleted": ("1 deleted run", "{count} deleted runs"),
     "group.run_not_completed": "run {run_id} ({status})",
     "group.run_invalid": "run {run_id} (invalid)",
     "group.run_without_result": "run {run_id} (no result)",

@@ -30,6 +30,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
             " with {count:,} runs from it."
         ),
     ),
+    "database.too_old": (
+        "The results in {path} were written by a trial version of Epochmark (format {version}; this one reads from"
+        " {known_version})."
+    ),
     "database.too_new": (
         "The results in {path} were written by a newer Epochmark (format {version}; this one reads up to"
         " {known_version})."

@@ -8,29 +8,25 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from app.core.files import closing
-from app.core.records import EpochColumns, RunSummary
+from app.core.records import RUN_COLUMNS, EpochColumns, RunSummary
 from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat
 from app.core.report.private_texts import hide, private_texts, table_private_texts
 from app.core.storage.database import Database
 from app.core.storage.runs import rows_for_export
 
-CSV_COLUMNS = (
-    "format_version",
-    *(field.name for kind in (RunSummary, EpochColumns) for field in fields(kind)),
-)
+CSV_COLUMNS = ("format_version", *RUN_COLUMNS, *(field.name for field in fields(EpochColumns)))
+_KINDS = {field.name: str(field.type) for field in fields(RunSummary)}
 _TEXT_COLUMNS = [
-    index
-    for index, field in enumerate(fields(RunSummary))
-    if "str" in str(field.type) and not field.name.endswith("_at")
+    index for index, name in enumerate(RUN_COLUMNS) if "str" in _KINDS[name] and not name.endswith("_at")
 ]
 # Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A text that has our mark already
 # gets another one, so that taking one away gives back any text.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _MARK = "'"
 _BYTE_ORDER_MARK = "\ufeff"
-_BOOLEANS = [index for index, field in enumerate(fields(RunSummary)) if "bool" in str(field.type)]
+_BOOLEANS = [index for index, name in enumerate(RUN_COLUMNS) if "bool" in _KINDS[name]]
 _EPOCH_COLUMNS = [index for index, name in enumerate(CSV_COLUMNS[1:]) if name.startswith("epoch_")]
-_MESSAGE = next(index for index, field in enumerate(fields(RunSummary)) if field.name == "error_message")
+_MESSAGE = RUN_COLUMNS.index("error_message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ def csv_lines(
     """Yield CSV text piece by piece, so that memory stays flat for any number of runs.
 
     Args:
-        rows: Values in the order of RunSummary's and EpochColumns' fields (see runs.rows_for_export).
+        rows: Values in the order of RUN_COLUMNS and EpochColumns' fields (see runs.rows_for_export).
         private: Texts to replace in messages; by default, the user's and the program's folders.
         style: For spreadsheets.
     """

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.ab import judge_pairs
-from app.core.analysis.groups import group_example, group_remarks, group_sentence
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.plans.ab import AbTest
 from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
@@ -46,6 +46,7 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
+KIND = AbTest()
 HISTORY_LIMIT = 50
 TEXT_INTERVAL_S = 0.2  # every tick of the bridge
 # Sign, and message code of the instruction.
@@ -107,7 +108,7 @@ class AbPage(QWidget):
 
         def look() -> tuple[int, int | None, list[Group]]:
             with Database(path) as database:
-                return number, choose, list_groups(database, "ab", HISTORY_LIMIT)
+                return number, choose, list_groups(database, KIND.key, HISTORY_LIMIT)
 
         self._services.tasks.start(look, self._on_found, self._services.complain)
 
@@ -126,7 +127,7 @@ class AbPage(QWidget):
     @property
     def can_copy(self) -> bool:
         """Whether an A/B with a result is shown."""
-        return self.group is not None and group_example(self.group) is not None
+        return self.group is not None and KIND.example(self.group) is not None
 
     can_share = can_copy
 
@@ -149,7 +150,7 @@ class AbPage(QWidget):
     def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:
         """Load the run whose details are shown with the result."""
         group, path = self.group, self._services.paths.database
-        example = group_example(group) if group is not None else None
+        example = KIND.example(group) if group is not None else None
         if group is None or example is None:
             return
         run_id, shown = example.id, group
@@ -163,7 +164,7 @@ class AbPage(QWidget):
     @property
     def _is_live(self) -> bool:
         bridge = self._services.bridge
-        return bridge.is_running and bridge.page == "ab"
+        return bridge.is_running and bridge.page == KIND.page
 
     def _connect(self) -> None:
         bridge, foot = self._services.bridge, self.foot
@@ -193,7 +194,7 @@ class AbPage(QWidget):
 
     def _on_moved_on(self) -> None:
         bridge = self._services.bridge
-        if bridge.page != "ab":
+        if bridge.page != KIND.page:
             return
         now_s = time.monotonic()
         if len(bridge.done) > len(self._runs_s):
@@ -213,7 +214,7 @@ class AbPage(QWidget):
     def _on_ended(self, _: int) -> None:
         bridge = self._services.bridge
         self._show_state()
-        if bridge.page == "ab":
+        if bridge.page == KIND.page:
             self.setup.run_button.setFocus()
             if bridge.trouble is not None:
                 self._services.complain(bridge.trouble)
@@ -222,7 +223,7 @@ class AbPage(QWidget):
     def _on_refused(self, error: AppError) -> None:
         bridge = self._services.bridge
         self._show_state()
-        if bridge.page != "ab" or bridge.is_cancelled:
+        if bridge.page != KIND.page or bridge.is_cancelled:
             return
         if not isinstance(error, BusyError):
             self._services.complain(error)
@@ -256,7 +257,7 @@ class AbPage(QWidget):
             self._show_live()
         elif group is not None:
             self._show_group(group)
-            remarks = [*group_remarks(group), *(run.error_message for run in group.runs if run.error_message)]
+            remarks = [*KIND.remarks(group), *(run.error_message for run in group.runs if run.error_message)]
             self._show_remarks(" ".join(remarks), _tone(group))
             self.foot.show_done(can_share=self.can_share)
         self.state_changed.emit()
@@ -281,7 +282,7 @@ class AbPage(QWidget):
             who_text = sentence("ab_page.no_difference")
         self.who.setText(who_text)
         self.value.setAccessibleName(f"{self.value.text()} {who_text}")
-        self.sentence.show_text(group_sentence(group))
+        self.sentence.show_text(KIND.sentence(group))
         unit = headline_kind(group.runs[0].metric).unit if group.runs else ""
         a, b = group.labels
         names = [f"{side}: {name}" for side, name in (("A", a), ("B", b)) if side != name]

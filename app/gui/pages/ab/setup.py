@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 from app.core.engines.choices import Installed, device_choices
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
+from app.core.plans.ab import ab_plan
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
@@ -196,14 +197,8 @@ class AbSetup(Card):
             for side, differs_in in zip(self.sides, differing(a, b), strict=True)
         ]
         label_a, label_b = labels if labels[0] != labels[1] else ("A", "B")
-        return Plan(
-            kind="ab",
-            specs=(a, b),
-            times=self.pairs.value(),
-            label_a=label_a[:LABEL_LIMIT],
-            label_b=label_b[:LABEL_LIMIT],
-            by_hand=self.by_hand.isChecked(),
-        )
+        names = label_a[:LABEL_LIMIT], label_b[:LABEL_LIMIT]
+        return ab_plan((a, b), self.pairs.value(), names, by_hand=self.by_hand.isChecked())
 
     def run(self) -> None:
         """Request the A/B, unless it can't be run."""

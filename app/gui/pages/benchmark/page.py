@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.analysis.groups import ENOUGH_ROUNDS, group_summary
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.plans.engines import ENOUGH_ROUNDS, engines_plan, specs_with
+from app.core.plans.registry import kind_of
+from app.core.plans.repeat import repeat_plan
 from app.core.records import Group, Plan, Run
-from app.core.runs.engine_plans import specs_with
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
@@ -192,9 +193,9 @@ class BenchmarkPage(QWidget):
         repeats = self.setup.repeats
         specs = specs_with(spec, self.setup.engines)
         if len(specs) > 1:
-            self._begin(Plan(kind="engines", specs=specs, times=max(repeats, ENOUGH_ROUNDS)), machine)
+            self._begin(engines_plan(specs, max(repeats, ENOUGH_ROUNDS)), machine)
         else:
-            self._begin(Plan(kind="repeat", specs=(spec,), times=repeats), machine)
+            self._begin(repeat_plan(spec, repeats), machine)
 
     def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
         self._asked = (plan, machine)
@@ -254,7 +255,7 @@ class BenchmarkPage(QWidget):
     def _load(self, run_id: int, group_id: int | None) -> None:
         def load(database: Database) -> tuple[JudgedRun, Group | None, JudgedRun | None]:
             group = load_group(database, group_id) if group_id is not None else None
-            typical = group_summary(group) if group is not None else None
+            typical = kind_of(group).summary(group) if group is not None else None
             run = JudgedRun(load_run(database, run_id)).prepared()
             if typical is None:
                 return run, group, None

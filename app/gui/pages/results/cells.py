@@ -6,12 +6,11 @@ from datetime import datetime
 
 from PySide6.QtGui import QGuiApplication
 
-from app.core.analysis.ab import judge_repeats
-from app.core.analysis.groups import group_kind, group_remarks, group_workloads
 from app.core.analysis.own_runs import run_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.plans.answer import Answer
+from app.core.plans.kind import Answer, workloads_title
+from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.wording import reason_name
 from app.core.storage.database import Database
@@ -80,18 +79,18 @@ class GroupRow:
     def tip(self, key: str) -> str:
         """Return the tooltip of a cell: all that the group says, where the cell is part of that."""
         if key in ("value", "verdict", "status", "comment"):
-            return " ".join((self.answer.sentence, *group_remarks(self.group)))
+            return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
         return self.texts[key]
 
 
 def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
     """Return a group's row, of whose runs this many are shown below it."""
-    runs, result = group.runs, judge_repeats(group) if group.kind == "repeat" else None
-    between_pct = result.between_pct if result is not None else None
+    runs, kind = group.runs, kind_of(group)
+    between_pct = kind.spread_pct(group)
     texts = {
         "id": sentence("results_page.runs", count=shown),
         "started_at": local_time(group.created_at),
-        "workload": group_workloads(group),
+        "workload": workloads_title(group),
         "value": answer.headline,
         "verdict": answer.verdict or "n/a",
         "spread_pct": "–" if between_pct is None else f"{between_pct:.1f} %",
@@ -99,7 +98,7 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
         "batch_size": _common(str(run.batch_size) for run in runs),
         "device": _common(run_name(run) for run in runs),
         "data_source": _common(run.data_source or "n/a" for run in runs),
-        "status": group_kind(group),
+        "status": kind.name(group),
         "comment": answer.note,
     }
     return GroupRow(group, answer, texts)

@@ -10,15 +10,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.analysis.groups import (
-    group_example,
-    group_kind,
-    group_remarks,
-    group_workloads,
-    side_names,
-)
 from app.core.messages import sentence
-from app.core.plans.answer import Answer
+from app.core.plans.kind import Answer, workloads_title
+from app.core.plans.registry import kind_of
 from app.core.records import Group
 from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.results.cells import cell_text, local_time
@@ -34,7 +28,6 @@ from app.gui.widgets.tables import set_up_items
 _COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
 ENGINES_MAX_PX = 280
-_PAGES = {"study": "studies", "suite": "suite"}  # by kind of group
 _HEADINGS = {"engine": "heading.engine"}
 
 
@@ -78,18 +71,19 @@ class GroupDetail(QWidget):
     def show_group(self, group: Group, answer: Answer) -> None:
         """Show a group with what it says."""
         self.group = group
-        self.place.show_text(group_kind(group))
+        kind = kind_of(group)
+        self.place.show_text(kind.name(group))
         self._card.note.show_text(local_time(group.created_at))
-        self._card.heading.setText(group_workloads(group))
-        self._card.setAccessibleName(group_workloads(group))
+        self._card.heading.setText(workloads_title(group))
+        self._card.setAccessibleName(workloads_title(group))
         self.value.setText(answer.headline)
         self.note.show_text(answer.note if answer.note != answer.sentence else "")
         self.sentence.show_text(answer.sentence)
         failures = [run.error_message for run in group.runs if run.error_message]
-        remarks = " ".join([*group_remarks(group), *failures])
+        remarks = " ".join([*kind.remarks(group), *failures])
         self.remarks.show_text(remarks)
         self.remarks.setVisible(bool(remarks))
-        can_share = group_example(group) is not None
+        can_share = kind.example(group) is not None
         self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture"), can_share))
         self._show_result(group)
 
@@ -99,22 +93,23 @@ class GroupDetail(QWidget):
 
     def _show_result(self, group: Group) -> None:
         """Show the pairs of an A/B; of other kinds the runs, in their order, below the table of the engines."""
-        is_ab = group.kind == "ab"
-        self.page_button.setVisible(group.kind in _PAGES)
-        self.picture_button.setVisible(group.kind not in _PAGES)  # its page has the picture
-        if group.kind in _PAGES:
-            self.page_button.setText(sentence(f"results_page.open_{group.kind}"))
-        self.engines.setVisible(group.kind == "engines")
-        if group.kind == "engines":
-            self.engines.show_group(group)
+        kind = kind_of(group)
+        self.page_button.setVisible(kind.has_own_page)
+        self.picture_button.setVisible(not kind.has_own_page)  # its page has the picture
+        if kind.has_own_page:
+            self.page_button.setText(sentence(f"results_page.open_{kind.key}"))
+        rows, has_pairs = kind.columns(group), bool(kind.pairs(group))
+        self.engines.setVisible(bool(rows))
+        if rows:
+            self.engines.show_rows(rows)
             rows_px = self.engines.rowCount() * ROW_PX + self.engines.horizontalHeader().sizeHint().height()
             self.engines.setFixedHeight(min(rows_px + 4, ENGINES_MAX_PX))
-        self.legend.show_text(side_names(group))
+        self.legend.show_text(kind.side_names(group))
         self.legend.setVisible(bool(self.legend.whole_text))
-        if is_ab:
+        if has_pairs:
             self.plot.show_group(group)
         self._fill_runs(group)
-        self.results.setCurrentIndex(0 if is_ab else 1)
+        self.results.setCurrentIndex(0 if has_pairs else 1)
 
     def _fill_runs(self, group: Group) -> None:
         self.runs.setRowCount(len(group.runs))
@@ -127,7 +122,7 @@ class GroupDetail(QWidget):
 
     def _on_page(self) -> None:
         if self.group is not None:
-            self.page_chosen.emit(_PAGES[self.group.kind], self.group.id)
+            self.page_chosen.emit(kind_of(self.group).page, self.group.id)
 
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QIcon
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plans.answer import answer_of
+from app.core.plans.registry import kind_of
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.groups import load_groups
@@ -272,8 +272,8 @@ class RunsModel(TableModel):
             items |= {run.id: run for run in list_runs(self._database, ids=[row for row in rows if row > 0])}
             if group_ids := [-row for row in rows if row < 0]:
                 for group in load_groups(self._database, group_ids):
-                    answer, shown = answer_of(self._database, group), len(self.shown.groups.get(group.id, ()))
-                    items[-group.id] = group_row(group, answer, shown)
+                    answer = kind_of(group).answer(self._database, group)
+                    items[-group.id] = group_row(group, answer, len(self.shown.groups.get(group.id, ())))
         except AppError as error:
             self._again.start()
             if not self._complained:

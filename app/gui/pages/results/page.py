@@ -7,11 +7,11 @@ from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.analysis.groups import group_example
 from app.core.messages import sentence
-from app.core.plans.answer import Answer, answer_of
+from app.core.plans.kind import Answer
+from app.core.plans.registry import kind_of
+from app.core.plans.rerun import check_again, plan_of_group, plan_of_run
 from app.core.records import Group, Plan, Run
-from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
@@ -90,7 +90,9 @@ class ResultsPage(QWidget):
         """Whether a run with a headline is shown, or a group that has one, or one run is selected."""
         if self.run is not None:
             return self.run.summary.value is not None
-        return group_example(self.group) is not None if self.group is not None else self._is_one_run_selected()
+        if self.group is not None:
+            return kind_of(self.group).example(self.group) is not None
+        return self._is_one_run_selected()
 
     @property
     def can_undo(self) -> bool:
@@ -127,7 +129,7 @@ class ResultsPage(QWidget):
         def load() -> tuple[Group, Answer]:
             with Database(path) as database:
                 group = load_group(database, group_id)
-                return group, answer_of(database, group)
+                return group, kind_of(group).answer(database, group)
 
         self._services.tasks.start(load, partial(self._on_group_loaded, number), self._services.complain)
 
@@ -164,7 +166,8 @@ class ResultsPage(QWidget):
 
     def copy_text(self) -> None:
         """Copy the run or group shown as text, or the selected rows as a table."""
-        if self.run is not None or (self.group is not None and self.group.kind == "ab" and self.can_share):
+        has_pairs = self.group is not None and bool(kind_of(self.group).pairs(self.group))
+        if self.run is not None or (has_pairs and self.can_share):
             self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
             self.result_actions.copy_group(self.group)
@@ -224,7 +227,7 @@ class ResultsPage(QWidget):
         rows, group = self._targeted(), self.group
         if self.detail is not None and self.detail.judged is not None and self.run is not None:
             do(self.detail.judged, None)
-        elif group is not None and (example := group_example(group)) is not None:
+        elif group is not None and (example := kind_of(group).example(group)) is not None:
             self._load(example.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
             self._load(rows[0], lambda run: do(run, None))

@@ -1,7 +1,7 @@
 """The lower edge of a running study: its point, the progress and the time left."""
 
 from app.core.messages import sentence
-from app.core.studies.points import point_name
+from app.core.plans.study.points import point_name
 from app.gui.run.plan_progress import HEIGHT_PX, PlanProgress
 from app.gui.services.run_bridge import RunBridge
 from app.gui.style.theme import Theme

@@ -3,17 +3,17 @@
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
-from app.core.storage.database import Database
-from app.core.studies.costs import Costs, load_costs
-from app.core.studies.details import NO_DETAILS, Details, load_details
-from app.core.studies.figures import figures as figures_of
-from app.core.studies.points import (
+from app.core.plans.study.costs import Costs, load_costs
+from app.core.plans.study.details import NO_DETAILS, Details, load_details
+from app.core.plans.study.figures import figures as figures_of
+from app.core.plans.study.points import (
     StudyResult,
     list_studies,
     load_study,
     make_result,
 )
-from app.core.studies.share import StudyCard, study_card, study_lines_to_read, study_text
+from app.core.plans.study.share import StudyCard, study_card, study_lines_to_read, study_text
+from app.core.storage.database import Database
 from app.gui.pages.studies.foot import Foot
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLa
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plain_text import one_line
+from app.core.plans.study.own_prices import DeviceRow, device_rows, with_device
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.settings import OwnComputer, OwnDevice
-from app.core.studies.own_prices import DeviceRow, device_rows, with_device
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, guard_wheel, label

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox,
 
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
+from app.core.plans.study.axes import read_axis
+from app.core.plans.study.planning import READING_ROUNDS, ROUNDS_LIMIT, plan_axes, plan_preset
+from app.core.plans.study.points import point_name
+from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
 from app.core.runs.runner import Runner, known_workload
-from app.core.studies.axes import read_axis
-from app.core.studies.planning import READING_ROUNDS, ROUNDS_LIMIT, plan_axes, plan_preset
-from app.core.studies.points import point_name
-from app.core.studies.presets import PRESETS
 from app.gui.run.plan_page import PlanSetup
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX

@@ -1,9 +1,9 @@
 """The table of a study's points."""
 
 from app.core.messages import sentence
-from app.core.studies.findings import findings
-from app.core.studies.points import StudyResult
-from app.core.studies.tables import study_table
+from app.core.plans.study.findings import findings
+from app.core.plans.study.points import StudyResult
+from app.core.plans.study.tables import study_table
 from app.gui.widgets.tables import TextTable
 
 

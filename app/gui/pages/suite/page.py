@@ -2,13 +2,12 @@
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
-from app.core.storage.database import Database
-from app.core.studies.figures import Figure
-from app.core.suite.imported import ImportedScore, imported_scores
-from app.core.suite.score import SuiteResult, suite_result
-from app.core.suite.share import SuiteCard, suite_card, suite_text
-from app.core.suite.stored import list_suites, load_suite
-from app.core.suite.texts import (
+from app.core.plans.study.figures import Figure
+from app.core.plans.suite.imported import ImportedScore, imported_scores
+from app.core.plans.suite.score import SuiteResult, suite_result
+from app.core.plans.suite.share import SuiteCard, suite_card, suite_text
+from app.core.plans.suite.stored import list_suites, load_suite
+from app.core.plans.suite.texts import (
     certainty_text,
     points_text,
     scores_figure,
@@ -18,6 +17,7 @@ from app.core.suite.texts import (
     verdict_texts,
     verdict_word,
 )
+from app.core.storage.database import Database
 from app.gui.pages.suite.foot import Foot
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.pages.suite.table import PartTable

@@ -5,12 +5,11 @@ from PySide6.QtGui import QFont
 from app.core.engines.choices import device_choices
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.plans.suite.definition import NEWEST, POINTS, RUN_S, SUITES, Part, suite_name
+from app.core.plans.suite.planning import plan_suite
+from app.core.plans.suite.texts import points_text
 from app.core.records import Plan
 from app.core.runs.runner import Runner
-from app.core.suite.definition import NEWEST, POINTS, SUITES, Part
-from app.core.suite.planning import plan_suite
-from app.core.suite.score import RUN_S, suite_name
-from app.core.suite.texts import points_text
 from app.gui.run.plan_page import PlanSetup
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, ElidedLabel, column, give_way, guard_wheel, label, scrolled, set_tone

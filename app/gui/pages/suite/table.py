@@ -1,8 +1,8 @@
 """The table of a suite's parts."""
 
 from app.core.messages import sentence
-from app.core.suite.score import SuiteResult
-from app.core.suite.texts import suite_lines, suite_table
+from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.texts import suite_lines, suite_table
 from app.gui.widgets.tables import TextTable
 
 

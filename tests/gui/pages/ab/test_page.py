@@ -266,7 +266,7 @@ def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
 @pytest.mark.slow
 def test_a_failed_run_is_reported(driver: Driver) -> None:
     page = open_page(driver)
-    begin(driver, page, Plan(kind="ab", specs=(demo(), demo(outcome="out_of_memory")), times=2))
+    begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), demo(outcome="out_of_memory")), times=2))
     driver.until(ended(driver, page))
     assert said("ab.no_pair").is_all_of(page.sentence.whole_text)
     assert "run 2 (failed)" in page.remarks.whole_text
@@ -280,7 +280,11 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     page = open_page(driver)
     for slow in ("A", "B"):
         specs = tuple(demo(step_s=0.02 if side == slow else 0.001) for side in ("A", "B"))
-        begin(driver, page, Plan(kind="ab", specs=specs, times=1, label_a="one", label_b=f"slow {slow}"))
+        begin(
+            driver,
+            page,
+            Plan(kind="ab", order="pairs", specs=specs, times=1, label_a="one", label_b=f"slow {slow}"),
+        )
         driver.until(ended(driver, page))
     driver.until(lambda: page.history.count() == 2)
     assert page.sentence.whole_text.startswith("one was ")
@@ -294,7 +298,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
 def test_an_ab_that_cannot_start_is_reported_and_not_stored(driver: Driver) -> None:
     page = open_page(driver)
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
-    begin(driver, page, Plan(kind="ab", specs=(demo(), wrong), times=1))
+    begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), wrong), times=1))
     too_large = said("workload.batch_too_large", batch_size="5,000")
     driver.until(lambda: too_large.is_in(driver.message))
     assert page.setup.run_button.isEnabled()

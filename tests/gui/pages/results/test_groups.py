@@ -8,9 +8,9 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 
 from app.core.messages import sentence
+from app.core.plans.ab_card import AbCard
+from app.core.plans.kind import Card
 from app.core.records import Plan
-from app.core.report.ab_result import AbCard
-from app.core.report.share import Card
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.gui.pages.results.columns import KEYS
@@ -52,9 +52,23 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
         store(database, machine, 61.0, 60.0, 60.0)
         store_group(database, machine, Plan(kind="repeat", specs=(spec,), times=6), 50.0, 52.0, 51.0, 53.0, 49.0)
         store_group(
-            database, machine, Plan(kind="ab", specs=sides, times=2, label_b="1 thread"), 40.0, 50.0, 51.0, 41.0
+            database,
+            machine,
+            Plan(kind="ab", order="pairs", specs=sides, times=2, label_b="1 thread"),
+            40.0,
+            50.0,
+            51.0,
+            41.0,
         )
-        store_group(database, machine, Plan(kind="engines", specs=engines, times=2), 30.0, 20.0, 20.5, 30.5)
+        store_group(
+            database,
+            machine,
+            Plan(kind="engines", order="there_and_back", survives_failures=True, specs=engines, times=2),
+            30.0,
+            20.0,
+            20.5,
+            30.5,
+        )
         store(database, machine, 61.0, 60.0, 60.0)
         database.connection.execute("UPDATE runs SET verdict = 'caution' WHERE id = 4")
     return driver.open_results()

@@ -9,20 +9,20 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app.core.messages import sentence
+from app.core.plans.study.own_prices import with_device
+from app.core.plans.study.planning import plan_axes, plan_preset
+from app.core.plans.study.points import StudyResult
+from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer, OwnDevice
 from app.core.storage.database import Database
-from app.core.studies.own_prices import with_device
-from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import StudyResult
-from app.core.studies.presets import PRESETS
 from app.gui.charts.figure import SMALLEST_PX
 from app.gui.pages.studies.page import StudiesPage
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import OWN
 from app.gui.style.tokens import GAP_PX
-from tests.core.studies.storing_studies import Outcome, store_study
+from tests.core.plans.study.storing_studies import Outcome, store_study
 from tests.gui.clipped import clipped, steering
 from tests.gui.driving import Driver
 from tests.gui.pages.suite.test_page import rows

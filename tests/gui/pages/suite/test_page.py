@@ -7,18 +7,18 @@ import pytest
 from PySide6.QtWidgets import QTableWidget
 
 from app.core.messages import sentence
+from app.core.plans.suite.definition import SUITE_1
+from app.core.plans.suite.planning import plan_suite
+from app.core.plans.suite.share import SuiteCard
+from app.core.plans.suite.stored import load_suite
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
-from app.core.suite.definition import SUITE_1
-from app.core.suite.planning import plan_suite
-from app.core.suite.share import SuiteCard
-from app.core.suite.stored import load_suite
 from app.gui.charts import figure
 from app.gui.pages.suite.page import SuitePage
 from app.gui.run.plan_page import PlanPage
-from tests.core.studies.storing_studies import Outcome, store_point
+from tests.core.plans.study.storing_studies import Outcome, store_point
 from tests.gui.clipped import steering
 from tests.gui.driving import Driver
 from tests.saying import said

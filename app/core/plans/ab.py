@@ -1,0 +1,121 @@
+"""A test of two sides, in turn: which is faster, and by how much."""
+
+import dataclasses
+from typing import Any
+
+from app.core.analysis.ab import Pair, judge_pairs, pairs_of
+from app.core.analysis.comparability import run_refusal
+from app.core.analysis.student_t import CONFIDENCE
+from app.core.messages import sentence
+from app.core.plans.ab_card import AbCard, ab_card, ab_text, measured_runs
+from app.core.plans.kind import PlanKind, typical
+from app.core.plans.verdicts import WORST_FIRST, level_among
+from app.core.records import Group, Plan, RunSummary
+from app.core.result_file.record import Result
+from app.core.verdict.judged_run import JudgedRun
+from workloads.protocol.spec import RunSpec
+
+
+class AbTest(PlanKind):
+    """A plan of two specs; its runs are in pairs."""
+
+    key = "ab"
+    page = "ab"
+    specs_at_least = 2
+    is_same_work = True
+
+    def headline(self, group: Group) -> str:
+        """Return the factor; "n/a" without one."""
+        ratio = judge_pairs(group).ratio
+        return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
+
+    def sentence(self, group: Group) -> str:
+        """Return which side is faster."""
+        return judge_pairs(group).sentence(*group.labels)
+
+    def limits(self, group: Group, *, with_interval: bool) -> list[str]:
+        """Return why the sides aren't two ways of doing the same."""
+        del with_interval
+        return [_difference(group)]
+
+    def pairs(self, group: Group) -> list[Pair]:
+        """Return the pairs, in order."""
+        return pairs_of(group)
+
+    def typical_ids(self, group: Group) -> list[int]:
+        """Return the id of the representative run of each side."""
+        paired = paired_runs(group)
+        sides = ([run for run in paired if run.side == side] for side in "AB")
+        return [typical(runs).id for runs in sides if runs]
+
+    def example(self, group: Group) -> RunSummary | None:
+        """Return the first run of those with the worst verdict, whose cause is shown; None without a pair."""
+        rank: dict[str, int] = {level: number for number, level in enumerate(WORST_FIRST)}
+        return min(paired_runs(group), key=lambda run: rank.get(level_among(run), len(rank)), default=None)
+
+    def side_names(self, group: Group) -> str:
+        """Return the names of the sides, as far as they say more than A and B."""
+        names = zip("AB", group.labels, strict=True)
+        return " · ".join(f"{side}: {name}" for side, name in names if side != name)
+
+    def as_dict(self, group: Group) -> dict[str, Any]:
+        """Return the factor, its interval, and that of each pair."""
+        pairs = judge_pairs(group)
+        result = {"pairs": pairs.pairs, "ratio": pairs.ratio, "low": pairs.low, "high": pairs.high}
+        return result | {
+            "confidence_pct": 100 * CONFIDENCE,
+            "ratios": list(pairs.ratios),
+            "is_shown": pairs.is_shown,
+        }
+
+    def check_card(self, run: RunSummary, group: Group) -> None:
+        """Raise the UsageError that `card` raises, without making the card."""
+        del run
+        measured_runs(group, paired_runs(group))
+
+    def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> AbCard:
+        """Return the content of the picture; raises UsageError if there is no result to show."""
+        del result
+        return ab_card(run, group, paired_runs(group), self.name(group), self.remarks(group))
+
+    def text(self, run: JudgedRun, group: Group) -> str:
+        """Return the same as a few lines of plain text."""
+        return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
+
+    def file_number(self, run_id: int, group: Group) -> str:
+        """Return the group's number, as no run stands for it."""
+        del run_id
+        return f"{self.key}-{group.id}"
+
+
+def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str], *, by_hand: bool = False) -> Plan:
+    """Return the plan of comparing two specs.
+
+    Args:
+        specs: Of A and of B.
+        pairs: How often each of them runs.
+        labels: Names of the sides.
+        by_hand: Whether the user changes something between them.
+    """
+    a, b = labels
+    return Plan(kind=AbTest.key, specs=specs, times=pairs, order="pairs", label_a=a, label_b=b, by_hand=by_hand)
+
+
+def paired_runs(group: Group) -> list[RunSummary]:
+    """Return the runs of the pairs that count, in order."""
+    pairs = [pair for pair in pairs_of(group) if pair.counts]
+    return [run for pair in pairs for run in (pair.a, pair.b) if run is not None]
+
+
+def _difference(group: Group) -> str:
+    """Explain why the sides aren't two ways of doing the same; "" if they are."""
+    sides = {run.side: run for run in group.runs}
+    a, b = sides.get("A"), sides.get("B")
+    if a is None or b is None:
+        return ""
+    b = dataclasses.replace(b, settings=a.settings)
+    if (reason := run_refusal(a, b)) is None:
+        return ""
+    if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:
+        return sentence("group.other_precision", reason=reason)
+    return sentence("group.other_work", reason=reason)

@@ -1,0 +1,245 @@
+"""A finished A/B to share: the picture's texts and bars, and the text to paste."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.analysis.ab import ENOUGH_PAIRS, RepeatResult, between_runs, judge_pairs
+from app.core.analysis.comparability import engine_name, unusual_settings
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.plain_text import one_line
+from app.core.plans.verdicts import level_among
+from app.core.records import Group, RunSummary
+from app.core.report.private_texts import chosen_texts, hide, private_texts
+from app.core.report.share_texts import computer_parts, device_kind, device_title
+from app.core.report.wording import machine_line, made_by, verdict_texts, workload_title
+from app.core.verdict.judged_run import JudgedRun
+from workloads.settings import differing
+
+# Names from records of any version; those of this one are shorter.
+_NAME_LIMIT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of an A/B.
+
+    Attributes:
+        name: "A", and its name if it says more.
+        settings: What differs from the other side, unless the name says so; "" for nothing.
+        value: Median of its runs, in the unit it is shown in; so are the ends of its interval.
+        low, high: None with a single run.
+        text: All three, with the interval's confidence.
+    """
+
+    name: str
+    settings: str
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+    is_faster: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AbCard:
+    """The picture's texts, ready to draw.
+
+    Attributes:
+        headline: Which side is faster and by how much, in a few words.
+        note: How certain that is.
+        machine: This computer, by the full name of the device that computed.
+        details: Lines about the computer, the engines, and what to know about the test.
+        badge: The verdict with its cause, and the same in ever fewer words.
+        level: The worst verdict of the runs that count.
+        short_form: Both sides' typical runs for the picture's code; "" for none.
+    """
+
+    title: str
+    headline: str
+    note: str
+    sides: tuple[Side, Side]
+    axis: str
+    machine: str
+    details: tuple[str, ...]
+    badge: tuple[str, ...]
+    level: Literal["valid", "caution", "invalid"]
+    footer: str
+    short_form: str = ""
+
+
+def ab_card(
+    run: JudgedRun, group: Group, paired: Sequence[RunSummary], name: str, remarks: Sequence[str]
+) -> AbCard:
+    """Return the content of an A/B's picture; raises UsageError if it has no result to show.
+
+    Args:
+        run: The one whose verdict is shown.
+        group: The A/B.
+        paired: Its runs that count.
+        name: Of its kind.
+        remarks: What to know about it.
+    """
+    runs = measured_runs(group, paired)
+    summary, kind = run.summary, headline_kind(run.summary.metric)
+    better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
+    footer = (group.created_at[:10], sentence("share.version", version=summary.app_version))
+    return AbCard(
+        title=" · ".join((name, *_common(runs))),
+        headline=judge_pairs(group).headline(),
+        note=_note(group),
+        sides=_sides(group, runs),
+        axis=f"{kind.label.lower()} ({better})",
+        machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
+        details=tuple(part for part in (_computer(runs), _engines(runs), " ".join(remarks)) if part),
+        badge=_badge(run, runs),
+        level=run.verdict.level,
+        footer=" · ".join(part for part in footer if part),
+    )
+
+
+def ab_text(
+    card: AbCard, run: JudgedRun, group: Group, paired: Sequence[RunSummary], remarks: Sequence[str]
+) -> str:
+    """Return an A/B as a few lines of plain text to post. It names neither user, computer nor folder.
+
+    Args:
+        card: Its picture.
+        run: The one whose verdict is shown.
+        group: The A/B.
+        paired: Its runs that count.
+        remarks: What to know about it.
+    """
+    unit = headline_kind(run.summary.metric).unit
+    lines = [
+        sentence("ab.text_headline", headline=card.headline, title=card.title),
+        card.note,
+        *(_side_line(side, unit) for side in card.sides),
+        _verdict_line(card),
+        sentence("result.text_machine", machine=machine_line(run.run.machine)),
+        sentence("result.text_engine", engine=_engines(paired)),
+        *remarks,
+        made_by(run.summary.app_version, group.created_at),
+    ]
+    private = chosen_texts([run.run.spec]) | private_texts()
+    return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)
+
+
+def measured_runs(group: Group, paired: Sequence[RunSummary]) -> Sequence[RunSummary]:
+    """Return the runs of an A/B that its result comes from; raises UsageError if there is none."""
+    if not paired:
+        raise UsageError(message("share.no_ab_result", group_id=group.id), message("share.run_ab_again"))
+    return paired
+
+
+def _note(group: Group) -> str:
+    result = judge_pairs(group)
+    said = result.certainty()
+    return said if result.pairs >= ENOUGH_PAIRS else f"{said} · {sentence('ab.needs_more_pairs')}"
+
+
+def _sides(group: Group, runs: Sequence[RunSummary]) -> tuple[Side, Side]:
+    result = judge_pairs(group)
+    specs = group.plan.specs
+    settings = differing(specs[0], specs[1]) if len(specs) > 1 else ("", "")
+    faster = None if not result.is_shown or result.ratio is None else "B" if result.ratio > 1 else "A"
+    a, b = (
+        _side(
+            side,
+            one_line(name, _NAME_LIMIT),
+            own,
+            [run for run in runs if run.side == side],
+            is_faster=faster == side,
+        )
+        for side, name, own in zip("AB", group.labels, settings, strict=True)
+    )
+    return a, b
+
+
+def _side(letter: str, name: str, settings: str, runs: Sequence[RunSummary], *, is_faster: bool) -> Side:
+    result = between_runs([run.value for run in runs if run.value is not None], [])
+    metric = runs[0].metric
+    scale = headline_kind(metric).scale
+    low, high = (None if end is None else end * scale for end in (result.low, result.high))
+    return Side(
+        name=letter if name == letter else f"{letter} · {name}",
+        settings="" if settings in (letter, name) else settings,
+        value=(result.median or 0.0) * scale,
+        low=low,
+        high=high,
+        text=_values(metric, result),
+        is_faster=is_faster,
+    )
+
+
+def _values(metric: str, result: RepeatResult) -> str:
+    value = format_value(metric, result.median)
+    low, high = format_value(metric, result.low), format_value(metric, result.high)
+    if result.confidence_pct is None or low == high:  # which would say nothing
+        return value
+    between = sentence("group.interval", low=low, high=high, confidence_pct=result.confidence_pct)
+    return f"{value} · {between}"
+
+
+def _verdict_line(card: AbCard) -> str:
+    """Return the verdict with its cause, or how many runs are valid."""
+    reasons = card.badge[0][len(card.level) :].lstrip(": ·")
+    return sentence("result.text_verdict_because", verdict=card.level, reasons=reasons)
+
+
+def _side_line(side: Side, unit: str) -> str:
+    settings = f" ({side.settings})" if side.settings else ""
+    return sentence("ab.text_side", side=side.name + settings, values=side.text, unit=unit)
+
+
+def _common(runs: Sequence[RunSummary]) -> list[str]:
+    """Return what both sides ran: workload, and batch, network and precision as far as they are the same."""
+    parts = [
+        workload_title(runs[0]),
+        *_same(runs, lambda run: sentence("share.batch", batch_size=run.batch_size)),
+        *_same(runs, lambda run: run.variant),
+        *_same(runs, lambda run: run.precision),
+    ]
+    return [part for part in parts if part]
+
+
+def _computer(runs: Sequence[RunSummary]) -> str:
+    parts = [*computer_parts(runs[0]), *_same(runs, device_kind)]
+    parts += [sentence("share.virtual_machine")] if runs[0].virtual_machine else []
+    return " · ".join(parts)
+
+
+def _engines(runs: Sequence[RunSummary]) -> str:
+    """Return the engines of both sides, the settings that both have, and the data."""
+    settings = [set(unusual_settings(run)) for run in runs]
+    parts = [
+        *_each(runs, lambda run: engine_name(run.engine, run.engine_version)),
+        *(part for part in unusual_settings(runs[0]) if all(part in each for each in settings)),
+        *_same(runs, lambda run: sentence("share.data", source=run.data_source) if run.data_source else ""),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
+    """Return the worst verdict with its cause, and how many of the runs have it."""
+    verdict, planned, level = run.verdict, len(runs), level_among(run.summary)
+    if "valid" in (verdict.level, level):
+        whole = sentence("share.all_runs", count=planned)
+        short = "valid".capitalize()
+        return f"{short} · {whole}", short
+    count = sum(level_among(each) == level for each in runs)
+    texts, of_runs = verdict_texts(verdict), sentence("share.of_runs", count=count, planned=planned)
+    return (f"{texts[0]} · {of_runs}", *texts)
+
+
+def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
+    """Return the different texts of runs, in order."""
+    return list(dict.fromkeys(text_of(run) for run in runs))
+
+
+def _same(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
+    """Return the text that all runs have; [] if they differ."""
+    texts = _each(runs, text_of)
+    return texts if len(texts) == 1 else []

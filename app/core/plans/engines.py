@@ -1,0 +1,286 @@
+"""Which engine is fastest on which network: the plan of a comparison, and its table."""
+
+import contextlib
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from app.core.analysis.ab import PairResult, compare_pairs, counts
+from app.core.analysis.student_t import CONFIDENCE
+from app.core.errors import AppError, UsageError
+from app.core.messages import Message, message, sentence, text
+from app.core.metrics import headline_kind
+from app.core.plans.kind import PlanKind, typical
+from app.core.plans.repeat import standing_for
+from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.report.wording import runs_note
+from app.core.runs.runner import Runner, checked_workload, known_workload
+from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
+from workloads.protocol.spec import Preset, RunSpec
+
+# With fewer rounds, a difference has no interval.
+ENOUGH_ROUNDS = 2
+
+
+class EngineComparison(PlanKind):
+    """A plan of workloads with several engines each."""
+
+    key = "engines"
+    specs_at_least = 1
+    phrase_code = "cli.kind_engines"
+    is_same_work = True
+
+    def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
+        """Return the preset and the rounds."""
+        del count
+        return sentence("cli.engines_title", preset=spec.preset, rounds=plan.times)
+
+    def place(self, plan: Plan, planned: PlannedRun) -> str:
+        """Return workload and engine."""
+        del plan
+        return f"{planned.spec.workload} · {engine_title(planned.spec.engine)}"
+
+    def headline(self, group: Group) -> str:
+        """Return the fastest engine, or of several workloads the one that is fastest on most of them."""
+        rows = engine_rows(group)
+        if len(rows) == 1:
+            return " = ".join(engine_title(cell.engine) for cell in rows[0].fastest) or "n/a"
+        wins = Counter(cell.engine for row in rows for cell in row.fastest)
+        if not wins:
+            return "n/a"
+        engine, times = wins.most_common(1)[0]
+        return sentence("group.fastest_on", engine=engine_title(engine), times=times, workloads=len(rows))
+
+    def sentence(self, group: Group) -> str:
+        """Return a sentence for each workload."""
+        return " ".join(row.sentence() for row in engine_rows(group))
+
+    def limits(self, group: Group, *, with_interval: bool) -> list[str]:
+        """Return that one round has no interval."""
+        del with_interval
+        return [sentence("engines_table.one_round")] if group.plan.times < ENOUGH_ROUNDS else []
+
+    def summary(self, group: Group) -> RunSummary | None:
+        """Return what stands for the fastest engine; None for several workloads."""
+        rows = engine_rows(group)
+        fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
+        engines = _planned_engines(group)
+        runs = [run for run in group.runs if counts(run) and len(rows) == 1 and engines.get(run.id) in fastest]
+        return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
+
+    def typical_ids(self, group: Group) -> list[int]:
+        """Return the id of the representative run of each engine, first that of the fastest."""
+        summary = self.summary(group)
+        if summary is None:
+            return []
+        engines, of_engines = _planned_engines(group), dict[str, list[RunSummary]]()
+        for run in filter(counts, group.runs):
+            of_engines.setdefault(engines.get(run.id, ""), []).append(run)
+        slower = [runs for engine, runs in of_engines.items() if engine != engines.get(summary.id, "")]
+        return [summary.id, *(typical(runs).id for runs in slower)]
+
+    def rank(self, group: Group, summary: RunSummary) -> str:
+        """Return which engine is fastest, or which are level; the table says by how much."""
+        del summary
+        titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
+        if len(titles) > 1:
+            return sentence("engine_page.are_level", engines=titles)
+        return sentence("engine_page.is_fastest", engine=titles[0]) if titles else self.sentence(group)
+
+    def basis(self, group: Group, summary: RunSummary) -> str:
+        """Return the engine, of how many runs it is the median, and its interval."""
+        runs = [run for run in group.runs if counts(run) and run.engine == summary.engine]
+        return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
+
+    def columns(self, group: Group) -> "Sequence[Row]":
+        """Return a row for each workload."""
+        return engine_rows(group)
+
+    def as_dict(self, group: Group) -> dict[str, Any]:
+        """Return the table of medians and factors."""
+        return {"table": [_row_as_dict(row) for row in engine_rows(group)], "confidence_pct": 100 * CONFIDENCE}
+
+
+def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
+    """Return the plan of running these specs, workload by workload, in so many rounds."""
+    return Plan(
+        kind=EngineComparison.key,
+        specs=tuple(specs),
+        times=rounds,
+        order="there_and_back",
+        survives_failures=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An engine on a workload.
+
+    Attributes:
+        values: Of its rounds, in the unit of the row's metric; None for a run without a result that counts.
+        against_fastest: How many times as fast it is as the fastest one, round by round.
+        is_fastest: Whether it has the best median.
+        is_level: Whether it can't be told from the fastest; False with fewer than two rounds.
+    """
+
+    engine: str
+    values: tuple[float | None, ...]
+    median: float | None
+    against_fastest: PairResult
+    is_fastest: bool
+    is_level: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A workload on all engines."""
+
+    workload: str
+    metric: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def fastest(self) -> tuple[Cell, ...]:
+        """The fastest engine and those that can't be told from it; empty without results."""
+        return tuple(cell for cell in self.cells if cell.is_fastest or cell.is_level)
+
+    def sentence(self) -> str:
+        """Return the result as a sentence."""
+        titles = [engine_title(cell.engine) for cell in self.fastest]
+        others = [cell for cell in self.cells if cell.median is not None and cell not in self.fastest]
+        if not titles:
+            return sentence("engines_table.no_result", workload=self.workload)
+        if len(titles) > 1:
+            return sentence("engines_table.level", workload=self.workload, engines=titles)
+        if not others:
+            return sentence("engines_table.only_one", workload=self.workload, engine=titles[0])
+        parts = [
+            message("engines_table.times", times=_times(cell), engine=engine_title(cell.engine)) for cell in others
+        ]
+        return text(message("engines_table.fastest", workload=self.workload, engine=titles[0], others=parts))
+
+
+def engine_rows(group: Group) -> tuple[Row, ...]:
+    """Return the table of a comparison of engines, in the plan's order."""
+    runs = dict(group.numbered)
+    values: dict[tuple[str, str], list[RunSummary | None]] = {}
+    for spec in group.plan.specs:
+        values[spec.workload, spec.engine] = []
+    for planned in group.plan.runs():
+        run = runs.get(planned.number)
+        values[planned.spec.workload, planned.spec.engine].append(run if counts(run) else None)
+    rows = []
+    for workload in dict.fromkeys(name for name, _ in values):
+        engines = {engine: several for (name, engine), several in values.items() if name == workload}
+        rows.append(_row(workload, engines))
+    return tuple(rows)
+
+
+def _row(workload: str, engines: dict[str, list[RunSummary | None]]) -> Row:
+    runs = [run for several in engines.values() for run in several if run is not None]
+    metric = runs[0].metric if runs else "seconds_per_epoch_s"
+    is_rate = headline_kind(metric).is_rate
+    values = {name: [None if run is None else run.value for run in several] for name, several in engines.items()}
+    medians = {name: _median(several) for name, several in values.items()}
+    measured = {name: median for name, median in medians.items() if median is not None}
+    best = (max if is_rate else min)(measured, key=lambda name: measured[name], default=None)
+    cells = []
+    for name, column in values.items():
+        against = compare_pairs(values[best or name], column, is_rate)
+        is_level = name != best and against.low is not None and not against.is_shown
+        cells.append(Cell(name, tuple(column), medians[name], against, name == best, is_level))
+    return Row(workload, metric, tuple(cells))
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return statistics.median(there) if there else None
+
+
+def _times(cell: Cell) -> str:
+    """Return how many times as long an engine takes as the fastest, with its interval if there is one."""
+    against = cell.against_fastest
+    if against.ratio is None:
+        return "n/a"
+    if against.low is None or against.high is None:
+        return f"{1 / against.ratio:.2f}"
+    return sentence("engines_table.interval", times=1 / against.ratio, low=1 / against.high, high=1 / against.low)
+
+
+def engine_specs(
+    workloads: Sequence[str], preset: Preset, choice: Mapping[str, str | None], runner: Runner
+) -> tuple[tuple[RunSpec, ...], tuple[Message, ...]]:
+    """Return the specs, workload by workload, and why an engine is left out of one.
+
+    Args:
+        workloads: Their ids.
+        preset: For all of them.
+        choice: Further settings for all of them, as `Workload.default_spec` takes them.
+        runner: Knows which engines are there.
+
+    Raises:
+        UsageError: A workload is unknown, or not even two engines can run any of them.
+    """
+    specs: list[RunSpec] = []
+    refusals: list[Message] = []
+    for name in dict.fromkeys(workloads):
+        workload, able = known_workload(name), []
+        for engine in ENGINES:
+            spec = workload.default_spec(preset, engine=engine, **choice)
+            try:
+                runner.check(spec)
+            except AppError as error:
+                if runner.is_there(engine):
+                    refusals.append(message("engines_table.left_out", workload=name, reason=error.said))
+            else:
+                able.append(spec)
+        if len(able) > 1:
+            specs += able
+        elif able:
+            only = engine_title(able[0].engine)
+            refusals.append(message("engines_table.only_engine", workload=name, engine=only))
+    if not specs:
+        raise UsageError(message("engines_table.nothing_to_compare"), message("engines_table.install_one"))
+    return tuple(specs), tuple(refusals)
+
+
+def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
+    """Return a run with each of these engines that can do it.
+
+    All run on the CPU if that was chosen, else each on its best device. Settings that an engine doesn't have are
+    left to it.
+    """
+    specs = []
+    for name in engines:
+        engine = engine_named(name)
+        changed = msgspec.structs.replace(
+            spec,
+            engine=name,
+            device="cpu" if spec.device == "cpu" else "auto",
+            jit=engine.compiles_always or (spec.jit and not compiles_always(spec.engine)),
+            onednn=spec.onednn if "onednn" in engine.settings else None,
+        )
+        with contextlib.suppress(UsageError):
+            checked_workload(changed)
+            specs.append(changed)
+    return tuple(specs)
+
+
+def _planned_engines(group: Group) -> dict[int, str]:
+    """Return the engine of each run, by the plan: the demo itself says that it uses none."""
+    engines = {planned.number: planned.spec.engine for planned in group.plan.runs()}
+    return {run.id: engines.get(number, run.engine) for number, run in group.numbered}
+
+
+def _row_as_dict(row: Row) -> dict[str, Any]:
+    cells = [
+        {"engine": cell.engine, "values": list(cell.values), "median": cell.median}
+        | {"is_fastest": cell.is_fastest, "is_level": cell.is_level}
+        | {"ratio": cell.against_fastest.ratio, "low": cell.against_fastest.low, "high": cell.against_fastest.high}
+        for cell in row.cells
+    ]
+    return {"workload": row.workload, "metric": row.metric, "engines": cells}

@@ -1,0 +1,277 @@
+"""What a plan of several runs is and says. A kind of plan is a class of its own; see `registry`."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from app.core.analysis.ab import Pair, counts, is_positive, judge_repeats
+from app.core.analysis.compare import position
+from app.core.analysis.own_runs import run_name
+from app.core.messages import Message, message, sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.plain_text import one_line
+from app.core.plans.ab_card import AbCard
+from app.core.plans.verdicts import VerdictLevel, worst_verdict
+from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.report.share import ShareCard, check_shown, share_card
+from app.core.report.wording import Several, result_text, workload_title
+from app.core.result_file.record import Result
+from app.core.storage.database import Database
+from app.core.verdict.judged_run import JudgedRun
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+
+Card = ShareCard | AbCard
+# The page of single runs, and of plans that have none of their own.
+RUNS_PAGE = "benchmark"
+_NAME_LIMIT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a plan says.
+
+    Attributes:
+        headline: In a few characters: a median, a factor, a score; "n/a" without a result.
+        sentence: The same as a sentence.
+        note: How certain it is, for a narrow column; the sentence where there's nothing shorter.
+        verdict: The worst of its runs that count; None if none was judged.
+    """
+
+    headline: str
+    sentence: str
+    note: str
+    verdict: str | None
+
+
+class PlanKind:
+    """A kind of plan. This one says of a group what can be said of any, also of another version's.
+
+    Attributes:
+        key: As stored.
+        page: Of the window, where its plans run.
+        has_own_page: Whether that page shows its results in full, with its picture.
+        specs_at_least: How many specs a plan has that can be carried out; None if this version can't.
+        phrase_code: Message code of its name for the middle of a line; "" for the usual name.
+        is_same_work: Whether all runs do the same work, so that several measure what a shared host changes.
+    """
+
+    key: ClassVar[str] = ""
+    page: ClassVar[str] = RUNS_PAGE
+    has_own_page: ClassVar[bool] = False
+    specs_at_least: ClassVar[int | None] = None
+    phrase_code: ClassVar[str] = ""
+    is_same_work: ClassVar[bool] = False
+
+    def name(self, group: Group) -> str:
+        """Return what kind of group it is, in words; that of another version as stored."""
+        return sentence(f"group.kind_{self.key}") if self.key else one_line(group.kind, _NAME_LIMIT)
+
+    def phrase(self, group: Group) -> str:
+        """Return the same for the middle of a line."""
+        return sentence(self.phrase_code) if self.phrase_code else self.name(group)
+
+    def subject(self, plan: Plan) -> str:
+        """Return what is run in a few words: the title of the workload; "" for one of another version."""
+        return next((CATALOGUE[spec.workload].title for spec in plan.specs if spec.workload in CATALOGUE), "")
+
+    def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
+        """Return what is run, in a line; `spec` is the first run's, `count` the number of those to come."""
+        del plan, count
+        workload = CATALOGUE[spec.workload].title
+        return sentence("cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=spec.preset)
+
+    def place(self, plan: Plan, planned: PlannedRun) -> str:
+        """Return what a run is in its plan: a side, a workload, a point; "" for a repetition."""
+        del plan
+        return planned.side or ""
+
+    def answer(self, database: Database, group: Group) -> Answer:
+        """Return what a stored plan says."""
+        del database
+        return Answer(self.headline(group), self.sentence(group), self.note(group), self.verdict(group))
+
+    def headline(self, group: Group) -> str:
+        """Return the result in a few characters."""
+        return sentence("group.runs", count=sum(map(counts, group.runs)))
+
+    def sentence(self, group: Group) -> str:
+        """Return the result as a sentence."""
+        return sentence("group.several_runs", count=sum(map(counts, group.runs)), planned=group.planned)
+
+    def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
+        """Return the result of a plan that may still go on; `asked` is what was asked of each run, by number."""
+        del asked
+        return self.sentence(group)
+
+    def note(self, group: Group) -> str:
+        """Return in a few words how certain the headline is, or what it says."""
+        return self.sentence(group)
+
+    def limits(self, group: Group, *, with_interval: bool) -> list[str]:
+        """Return what limits the result, besides runs that are missing; "" for nothing."""
+        del group, with_interval
+        return []
+
+    def remarks(self, group: Group, *, with_interval: bool = True) -> list[str]:
+        """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt.
+
+        Args:
+            group: Any.
+            with_interval: Whether to include a median's interval, for places that don't show it elsewhere.
+        """
+        remarks = [remark for remark in self.limits(group, with_interval=with_interval) if remark]
+        if left_out := self._left_out(group):
+            remarks.append(sentence("group.not_counted", runs=left_out))
+        if group.not_begun:
+            remarks.append(sentence("group.not_begun", planned=group.planned, count=group.not_begun))
+        if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
+            remarks.append(sentence("verdict.demo"))
+        return remarks
+
+    def summary(self, group: Group) -> RunSummary | None:
+        """Return the record that stands for several runs; None without a result.
+
+        It is the typical run, the one nearest to the median of those that count, with that median as its value,
+        the median's interval, the spread between the runs in percent, and the group's worst verdict.
+        """
+        del group
+        return None
+
+    def example(self, group: Group) -> RunSummary | None:
+        """Return the run whose details are shown with the result; None if it has no result."""
+        return self.summary(group)
+
+    def typical_ids(self, group: Group) -> list[int]:
+        """Return the ids of the representative runs, each closest to its median, that a picture's code has."""
+        summary = self.summary(group)
+        return [] if summary is None else [summary.id]
+
+    def rank(self, group: Group, summary: RunSummary) -> str:
+        """Return how the result compares with others; `summary` stands for the group."""
+        return position(summary) or self.sentence(group)
+
+    def pairs(self, group: Group) -> list[Pair]:
+        """Return the pairs of a test of two sides, in order; [] for other kinds."""
+        del group
+        return []
+
+    def columns(self, group: Group) -> Sequence[Any]:
+        """Return the result as rows of engines; () for other kinds."""
+        del group
+        return ()
+
+    def spread_pct(self, group: Group) -> float | None:
+        """Return the spread between runs of the same work, in percent; None for other kinds."""
+        del group
+        return None
+
+    def side_names(self, group: Group) -> str:
+        """Return the names of two sides, as far as they say more than A and B; "" for other kinds."""
+        del group
+        return ""
+
+    def as_dict(self, group: Group) -> dict[str, Any]:
+        """Return the result as plain JSON types: median, interval and spreads."""
+        result = judge_repeats(group)
+        names = ("count", "median", "low", "high", "confidence_pct", "between_pct", "within_pct")
+        return {name: getattr(result, name) for name in names}
+
+    def verdict(self, group: Group) -> str | None:
+        """Return the worst verdict of the runs that count; None if none was judged."""
+        is_judged = any(counts(run) and run.verdict for run in group.runs)
+        return self.worst_verdict(group)[0] if is_judged else None
+
+    def worst_verdict(self, group: Group) -> tuple[VerdictLevel, int]:
+        """Return the worst verdict of a group's runs that count, and how many of them have it."""
+        return worst_verdict(group, is_same_work=self.is_same_work)
+
+    def several(self, group: Group) -> Several | None:
+        """Return what takes the place of one run's result in pictures and texts; None without a result."""
+        summary = self.summary(group)
+        if summary is None:
+            return None
+        (level, count), length = self.worst_verdict(group), sentence("share.runs", count=len(group.runs))
+        if level != "valid":
+            length = sentence("share.of_runs", count=count, planned=len(group.runs))
+        badge = (f"{level.capitalize()} · {length}", level.capitalize())
+        return Several(summary, level, badge, self.basis(group, summary))
+
+    def basis(self, group: Group, summary: RunSummary) -> str:
+        """Return what the headline is based on; `summary` stands for the group."""
+        del group, summary
+        return ""
+
+    def check_card(self, run: RunSummary, group: Group) -> None:
+        """Raise the UsageError that `card` raises, without making the card."""
+        check_shown(self.summary(group) or run)
+
+    def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> Card:
+        """Return the content of the picture; raises UsageError if there is no result to show.
+
+        Args:
+            run: The one that `example` names.
+            group: The stored plan.
+            result: The run's result, as far as it is shared; None for all of it.
+        """
+        return share_card(run, self.several(group), result)
+
+    def text(self, run: JudgedRun, group: Group) -> str:
+        """Return the same as a few lines of plain text, without names of user, computer or folder."""
+        return result_text(run, self.several(group))
+
+    def file_number(self, run_id: int, group: Group) -> str:
+        """Return the number of the result in the names of its files."""
+        del group
+        return str(run_id)
+
+    def listing(self, group: Group) -> str:
+        """Return the result, remarks and runs as text, one line each."""
+        lines = [f"{self.name(group)} · {workloads_title(group)}", self.sentence(group), *self.remarks(group)]
+        lines += [names] if (names := self.side_names(group)) else []
+        return "\n".join((*lines, *(self._run_line(group, run) for run in group.runs)))
+
+    def _run_line(self, group: Group, run: RunSummary) -> str:
+        unit = headline_kind(run.metric).unit
+        result = run.status if run.value is None else f"{format_value(run.metric, run.value)} {unit}"
+        what = f"{workload_title(run)}, {run.engine}" if self.columns(group) else ""
+        number = sentence("group.run", run_id=run.id)
+        parts = [number, run.side or "", what, result, run.verdict or "", run_name(run)]
+        return " · ".join(part for part in parts if part)
+
+    def _left_out(self, group: Group) -> list[Message]:
+        """Return the runs that don't count, each with the reason."""
+        reasons = [message("group.runs_deleted", count=group.deleted)] if group.deleted else []
+        alone = {run.id for pair in self.pairs(group) if not pair.counts for run in (pair.a, pair.b) if run}
+        for run in group.runs:
+            if run.status != "completed":
+                reasons.append(message("group.run_not_completed", run_id=run.id, status=run.status))
+            elif not is_positive(run.value):
+                reasons.append(message("group.run_without_result", run_id=run.id))
+            elif not counts(run):
+                reasons.append(message("group.run_invalid", run_id=run.id))
+            elif run.id in alone:
+                reasons.append(message("group.run_alone", run_id=run.id))
+        return reasons
+
+
+def typical(runs: Sequence[RunSummary]) -> RunSummary:
+    """Return the run closest to the median of runs that count."""
+    median = statistics.median(run.value or 0.0 for run in runs)
+    return min(runs, key=lambda run: abs((run.value or 0.0) - median))
+
+
+def workloads_title(group: Group) -> str:
+    """Return the title of a group's workload, or their number if there are several."""
+    names = list(
+        dict.fromkeys([spec.workload for spec in group.plan.specs] or [run.workload for run in group.runs])
+    )
+    if len(names) > 1:
+        return sentence("group.workloads", count=len(names))
+    return CATALOGUE[names[0]].title if names and names[0] in CATALOGUE else "".join(names)
+
+
+def metric_of(group: Group) -> str:
+    """Return the metric of a group's runs."""
+    return group.runs[0].metric if group.runs else "seconds_per_epoch_s"

@@ -1,0 +1,19 @@
+"""The kinds of plans. A new one is a class, its row here, and its sentences."""
+
+from app.core.plans.ab import AbTest
+from app.core.plans.engines import EngineComparison
+from app.core.plans.kind import PlanKind
+from app.core.plans.repeat import Repeat
+from app.core.plans.study.kind import StudyPlan
+from app.core.plans.suite.kind import SuitePlan
+from app.core.records import Group, Plan
+
+KINDS: dict[str, PlanKind] = {
+    kind.key: kind for kind in (Repeat(), AbTest(), EngineComparison(), StudyPlan(), SuitePlan())
+}
+_UNKNOWN = PlanKind()
+
+
+def kind_of(plan: Plan | Group) -> PlanKind:
+    """Return the kind of a plan or of its group; of one of another version, what can be said of any."""
+    return KINDS.get(plan.kind, _UNKNOWN)

@@ -1,0 +1,53 @@
+"""Whether a stored run can be run again on this computer, as it is now."""
+
+from app.core.datasets.install import list_datasets
+from app.core.engines.choices import device_choices, installed_engines
+from app.core.errors import UsageError
+from app.core.messages import message
+from app.core.paths import Paths
+from app.core.plans.registry import kind_of
+from app.core.plans.repeat import repeat_plan
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.groups import load_group
+from app.core.storage.runs import load_run
+from workloads.engines.registry import engine_title
+from workloads.protocol.machine import Machine
+
+
+def plan_of_run(database: Database, run_id: int) -> Plan:
+    """Return the plan of repeating a stored run once; raises UsageError if its record isn't whole."""
+    run = load_run(database, run_id, with_peak=False)
+    if run.damage:
+        raise UsageError(message("again.damaged", run_id=run_id))
+    return repeat_plan(run.spec)
+
+
+def plan_of_group(database: Database, group_id: int) -> Plan:
+    """Return the plan of a stored group; raises UsageError if this version can't carry it out."""
+    plan = load_group(database, group_id).plan
+    specs_at_least = kind_of(plan).specs_at_least
+    if specs_at_least is None or len(plan.specs) < specs_at_least:
+        raise UsageError(message("again.no_plan"))
+    return plan
+
+
+def check_again(plan: Plan, paths: Paths, machine: Machine) -> None:
+    """Raise UsageError if a run of the plan can't be made here any more: an engine, device or data set is gone."""
+    runner = Runner(paths, machine)
+    for spec in plan.specs:
+        workload = runner.check(spec)
+        choices = device_choices(installed_engines(paths), machine, workload.engines)
+        is_there = any((choice.engine, choice.device) == (spec.engine, spec.device) for choice in choices)
+        if spec.device.startswith("gpu:") and not is_there:
+            said = message("again.no_device", engine=engine_title(spec.engine), device=spec.device.upper())
+            raise UsageError(said, message("again.choose_device"))
+        if workload.dataset and spec.data == "real":
+            _check_data(workload.dataset, paths)
+
+
+def _check_data(dataset_id: str, paths: Paths) -> None:
+    dataset = next((each for each in list_datasets(paths) if each.id == dataset_id), None)
+    if dataset is not None and not dataset.installed:
+        raise UsageError(message("again.no_data", title=dataset.title), message("advice.data_missing"))

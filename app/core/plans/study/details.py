@@ -1,0 +1,75 @@
+"""What some studies need of their runs besides the summaries: epochs, and what limited them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.core.analysis.ab import counts
+from app.core.plans.study.axes import FOLDERS
+from app.core.plans.study.points import Point, StudyResult
+from app.core.storage.database import Database
+from app.core.storage.groups import metric_values
+from app.core.storage.runs import load_runs
+from app.core.verdict.bottleneck import explain
+from workloads import CATALOGUE
+from workloads.protocol.events import Epoch
+from workloads.system.storage import CASES
+
+_WITH_EPOCHS, _WITH_LIMITS = "convergence", "sizing"
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """More about the run that stands for each point.
+
+    Attributes:
+        epochs: Of a study that shows how training went, by run number.
+        limits: What limited each point of a study of sizes, by the point's name.
+        phases: Images per second of each case of the storage test in each round, by the point's name, if it read
+            from folders.
+    """
+
+    epochs: Mapping[int, Sequence[Epoch]] = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
+    phases: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+
+NO_DETAILS = Details()
+
+
+def wants_epochs(result: StudyResult) -> bool:
+    """Return whether a study shows how training went: of convergence, or the user's own with several epochs."""
+    if result.study.preset:
+        return result.study.preset == _WITH_EPOCHS
+    specs = [point.spec for point in result.done]
+    return (
+        len(result.workloads) == 1
+        and bool(specs)
+        and all(
+            spec.preset == "standard" and spec.epochs > 1 and CATALOGUE[spec.workload].trains for spec in specs
+        )
+    )
+
+
+def load_details(database: Database, result: StudyResult) -> Details:
+    """Return what a study's findings and charts need besides its points; nothing for most studies."""
+    with_limits = result.study.preset == _WITH_LIMITS
+    if not with_limits and not wants_epochs(result):
+        return NO_DETAILS
+    names = {best.id: point.name for point in result.done if (best := point.best_run) is not None}
+    epochs: dict[int, Sequence[Epoch]] = {}
+    limits: dict[str, str] = {}
+    if FOLDERS in result.study.axes:
+        return Details(phases={point.name: _cases(database, point) for point in result.done})
+    for run in load_runs(database, names):
+        if not with_limits:
+            epochs[run.summary.id] = run.epochs
+        elif (explanation := explain(run)) is not None:
+            limits[names[run.summary.id]] = explanation.text
+    return Details(epochs, limits)
+
+
+def _cases(database: Database, point: Point) -> dict[str, tuple[float, ...]]:
+    """Return the images per second of each case in the only folder of a point's runs that count."""
+    ids = [run.id for run in point.runs if counts(run)]
+    rates = {case: metric_values(database, ids, f"folder1_{case}_images_per_s") for case in CASES}
+    return {case: tuple(by_run.values()) for case, by_run in rates.items() if by_run}

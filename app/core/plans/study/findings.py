@@ -1,0 +1,336 @@
+"""What a study says: its result in sentences, each with the figures behind it. Pure functions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.core.analysis.ab import compare_pairs, counts
+from app.core.messages import sentence
+from app.core.metrics import headline_kind
+from app.core.plans.study.axes import axis_value
+from app.core.plans.study.details import NO_DETAILS, Details, wants_epochs
+from app.core.plans.study.folder_findings import reading_findings
+from app.core.plans.study.points import Point, StudyResult
+from app.core.plans.study.units import rate_text, unit_of
+from app.core.plans.verdicts import worst_verdict
+from workloads import CATALOGUE
+
+# "As fast as": within this of the best.
+CLOSE = 0.95
+NAMED_POINTS = 3
+
+# Less is noise: an allocator takes a few megabytes at any time.
+GROWTH_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Gain:
+    """How many times as fast the best point is as another, with 95 %; the interval is None if unknown."""
+
+    times: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the two can't be told apart."""
+        return self.low is not None and self.low <= 1
+
+    @property
+    def text(self) -> str:
+        """The factor, with its interval if there is one."""
+        if self.low is None:
+            return sentence("studies.times", times=self.times)
+        return sentence("studies.times_between", times=self.times, low=self.low, high=self.high)
+
+    @property
+    def words(self) -> str:
+        """The same for a sentence of its own."""
+        if self.low is None:
+            return sentence("studies.so_many_times", times=self.times)
+        return sentence("studies.so_many_times_between", times=self.times, low=self.low, high=self.high)
+
+
+def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
+    """Return the result in sentences, the most important first; one that says why, if there's none yet.
+
+    Args:
+        result: The study.
+        details: What was loaded for it.
+        has_costs: Whether app.core.plans.study.costs says what a study of costs is about.
+    """
+    done = [point for point in result.done if point.rate is not None]
+    if not done:
+        return [sentence("studies.nothing_yet"), *_missing(result)]
+    if wants_epochs(result):
+        reached = _convergence(result, done, details)
+        lines = reached if reached and result.study.preset else [*_in_general(result, done), *reached]
+    elif any(details.phases.values()):
+        lines = [*reading_findings(done, details), *_memory(done)]
+    else:
+        lines = _BY_PRESET.get(result.study.preset, _in_general)(result, done)
+    if not lines and result.study.preset == "cost" and not has_costs:
+        lines = _configurations(result, done)
+    return [*lines, *_limits(details), *_missing(result), *_doubts(result)]
+
+
+def close_to_best(points: Sequence[Point]) -> list[Point]:
+    """Return the points within 5 % of the fastest one, in their order."""
+    rates = [point.rate.value for point in points if point.rate is not None]
+    best = max(rates, default=0.0)
+    return [point for point in points if point.rate is not None and point.rate.value >= CLOSE * best]
+
+
+def fastest(points: Sequence[Point]) -> Point:
+    """Return the point with the highest rate."""
+    return max(points, key=_rate_of)
+
+
+def _rate_of(point: Point) -> float:
+    return point.rate.value if point.rate is not None else 0.0
+
+
+def _batch(result: StudyResult, done: list[Point]) -> list[str]:
+    unit = unit_of(done)
+    best, sweet = fastest(done), min(close_to_best(done), key=lambda point: point.spec.batch_size)
+    least = min(done, key=lambda point: point.spec.batch_size)
+    lines = [sentence("studies.batch_best", batch=best.spec.batch_size, rate=rate_text(best.rate, unit))]
+    if sweet is not best:
+        share_pct = 100 * _rate_of(sweet) / _rate_of(best)
+        lines.append(sentence("studies.batch_sweet", batch=sweet.spec.batch_size, share_pct=share_pct))
+    if least is not best:
+        times = _rate_of(best) / _rate_of(least)
+        lines.append(sentence("studies.batch_gain", times=times, batch=least.spec.batch_size))
+    full = [point.spec.batch_size for point in result.points if point.state == "out_of_memory"]
+    if full:
+        fits = max(point.spec.batch_size for point in done)
+        lines.append(sentence("studies.batch_fits", fits=fits, full=min(full)))
+    return lines
+
+
+def _cpus_of(point: Point) -> int:
+    return int(axis_value("threads", point.spec) or axis_value("cpus", point.spec) or 0)
+
+
+def _threads(_: StudyResult, done: list[Point]) -> list[str]:
+    ordered = sorted(done, key=_cpus_of)
+    first, best = ordered[0], fastest(done)
+    lines = [sentence("studies.threads_best", count=_cpus_of(best), rate=rate_text(best.rate, unit_of(done)))]
+    if best is not first and _cpus_of(first) > 0:
+        times = _rate_of(best) / _rate_of(first)
+        ideal = _cpus_of(best) / _cpus_of(first)
+        share_pct = 100 * times / ideal
+        base = {"count": _cpus_of(first)}
+        lines.append(sentence("studies.threads_scaling", times=times, efficiency_pct=share_pct, **base))
+    enough = min(close_to_best(done), key=_cpus_of)
+    if enough is not best:
+        lines.append(sentence("studies.threads_enough", count=_cpus_of(enough)))
+    slower = [
+        point
+        for point in ordered
+        if _cpus_of(point) > _cpus_of(best) and best.rate and point.rate and best.rate.is_above(point.rate)
+    ]
+    if slower:
+        times = _rate_of(slower[-1]) / _rate_of(best)
+        lines.append(
+            sentence("studies.threads_slower", cpus=_cpus_of(best), more=_cpus_of(slower[-1]), times=times)
+        )
+    return lines
+
+
+def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
+    """Tell for each workload which point is fastest, which can't be told from it, and the gain over others."""
+    lines = []
+    for workload in dict.fromkeys(point.spec.workload for point in done):
+        lines += _ranking([point for point in done if point.spec.workload == workload], result)
+    return lines
+
+
+def _ranking(points: list[Point], result: StudyResult) -> list[str]:
+    best = fastest(points)
+    of_several = len(result.workloads) > 1
+    name = CATALOGUE[best.spec.workload].title if of_several else ""
+    if len(points) == 1:
+        rate = rate_text(best.rate, unit_of(points))
+        return [sentence("studies.point_rate", point=name, rate=rate)] if of_several else _only(best)
+    others = [(point, _gain(best, point)) for point in sorted(points, key=_rate_of, reverse=True)]
+    parts = [
+        sentence("studies.times_slower", point=_own_place(point), times=gain.text)
+        for point, gain in others
+        if point is not best and not gain.is_level
+    ][:NAMED_POINTS]
+    first = sentence("studies.fastest_of", workload=name) if name else sentence("studies.fastest")
+    names = [_own_place(point) for point in _leaders(points)]
+    line = sentence("studies.fastest_is", first=first, points=names, count=len(names))
+    return [line, sentence("studies.others", others=parts)] if parts else [line]
+
+
+def _only(point: Point) -> list[str]:
+    return [sentence("studies.only_point", point=_own_place(point))]
+
+
+def _own_place(point: Point) -> str:
+    """Return a point's place apart from its workload."""
+    title = CATALOGUE[point.spec.workload].title
+    return " · ".join(part for part in point.place if part != title) or title
+
+
+def _leaders(points: Sequence[Point]) -> list[Point]:
+    """Return the fastest point, and those that can't be told from it, the fastest first."""
+    best = fastest(points)
+    level = [point for point in points if point is not best and _gain(best, point).is_level]
+    return [best, *sorted(level, key=_rate_of, reverse=True)]
+
+
+def _gain(best: Point, point: Point) -> _Gain:
+    """Compare two points round by round, or by the intervals of single runs."""
+    times = _rate_of(best) / _rate_of(point)
+    if len(best.rounds) == len(point.rounds) and len(best.rounds) > 1:
+        pairs = compare_pairs(point.rounds, best.rounds, headline_kind(best.metric).is_rate)
+        return _Gain(pairs.ratio or times, pairs.low, pairs.high)
+    one, other = best.rate, point.rate
+    if one is None or other is None or not (one.low and one.high and other.low and other.high):
+        return _Gain(times)
+    return _Gain(times, one.low / other.high, one.high / other.low)
+
+
+def _phases(result: StudyResult, done: list[Point]) -> list[str]:
+    """Tell the ranking of each phase, and whether it turns round."""
+    lines = _configurations(result, done)
+    of_workloads = [
+        [point for point in done if point.spec.workload == workload]
+        for workload in dict.fromkeys(point.spec.workload for point in done)
+    ]
+    leaders = [{_own_place(point) for point in _leaders(points)} for points in of_workloads]
+    if not set.intersection(*leaders):
+        lines.append(sentence("studies.ranking_turns"))
+    elif len(leaders) > 1 and len(done) > len(leaders):
+        lines.append(sentence("studies.ranking_stays"))
+    for points in of_workloads:
+        lines += _few_images(points)
+    return lines
+
+
+def _few_images(points: list[Point]) -> list[str]:
+    """Tell which point of one network predicts a few images first."""
+    lines = []
+    for count, key in ((1, "latency_1_median_s"), (16, "latency_16_median_s")):
+        timed = [point for point in points if key in point.metrics]
+        if len(timed) > 1:
+            first = min(timed, key=lambda point: point.metrics[key])
+            latency_ms = 1e3 * first.metrics[key]
+            name = _own_place(first)
+            lines.append(sentence("studies.few_images", count=count, point=name, latency_ms=latency_ms))
+    return lines
+
+
+def _sizing(_: StudyResult, done: list[Point]) -> list[str]:
+    best, enough = fastest(done), min(close_to_best(done), key=_cpus_of)
+    lines = [sentence("studies.cpus_enough", count=_cpus_of(enough), most=max(map(_cpus_of, done)))]
+    lines.append(sentence("studies.fastest_rate", point=best.name, rate=rate_text(best.rate, unit_of(done))))
+    return [*lines, *_memory(done)]
+
+
+def _memory(done: list[Point]) -> list[str]:
+    """Tell the peak memory, and whether it went on growing."""
+    lines = []
+    peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
+    if peaks:
+        lines.append(sentence("studies.memory_peak", memory_bytes=max(peaks)))
+    growths = [growth for point in done if (growth := point.memory_growth_bytes) is not None]
+    if growths:
+        grows = max(growths) >= GROWTH_BYTES
+        code = "studies.memory_growth" if grows else "studies.memory_level"
+        lines.append(sentence(code, memory_bytes=max(growths)))
+    return lines
+
+
+def _limits(details: Details) -> list[str]:
+    """Tell what limited each point, those with the same limit together."""
+    points: dict[str, list[str]] = {}
+    for name, limit in details.limits.items():
+        points.setdefault(limit, []).append(name)
+    return [sentence("studies.limited", points=names, limit=limit) for limit, names in points.items()]
+
+
+def _precision(result: StudyResult, done: list[Point]) -> list[str]:
+    """Tell the ranking, and how the losses of the first steps compare."""
+    lines = _configurations(result, done)
+    usual = next((point for point in done if point.spec.precision == "float32"), None)
+    for point in done:
+        if usual is None or point is usual:
+            continue
+        loss, usual_loss = (each.metrics.get("proof_loss") for each in (point, usual))
+        if loss is not None and usual_loss is not None:
+            name = _own_place(point)
+            lines.append(sentence("studies.losses", point=name, loss=loss, usual_loss=usual_loss))
+    return lines
+
+
+def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
+    """Tell the accuracy that all points reach, and which reaches it first."""
+    del result
+    reached: dict[str, list[tuple[float, float]]] = {}
+    for point in done:
+        run, at_s = point.best_run, 0.0
+        for epoch in details.epochs.get(run.id, ()) if run is not None else ():
+            at_s += epoch.duration_s
+            accuracy = epoch.val_accuracy if epoch.val_accuracy is not None else epoch.accuracy
+            if accuracy is not None:
+                reached.setdefault(point.name, []).append((at_s, accuracy))
+    if not reached:
+        return []
+    target = min(max(accuracy for _, accuracy in passed) for passed in reached.values())
+    times_s = {
+        name: next(at_s for at_s, accuracy in passed if accuracy >= target) for name, passed in reached.items()
+    }
+    order = sorted(times_s, key=lambda name: times_s[name])
+    lines = [sentence("studies.first_to", point=order[0], accuracy=100 * target, time_s=times_s[order[0]])]
+    others = [sentence("studies.then", point=name, time_s=times_s[name]) for name in order[1:]]
+    return [*lines, *([sentence("studies.others", others=others)] if others else [])]
+
+
+def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
+    if len({(unit_of([point]), point.spec.workload) for point in done}) > 1:
+        return _configurations(result, done)
+    best, slowest = fastest(done), min(done, key=_rate_of)
+    lines = [sentence("studies.fastest_rate", point=best.name, rate=rate_text(best.rate, unit_of(done)))]
+    if slowest is not best:
+        times = _gain(best, slowest).words
+        lines.append(sentence("studies.times_slowest", times=times, point=slowest.name))
+    return lines
+
+
+def _missing(result: StudyResult) -> list[str]:
+    """Tell which points have no result, and why, each reason once."""
+    lines = []
+    for state in ("failed", "refused"):
+        points = [point for point in result.points if point.state == state]
+        reasons: dict[str, list[str]] = {}
+        for point in points:
+            reasons.setdefault(point.reason, []).append(point.name)
+        lines += [sentence(f"studies.{state}", points=names, reason=reason) for reason, names in reasons.items()]
+    waiting = [point for point in result.points if point.state == "waiting"]
+    if waiting:
+        lines.append(sentence("studies.waiting", count=len(waiting)))
+    return lines
+
+
+def _doubts(result: StudyResult) -> list[str]:
+    """Tell how many of the runs behind it aren't valid, and that a demo means nothing."""
+    if all(CATALOGUE[name].is_demo for name in result.workloads):
+        return [sentence("verdict.demo")]
+    counted = [run for run in result.group.runs if counts(run)]
+    level, count = worst_verdict(result.group)
+    return [] if level == "valid" else [sentence("studies.cautions", count=count, runs=len(counted))]
+
+
+_BY_PRESET: dict[str, Callable[[StudyResult, list[Point]], list[str]]] = {
+    "batch": _batch,
+    "threads": _threads,
+    "software": _configurations,
+    "precision": _precision,
+    "devices": _configurations,
+    "phases": _phases,
+    "sizing": _sizing,
+    "cost": lambda *_: [],  # see costs.cost_findings
+}

@@ -1,0 +1,123 @@
+"""What a study says that reads from several folders: what limits each phase, and how little is enough.
+
+The limit is what the points show: more CPUs made it faster in all rounds, or another folder did, or neither and it
+was as fast from memory. Pure functions.
+"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.messages import sentence
+from app.core.plans.study.axes import FOLDERS, axis_value
+from app.core.plans.study.details import Details
+from app.core.plans.study.points import Point, StudyResult
+from app.core.plans.study.units import count_text
+
+# Each phase's case of the storage test, and the same case with the pictures in memory, if there is one.
+PHASES = {"preprocess": "", "train_jpeg": "train_cache", "infer_jpeg": "infer_cache"}
+# Speeds within this of each other count as the same.
+CLOSE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A point's speed in one phase, in images per second: the median of its rounds, and their ends."""
+
+    cpus: int
+    folder: str
+    rate: float
+    low: float
+    high: float
+    from_memory: float | None
+    is_gpu: bool
+
+
+def phase_title(case: str) -> str:
+    """Return the name of a phase on screen."""
+    return sentence(f"studies.phase_{case}")
+
+
+def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
+    """Return how few CPUs are enough for all phases, then for each phase its limit and its smallest setup."""
+    lines: list[str] = []
+    enough: list[set[tuple[int, str]]] = []
+    for case in PHASES:
+        if not (spots := _spots(done, details, case)):
+            continue
+        near = _near(spots)
+        enough.append({(spot.cpus, spot.folder) for spot in near})
+        lines += [_limit(case, spots), _smallest(case, near)]
+    everywhere = set.intersection(*enough) if enough else set()
+    if everywhere:
+        cpus = min(cpus for cpus, _ in everywhere)
+        folders = sorted(folder for count, folder in everywhere if count == cpus)
+        lines.insert(0, sentence("studies.reading_enough", setup=_setup(cpus, folders)))
+    elif enough:
+        lines.insert(0, sentence("studies.reading_none"))
+    if lines and any(len(rounds) < 2 for rates in details.phases.values() for rounds in rates.values()):
+        lines.append(sentence("studies.reading_once"))
+    return lines
+
+
+def folder_lines(result: StudyResult) -> list[str]:
+    """Return which folder is which: for the user only, as their names must not leave the computer."""
+    if FOLDERS not in result.study.axes:
+        return []
+    place = result.study.axes.index(FOLDERS)
+    names = {point.place[place]: str(axis_value(FOLDERS, point.spec)) for point in result.points}
+    return [sentence("studies.folder_is", name=name, folder=names[name]) for name in sorted(names)]
+
+
+def _spots(done: Sequence[Point], details: Details, case: str) -> list[_Spot]:
+    spots = []
+    for point in done:
+        rates = details.phases.get(point.name, {})
+        if (rounds := rates.get(case, ())) and min(rounds) > 0:
+            device = (point.runs[-1].device or "") if point.runs else ""
+            cpus = int(axis_value("cpus", point.spec) or 0)
+            cached = rates.get(PHASES[case])
+            memory, middle = statistics.median(cached) if cached else None, statistics.median(rounds)
+            ends = min(rounds), max(rounds)
+            spots.append(_Spot(cpus, point.place[-1], middle, *ends, memory, device.startswith("gpu")))
+    return spots
+
+
+def _near(spots: Sequence[_Spot]) -> list[_Spot]:
+    best = max(spot.rate for spot in spots)
+    return [spot for spot in spots if spot.rate >= CLOSE * best]
+
+
+def _limit(case: str, spots: Sequence[_Spot]) -> str:
+    """Tell what limits a phase, judging by the fastest point and those that differ from it in one way."""
+    best = max(spots, key=lambda spot: spot.rate)
+    fewer = min((spot for spot in spots if spot.folder == best.folder), key=lambda spot: spot.cpus)
+    slower = min((spot for spot in spots if spot.cpus == best.cpus), key=lambda spot: spot.rate)
+    phase, more, other = phase_title(case), _gain(best, fewer), _gain(best, slower)
+    if best.is_gpu and best.from_memory is not None and best.rate >= CLOSE * best.from_memory:
+        return sentence("studies.phase_gpu", phase=phase, share_pct=100 * best.rate / best.from_memory)
+    if CLOSE * other > 1 and other >= more:
+        return sentence("studies.phase_io", phase=phase, times=other, fast=best.folder, slow=slower.folder)
+    if CLOSE * more > 1:
+        return sentence("studies.phase_cpu", phase=phase, times=more, cpus=best.cpus, fewer=fewer.cpus)
+    return sentence("studies.phase_open", phase=phase)
+
+
+def _gain(best: _Spot, other: _Spot) -> float:
+    """Return how many times as fast the best is; 1 if their rounds overlap, which is no difference."""
+    return best.rate / other.rate if best.low > other.high else 1.0
+
+
+def _smallest(case: str, near: Sequence[_Spot]) -> str:
+    cpus = min(spot.cpus for spot in near)
+    chosen = [spot for spot in near if spot.cpus == cpus]
+    setup = _setup(cpus, sorted(spot.folder for spot in chosen))
+    rate = count_text(max(spot.rate for spot in chosen))
+    return sentence("studies.phase_smallest", phase=phase_title(case), setup=setup, rate=rate)
+
+
+def _setup(cpus: int, folders: Sequence[str]) -> str:
+    """Return CPUs and folders, any of which does, in words; without CPUs where they can't be limited."""
+    if not cpus:
+        return sentence("studies.setup_folder", folders=folders)
+    return sentence("studies.setup", count=cpus, folders=folders)

@@ -1,0 +1,116 @@
+"""From a question to a plan: which points are run, in which rounds, and which can't be."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.core.engines.choices import installed_engines
+from app.core.errors import AppError, UsageError
+from app.core.messages import message
+from app.core.plans.study.axes import FOLDERS, points
+from app.core.plans.study.kind import KIND
+from app.core.plans.study.presets import PRESETS, Place, StudyPreset
+from app.core.records import Plan, Refusal, Study
+from app.core.runs.runner import Runner, known_workload
+from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
+from workloads.protocol.parameters import folders_of
+from workloads.protocol.spec import Preset, RunSpec
+
+ROUNDS_LIMIT, RUNS_LIMIT = 20, 300
+READING_ROUNDS = 2  # a drive that others use for a moment would look slow
+
+
+def study_preset(key: str) -> StudyPreset:
+    """Return a preset; raises UsageError with the names of all if there's no such preset."""
+    if key not in PRESETS:
+        raise UsageError(message("studies.unknown_preset", preset=repr(key[:60]), presets=list(PRESETS)))
+    return PRESETS[key]
+
+
+def plan_preset(
+    key: str,
+    runner: Runner,
+    *,
+    workloads: Sequence[str] = (),
+    preset: Preset | None = None,
+    rounds: int | None = None,
+    choice: Mapping[str, Any] | None = None,
+    folders: Sequence[str] = (),
+) -> Plan:
+    """Return the plan of a study that is one click.
+
+    Args:
+        key: Of the study.
+        runner: Knows this computer.
+        workloads: What to run; () for the study's own.
+        preset: Of each run; None for the study's own.
+        rounds: How often each point runs; None for the study's own.
+        choice: Further settings of all points, as `Workload.default_spec` takes them.
+        folders: Where to read from, each a value of a further axis; () to read nothing.
+
+    Raises:
+        UsageError: There's no such study or workload, or not one point can be run here.
+    """
+    study = study_preset(key)
+    folders = [str(each) for text in folders for each in folders_of(text)]
+    if folders and (not study.reading or any(name != study.reading for name in workloads)):
+        reading = [each.key for each in PRESETS.values() if each.reading]
+        raise UsageError(message("studies.reads_nothing", presets=reading, workload=study.reading or "storage"))
+    names = [study.reading] if folders else list(dict.fromkeys(workloads or study.workloads))
+    if len(names) > 1 and not study.takes_several:
+        raise UsageError(message("studies.one_workload", preset=key))
+    place = Place(
+        machine=runner.machine,
+        installed=installed_engines(runner.paths),
+        usable_cpus=visible_cpus() or 1,
+        can_limit_cpus=can_limit_cpus(),
+        preset=preset,
+        choice=dict(choice or {}),
+        folders=tuple(dict.fromkeys(folders)),
+    )
+    axes = (*study.axes, FOLDERS) if folders else study.axes
+    if rounds is None:
+        rounds = READING_ROUNDS if folders else study.rounds
+    specs = study.build(place, [known_workload(name) for name in names])
+    return make_plan(specs, axes, runner, key=key, rounds=rounds)
+
+
+def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:
+    """Return the plan of a study with axes of the user's own.
+
+    Args:
+        spec: What all points have in common.
+        axes: Values by name, as `read_axis` returns them.
+        runner: Knows this computer.
+        rounds: How often each point runs.
+
+    Raises:
+        UsageError: There are too many points, or not one of them can be run here.
+    """
+    return make_plan(points(spec, axes), tuple(axes), runner, key="", rounds=rounds)
+
+
+def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, key: str, rounds: int) -> Plan:
+    """Return the plan of these points; those that can't be run are told apart, each with the reason."""
+    able: list[RunSpec] = []
+    refused: list[Refusal] = []
+    for spec in {msgspec.json.encode(spec): spec for spec in specs}.values():
+        try:
+            runner.check(spec)
+            able.append(msgspec.convert(msgspec.to_builtins(spec), RunSpec))
+        except msgspec.ValidationError as error:  # beyond what a spec can say
+            said = message("setting.out_of_range", problem=str(error))
+            refused.append(Refusal(spec=spec, reason=said))
+        except AppError as error:
+            refused.append(Refusal(spec=spec, reason=error.said))
+    if not able:
+        first = refused[0].reason if refused else None
+        raise UsageError(message("studies.nothing_to_run", reason=first))
+    if not 1 <= rounds <= ROUNDS_LIMIT or rounds * len(able) > RUNS_LIMIT:
+        said = message("studies.too_many_runs", rounds=ROUNDS_LIMIT, runs=RUNS_LIMIT, asked=rounds * len(able))
+        raise UsageError(said)
+    seed = random.randrange(2**31)  # noqa: S311 - it shuffles runs
+    study = Study(preset=key, axes=tuple(axes), seed=seed, refused=tuple(refused))
+    return Plan(kind=KIND, specs=tuple(able), times=rounds, order="shuffled", survives_failures=True, study=study)

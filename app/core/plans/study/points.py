@@ -1,0 +1,291 @@
+"""A stored study as it stands: what each point gave, and which runs are still to come."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.core.analysis.ab import between_runs, counts
+from app.core.errors import UsageError
+from app.core.messages import Message, message, sentence, text
+from app.core.metrics import headline_kind
+from app.core.plans.study.axes import axis_text
+from app.core.plans.study.kind import KIND
+from app.core.plans.study.presets import PRESETS
+from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
+from app.core.storage.database import Database
+from app.core.storage.groups import list_groups, load_group, metric_values, specs_of
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+
+METRICS = ("peak_memory_bytes", "settled_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
+State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Speed of a point, higher is faster, with its interval; None means unknown."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def is_above(self, other: "Rate") -> bool:
+        """Return whether it's faster beyond both intervals."""
+        return self.low is not None and other.high is not None and self.low > other.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One point of a study.
+
+    Attributes:
+        place: Its place on each axis, in words.
+        runs: Its runs, in order.
+        state: What came of it; "done" as soon as one run counts.
+        reason: Why it isn't done; "" if it is, or waits.
+        rounds: The headline of each round, None for one that doesn't count or is still to come.
+        value, low, high: Median of the headlines and its interval, or the interval of a single run.
+        metrics: What its runs reported besides: the largest value of each of METRICS.
+    """
+
+    spec: RunSpec
+    place: tuple[str, ...]
+    runs: tuple[RunSummary, ...] = ()
+    state: State = "waiting"
+    reason: str = ""
+    rounds: tuple[float | None, ...] = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its place in one line."""
+        return " · ".join(self.place)
+
+    @property
+    def best_run(self) -> RunSummary | None:
+        """The run that stands for it: of those that count, the one nearest to the median."""
+        counted = [run for run in self.runs if counts(run) and run.value is not None]
+        return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
+
+    @property
+    def metric(self) -> str:
+        """Of its headline."""
+        return self.runs[-1].metric if self.runs else CATALOGUE[self.spec.workload].metric
+
+    @property
+    def rate(self) -> Rate | None:
+        """Its speed: examples per second, or what the workload counts per second; None without a result."""
+        if self.value is None:
+            return None
+        if headline_kind(self.metric).is_rate:
+            return Rate(self.value, self.low, self.high)
+        workload = CATALOGUE[self.spec.workload]
+        per_epoch = self.metric == "seconds_per_epoch_s"
+        examples = workload.samples_per_epoch if per_epoch else self.spec.batch_size
+        low, high = (None if end is None or end <= 0 else examples / end for end in (self.high, self.low))
+        return Rate(examples / self.value, low, high)
+
+    @property
+    def step_s(self) -> float | None:
+        """Seconds of a typical step."""
+        run = self.best_run
+        return run.step_median_s if run is not None else None
+
+    @property
+    def memory_growth_bytes(self) -> float | None:
+        """By how much the peak memory rose after the first steps; None if unknown or no run was long enough."""
+        peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
+        return None if peak is None or settled is None else max(0.0, peak - settled)
+
+    @property
+    def energy_per_epoch_j(self) -> float | None:
+        """Energy of CPU and GPU for an epoch, as far as their counters tell; None if they don't."""
+        run = self.best_run
+        parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
+        there = [part for part in parts if part is not None]
+        return sum(there) if there else None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """A study with its points, in the plan's order, those that were refused at the end."""
+
+    group: Group
+    points: tuple[Point, ...]
+    left: tuple[PlannedRun, ...] = ()  # what is still to run
+
+    @property
+    def study(self) -> Study:
+        """What was asked."""
+        return self.group.plan.study or Study()
+
+    @property
+    def title(self) -> str:
+        """Its name on screen."""
+        return study_title(self.study)
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """The ids of what it runs, in order."""
+        return tuple(dict.fromkeys(point.spec.workload for point in self.points))
+
+    @property
+    def done(self) -> tuple[Point, ...]:
+        """The points with a result."""
+        return tuple(point for point in self.points if point.state == "done")
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to run."""
+        return not self.left
+
+
+def study_title(study: Study) -> str:
+    """Return a study's name on screen."""
+    preset = PRESETS.get(study.preset)
+    return preset.title if preset is not None else sentence("studies.title_own")
+
+
+def point_name(plan: Plan, spec: RunSpec) -> str:
+    """Return a point's place on the axes of its study, in one line."""
+    study = plan.study or Study()
+    specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
+    return " · ".join(_place(spec, specs, study.axes))
+
+
+def load_study(database: Database, group_id: int) -> StudyResult:
+    """Return a stored study; raises UsageError if there's none with this number, or it can't be read."""
+    group = load_group(database, group_id)
+    if group.plan.study is None or not group.plan.specs:
+        raise UsageError(message("studies.no_study", group_id=group_id), message("studies.see_list"))
+    return study_result(database, group)
+
+
+def list_studies(database: Database, limit: int | None = None) -> list[StudyResult]:
+    """Return the studies that can be read, newest first."""
+    groups = list_groups(database, KIND, limit)
+    return [study_result(database, group) for group in groups if group.plan.study and group.plan.specs]
+
+
+def study_result(database: Database, group: Group) -> StudyResult:
+    """Return what a group's runs gave, point by point."""
+    asked = specs_of(database, [run.id for run in group.runs])
+    metrics = {key: metric_values(database, list(asked), key) for key in METRICS}
+    return make_result(group, asked, metrics)
+
+
+def make_result(
+    group: Group, asked: Mapping[int, RunSpec], metrics: Mapping[str, Mapping[int, float]] | None = None
+) -> StudyResult:
+    """Return what runs gave, point by point.
+
+    Args:
+        group: The study; its runs may still go on.
+        asked: What was asked of each run, by number.
+        metrics: What runs reported, by key and number.
+    """
+    plan, study = group.plan, group.plan.study or Study()
+    specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
+    began = [(number, run) for number, run in group.numbered if run.id in asked]
+    left, rounds_of = followed(plan, [(number, asked[run.id], is_final(run)) for number, run in began])
+    results = []
+    for spec in plan.specs:
+        if spec.workload not in CATALOGUE:
+            continue
+        own = [(run, number) for (_, run), number in zip(began, rounds_of, strict=True) if asked[run.id] == spec]
+        rounds: list[float | None] = [None] * plan.times
+        for run, number in own:
+            if number is not None and counts(run):
+                rounds[number] = run.value
+        results.append(
+            _point(spec, _place(spec, specs, study.axes), [run for run, _ in own], rounds, metrics or {})
+        )
+    for refusal in study.refused:
+        if refusal.spec.workload in CATALOGUE:
+            place = _place(refusal.spec, specs, study.axes)
+            results.append(Point(spec=refusal.spec, place=place, state="refused", reason=_said(refusal.reason)))
+    return StudyResult(group, tuple(results), left)
+
+
+def is_final(run: RunSummary) -> bool:
+    """Return whether a run needn't be repeated when its study goes on."""
+    return run.status == "completed" or run.error_code == "out_of_memory"
+
+
+def followed(
+    plan: Plan, runs: Sequence[tuple[int, RunSpec, bool]]
+) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
+    """Follow a study's runs through its plan; return the planned runs still to come, and the round of each run.
+
+    A round is from 0, and None for a run that wasn't planned.
+
+    Args:
+        plan: The study.
+        runs: Number in the plan, spec and whether it is final, of each run that began, in order.
+    """
+    waiting = {planned.number: planned for planned in plan.runs()}
+    specs = {number: planned.spec for number, planned in waiting.items()}
+    rounds: list[int | None] = []
+    for number, spec, final in runs:
+        is_planned = specs.get(number) == spec
+        rounds.append((number - 1) // len(plan.specs) if is_planned else None)
+        if final and is_planned:
+            waiting.pop(number, None)
+    return tuple(waiting.values()), rounds
+
+
+def _place(spec: RunSpec, specs: Sequence[RunSpec], axes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(axis_text(name, spec, specs) for name in axes)
+
+
+def _point(
+    spec: RunSpec,
+    place: tuple[str, ...],
+    runs: Sequence[RunSummary],
+    rounds: Sequence[float | None],
+    metrics: Mapping[str, Mapping[int, float]],
+) -> Point:
+    counted = [run for run in runs if counts(run)]
+    result = between_runs([run.value for run in counted if run.value is not None], [])
+    low, high = result.low, result.high
+    if len(counted) == 1:
+        low, high = counted[0].value_low, counted[0].value_high
+    state, reason = _state(runs, has_result=bool(counted))
+    largest = {
+        key: max(by_run[run.id] for run in runs if run.id in by_run)
+        for key, by_run in metrics.items()
+        if any(run.id in by_run for run in runs)
+    }
+    return Point(
+        spec=spec,
+        place=place,
+        runs=tuple(runs),
+        state=state,
+        reason=reason,
+        rounds=tuple(rounds),
+        value=result.median,
+        low=low,
+        high=high,
+        metrics=largest,
+    )
+
+
+def _state(runs: Sequence[RunSummary], *, has_result: bool) -> tuple[State, str]:
+    if has_result:
+        return "done", ""
+    ended = [run for run in runs if run.status not in ("running", "cancelled", "interrupted")]
+    if not ended:
+        return "waiting", ""
+    last = ended[-1]
+    if last.error_code == "out_of_memory":
+        return "out_of_memory", sentence("studies.out_of_memory")
+    if last.status == "completed":
+        return "failed", sentence("studies.invalid_run", run_id=last.id)
+    return "failed", last.error_message or sentence("studies.failed_run", run_id=last.id)
+
+
+def _said(reason: Message | str) -> str:
+    return reason if isinstance(reason, str) else text(reason)

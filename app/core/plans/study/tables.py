@@ -1,0 +1,160 @@
+"""A study as a table: one row for each point, with units in the headings. Pure functions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.plans.study.axes import CONFIGURATION, FOLDERS, axis_title, axis_value
+from app.core.plans.study.costs import Costs, cost_findings, epoch_cost, own_usd_per_hour
+from app.core.plans.study.details import NO_DETAILS, Details
+from app.core.plans.study.findings import close_to_best, findings
+from app.core.plans.study.points import Point, StudyResult
+from app.core.plans.study.units import count_text, unit_of
+from app.core.report.private_texts import without_folders
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Texts by row and column.
+
+    Attributes:
+        headings: One for each column.
+        rows: As long as the headings.
+        left: How many columns, from the left, are words.
+        is_best: Whether each row is within 5 % of the fastest.
+    """
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: int
+    is_best: tuple[bool, ...]
+
+
+def study_table(result: StudyResult) -> Table:
+    """Return the table that is shown beside a study's charts."""
+    axes = tuple(axis_title(name) for name in result.study.axes)
+    units = {unit_of([point]).text for point in result.done}
+    speed = unit_of(result.done).title if len(units) == 1 else sentence("studies.column_speed")
+    headings = (
+        *axes,
+        speed,
+        sentence("studies.column_interval"),
+        sentence("studies.column_headline"),
+        sentence("studies.column_step"),
+        sentence("studies.column_memory"),
+        sentence("studies.column_state"),
+    )
+    best = {
+        id(point)
+        for workload in result.workloads
+        for point in close_to_best([each for each in result.done if each.spec.workload == workload])
+    }
+    rows = tuple(_row(point, several_units=len(units) > 1) for point in result.points)
+    return Table(headings, rows, len(axes), tuple(id(point) in best for point in result.points))
+
+
+def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:
+    unit, rate = unit_of([point]), point.rate
+    speed = interval = headline = step = memory = ""
+    if rate is not None:
+        speed = count_text(rate.value * unit.scale) + (f" {unit.text}" if several_units else "")
+        if rate.low is not None and rate.high is not None:
+            low, high = count_text(rate.low * unit.scale), count_text(rate.high * unit.scale)
+            interval = sentence("studies.interval", low=low, high=high)
+        headline = f"{format_value(point.metric, point.value)} {headline_kind(point.metric).short_unit}"
+    if point.step_s is not None:
+        step = sentence("studies.step_ms", step_ms=1e3 * point.step_s)
+    if "peak_memory_bytes" in point.metrics:
+        memory = sentence("studies.memory", memory_bytes=point.metrics["peak_memory_bytes"])
+    return (*point.place, speed, interval, headline, step, memory, state_text(point))
+
+
+def state_text(point: Point) -> str:
+    """Return what came of a point, in a word or two: its verdict, or why it has no result."""
+    if point.state == "done":
+        verdicts = [run.verdict or "caution" for run in point.runs if run.status == "completed"]
+        worst = next((word for word in ("invalid", "caution") if word in verdicts), "valid")
+        return sentence(f"studies.verdict_{worst}")
+    return sentence(f"studies.state_{point.state}")
+
+
+def study_as_dict(
+    result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None
+) -> dict[str, Any]:
+    """Return a study as plain JSON types, with every point's spec, rounds, interval and, given prices, cost."""
+    group, costs = result.group, costs if result.study.preset == "cost" else None
+    return {
+        "id": group.id,
+        "kind": group.kind,
+        "created_at": group.created_at,
+        "preset": result.study.preset,
+        "title": result.title,
+        "axes": list(result.study.axes),
+        "workloads": list(result.workloads),
+        "rounds": group.plan.times,
+        "planned_runs": group.planned,
+        "is_finished": result.is_finished,
+        "points": [_point_as_dict(point, result, costs) for point in result.points],
+        "findings": [
+            *findings(result, details, has_costs=costs is not None),
+            *(cost_findings(result, costs, with_advice=False) if costs is not None else ()),
+        ],
+    }
+
+
+def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> dict[str, Any]:
+    rate = point.rate
+    price = own_usd_per_hour(point, costs.own) if costs is not None else None
+    per_epoch = point.value if point.metric == "seconds_per_epoch_s" else None
+    return {
+        "place": {
+            name: text if name == FOLDERS else axis_value(name, point.spec)
+            for name, text in zip(result.study.axes, point.place, strict=True)
+            if name != CONFIGURATION
+        },
+        "name": point.name,
+        "state": point.state,
+        "reason": point.reason,
+        "metric": point.metric,
+        "value": point.value,
+        "value_low": point.low,
+        "value_high": point.high,
+        "per_s": rate.value if rate is not None else None,
+        "per_s_low": rate.low if rate is not None else None,
+        "per_s_high": rate.high if rate is not None else None,
+        "per_s_unit": unit_of([point]).text,
+        "step_median_s": point.step_s,
+        "peak_memory_bytes": point.metrics.get("peak_memory_bytes"),
+        "memory_growth_bytes": point.memory_growth_bytes,
+        "energy_per_epoch_j": point.energy_per_epoch_j,
+        "usd_per_hour": price,
+        "usd_per_epoch": epoch_cost(per_epoch, price) if per_epoch is not None else None,
+        "rounds": list(point.rounds),
+        "run_ids": [run.id for run in point.runs],
+        "spec": without_folders(point.spec),
+    }
+
+
+COLUMNS = (
+    *("place", "workload", "engine", "device", "batch_size", "precision", "threads", "state", "metric"),
+    *("value", "value_low", "value_high", "per_s", "per_s_low", "per_s_high", "per_s_unit", "step_median_s"),
+    *("peak_memory_bytes", "memory_growth_bytes", "energy_per_epoch_j", "usd_per_hour", "usd_per_epoch"),
+    *("rounds", "run_ids", "reason"),
+)
+
+
+def study_cells(result: StudyResult, costs: Costs | None = None) -> list[list[Any]]:
+    """Return a row of plain values for each point, in the order of COLUMNS, for a CSV file."""
+    rows, costs = [], costs if result.study.preset == "cost" else None
+    for point in result.points:
+        plain = _point_as_dict(point, result, costs)
+        plain |= {"place": plain["name"], "rounds": _joined(plain["rounds"]), "run_ids": _joined(plain["run_ids"])}
+        plain |= {name: getattr(point.spec, name) for name in ("workload", "engine", "device", "batch_size")}
+        plain |= {"precision": point.spec.precision, "threads": point.spec.threads}
+        rows.append([plain[name] for name in COLUMNS])
+    return rows
+
+
+def _joined(values: list[Any]) -> str:
+    return " ".join("n/a" if value is None else str(value) for value in values)

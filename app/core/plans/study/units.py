@@ -1,0 +1,48 @@
+"""Units of a study's speed: what is counted per second."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.messages import sentence
+from app.core.metrics import format_seconds, headline_kind
+from app.core.plans.study.points import Point, Rate
+from workloads import CATALOGUE
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of speed.
+
+    Attributes:
+        text: After a number: "images per second".
+        scale: Factor from the stored to the shown number.
+    """
+
+    text: str
+    scale: float = 1.0
+
+    @property
+    def title(self) -> str:
+        """The title of an axis."""
+        return self.text[:1].upper() + self.text[1:]
+
+
+def unit_of(points: Sequence[Point]) -> Unit:
+    """Return the unit in which the points' rates are; that of the first if they differ."""
+    if not points:
+        return Unit(sentence("studies.unit_examples"))
+    kind = headline_kind(points[0].metric)
+    if kind.is_rate:
+        return Unit(kind.unit, kind.scale)
+    counts_images = CATALOGUE[points[0].spec.workload].counts_images
+    return Unit(sentence("studies.unit_images" if counts_images else "studies.unit_examples"))
+
+
+def rate_text(rate: Rate | None, unit: Unit) -> str:
+    """Return a rate with its unit; "n/a" without one."""
+    return "n/a" if rate is None else f"{count_text(rate.value * unit.scale)} {unit.text}"
+
+
+def count_text(value: float) -> str:
+    """Return a rate as people write it: thousands in groups, small ones with three digits."""
+    return f"{value:,.0f}" if value >= 100 else format_seconds(value)

@@ -1,0 +1,138 @@
+"""What each suite consists of. A definition never changes: another list, or other values, get a new number."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from workloads import CATALOGUE
+from workloads.protocol.spec import Precision, RunSpec
+from workloads.workload import Workload
+
+POINTS = 1_000.0  # of the reference machine, in every part
+# About how long a part takes, with the start of its process: measured on two cores.
+RUN_S = 60.0
+Purpose = Literal["training", "prediction", "arithmetic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One run of a suite.
+
+    Attributes:
+        workload: Its id.
+        purpose: What it measures; training and prediction have scores of their own, too.
+        reference: The reference machine's headline, in the workload's unit: 1,000 points.
+        batch_size: The same everywhere; None for a workload without batches.
+        precision: The same everywhere, too.
+        workload_version: Of the workload as it was then; the results of another version have no points.
+    """
+
+    workload: str
+    purpose: Purpose
+    reference: float
+    batch_size: int | None = None
+    precision: Precision = "float32"
+    workload_version: int = 1
+
+    @property
+    def title(self) -> str:
+        """Its name on screen."""
+        workload = CATALOGUE[self.workload]
+        if not workload.is_demo:
+            return workload.title
+        return sentence("suite.demo_part", title=workload.title, batch_size=self.batch_size)
+
+    @property
+    def metric(self) -> str:
+        """What its headline measures."""
+        return CATALOGUE[self.workload].metric
+
+    def is_of(self, spec: RunSpec) -> bool:
+        """Return whether a spec of this suite asks for this part."""
+        same = (spec.workload, spec.precision) == (self.workload, self.precision)
+        return same and self.batch_size in (None, spec.batch_size)
+
+    def spec(self, *, engine: str, device: str, without_tf32: bool) -> RunSpec:
+        """Return what is run.
+
+        Args:
+            engine: Name of the engine.
+            device: As a spec names it.
+            without_tf32: Whether float32 must be asked for, as on a graphics card: some engines would multiply
+                TensorFloat-32 instead.
+        """
+        workload: Workload = CATALOGUE[self.workload]
+        choice: dict[str, Any] = {"engine": engine, "device": device, "precision": self.precision}
+        if self.batch_size is not None:
+            choice |= {"batch_size": self.batch_size, "data": "synthetic"}
+        if without_tf32:
+            choice |= {"settings": {"tf32": False}}
+        return workload.default_spec("quick", **choice)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A suite.
+
+    Attributes:
+        parts: In the order of their runs.
+        engine: Whose score comes first, and what runs if none is chosen: the reference machine's.
+        rounds: How often all parts run, one round after the other: what slows all of them alike differs between
+            rounds.
+        machine, software, date: Where its reference values were measured, with what, and when.
+    """
+
+    number: int
+    parts: tuple[Part, ...]
+    engine: str = "tensorflow"
+    rounds: int = 2
+    machine: str
+    software: str
+    date: str
+
+
+SUITE_1 = Definition(
+    number=1,
+    parts=(
+        Part(workload="cifar10_keras_cnn", purpose="training", batch_size=100, reference=45.4),
+        Part(workload="resnet_56", purpose="training", batch_size=128, reference=0.555),
+        Part(workload="mnist_mlp", purpose="training", batch_size=128, reference=2.80),
+        Part(workload="imdb_bidirectional_lstm", purpose="training", batch_size=32, reference=33.2),
+        Part(workload="gpt_mini", purpose="training", batch_size=4, reference=2_060.0),
+        Part(workload="vit_tiny_224", purpose="training", batch_size=16, reference=30.4),
+        Part(workload="resnet50_224_inference", purpose="prediction", batch_size=16, reference=37.5),
+        Part(workload="matmul", purpose="arithmetic", reference=4.35e11),
+    ),
+    # Medians of three suites, one after another, in 22 minutes in which nothing else ran on this side; the host is
+    # shared, and the CIFAR-10 CNN took from 40.9 to 49.6 s meanwhile.
+    machine="two cores of an AMD EPYC in a virtual machine, 24 GB",
+    software="TensorFlow 2.21.0, float32",
+    date="2026-11-23",
+)
+# To try out in some seconds what a suite does: nothing is trained, and its verdict is always invalid.
+DEMO = Definition(
+    number=0,
+    parts=(
+        Part(workload="demo", purpose="training", batch_size=50, reference=0.2),
+        Part(workload="demo", purpose="training", batch_size=100, reference=0.1),
+        Part(workload="demo", purpose="prediction", batch_size=200, reference=0.05),
+    ),
+    machine="a computer that sleeps 10 ms a step",
+    software="",
+    date="",
+)
+SUITES = {definition.number: definition for definition in (DEMO, SUITE_1)}
+NEWEST = SUITE_1.number
+
+
+def suite_name(number: int) -> str:
+    """Return a suite's name on screen."""
+    return sentence("suite.name", number=number)
+
+
+def definition_of(number: int) -> Definition:
+    """Return a suite's definition; raises UsageError if this version has none of this number."""
+    if number not in SUITES:
+        raise UsageError(message("suite.unknown", number=number))
+    return SUITES[number]

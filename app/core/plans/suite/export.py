@@ -1,0 +1,106 @@
+"""Suites as plain data and as files: CSV with a row for each part, and JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from app.core.plans.suite.score import PartScore, SuiteResult
+from app.core.plans.suite.texts import suite_lines
+from app.core.plans.suite.uncertainty import Score
+from app.core.report.formats.csv_table import guarded
+from app.core.report.private_texts import hide, private_texts
+
+FORMATS = ("csv", "json")
+FORMAT_VERSION = 2
+COLUMNS = (
+    *("workload", "purpose", "batch_size", "state", "points", "points_low", "points_high"),
+    *("metric", "value", "value_low", "value_high", "reference", "verdict", "reason"),
+    *("engine", "engine_version", "device", "device_name", "precision", "run_ids"),
+)
+
+
+def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
+    """Return a suite as plain JSON types, with every part's points, interval and result."""
+    run = result.example
+    return {
+        "id": result.group.id,
+        "kind": result.group.kind,
+        "created_at": result.group.created_at,
+        "suite": result.definition.number,
+        "engine": run.engine if run else None,
+        "engine_version": run.engine_version if run else None,
+        "device": run.device if run else None,
+        "device_name": run.device_name if run else None,
+        "precision": run.precision if run else None,
+        "is_finished": result.is_finished,
+        "rounds": result.rounds,
+        "verdict": result.verdict,
+        "score": _score(result.total),
+        "training": _score(result.mean("training")),
+        "prediction": _score(result.mean("prediction")),
+        "parts": [_part(each) for each in result.parts],
+        "reference_machine": result.definition.machine,
+        "sentences": suite_lines(result),
+    }
+
+
+def suite_export(result: SuiteResult, form: str) -> Iterator[str]:
+    """Yield a suite's file piece by piece; `form` is one of FORMATS."""
+    private = private_texts()
+    if form == "json":
+        plain = {"format_version": FORMAT_VERSION, **suite_as_dict(result)}
+        plain["sentences"] = [hide(line, private) for line in plain["sentences"]]
+        for part in plain["parts"]:
+            part["reason"] = hide(part["reason"], private)
+        yield json.dumps(plain, indent=2, allow_nan=False) + "\n"
+        return
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("format_version", *COLUMNS))
+    for each in result.parts:
+        cells = [_part(each)[name] for name in COLUMNS]
+        texts = [guarded(hide(cell, private) or "") if isinstance(cell, str) else cell for cell in cells]
+        writer.writerow((FORMAT_VERSION, *texts))
+    yield buffer.getvalue()
+
+
+def _score(score: Score | None) -> dict[str, float | None] | None:
+    return None if score is None else {"points": score.points, "low": score.low, "high": score.high}
+
+
+def _ends(each: PartScore) -> dict[str, float | None]:
+    """Return from where to where the runs' intervals reach, in the workload's unit."""
+    runs = each.runs if each.verdict is not None else ()
+    lows, highs = [run.value_low for run in runs], [run.value_high for run in runs]
+    return {
+        "value_low": min((low for low in lows if low is not None), default=None),
+        "value_high": max((high for high in highs if high is not None), default=None),
+    }
+
+
+def _part(each: PartScore) -> dict[str, Any]:
+    run = each.run if each.verdict is not None else None
+    score = each.score
+    return {
+        "workload": each.part.workload,
+        "purpose": each.part.purpose,
+        "batch_size": each.part.batch_size,
+        "state": each.state,
+        "points": score.points if score else None,
+        "points_low": score.low if score else None,
+        "points_high": score.high if score else None,
+        "metric": each.part.metric,
+        "value": each.value,
+        **_ends(each),
+        "reference": each.part.reference,
+        "verdict": each.verdict,
+        "reason": each.reason,
+        "engine": run.engine if run else None,
+        "engine_version": run.engine_version if run else None,
+        "device": run.device if run else None,
+        "device_name": run.device_name if run else None,
+        "precision": run.precision if run else None,
+        "run_ids": " ".join(str(run.id) for run in each.runs) if run else "",
+    }

@@ -1,0 +1,94 @@
+"""Scores of other people's computers, from files that have all parts of a suite. Nobody has verified them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.analysis.comparability import engine_name
+from app.core.external_results import ImportedResult
+from app.core.plans.suite.definition import DEMO, SUITES, Definition, Part
+from app.core.plans.suite.score import mean_of_parts, scored_part
+from app.core.plans.suite.uncertainty import Score
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.imported_results import results_of_whole_files
+from workloads import CATALOGUE
+from workloads.settings import recorded_text
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedScore:
+    """The score of somebody else's computer.
+
+    Attributes:
+        suite: Number of its definition.
+        name: Of the computer's device.
+        engine: With its version.
+        verdict: The worst of its parts'.
+    """
+
+    suite: int
+    name: str
+    engine: str
+    score: Score
+    verdict: Literal["valid", "caution"]
+
+
+def imported_scores(database: Database) -> list[ImportedScore]:
+    """Return the scores of imported files that have each part of a suite as one computer and engine ran it.
+
+    Those of the newest suite come first; an older one's stay when there is a newer one.
+    """
+    numbers = sorted(SUITES.keys() - {DEMO.number}, reverse=True)
+    return [score for number in numbers for score in _scores(database, SUITES[number])]
+
+
+def _scores(database: Database, definition: Definition) -> list[ImportedScore]:
+    scores = []
+    for results in _files(results_of_whole_files(database, [part.workload for part in definition.parts])):
+        score = _score(definition, results)
+        scores += [score] if score is not None else []
+    return scores
+
+
+def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
+    """Return the results of each file and computer, newest first."""
+    files: dict[tuple[object, ...], list[ImportedResult]] = {}
+    for each in results:
+        run = each.summary
+        computer = (run.cpu_name, run.device, run.device_name, run.engine, run.engine_version)
+        files.setdefault((each.source, each.imported_at, each.label, *computer), []).append(each)
+    return list(files.values())
+
+
+def _score(definition: Definition, results: Sequence[ImportedResult]) -> ImportedScore | None:
+    parts = []
+    for part in definition.parts:
+        fitting = [each.summary for each in results if _is_of(part, each.summary)]
+        fitting.sort(key=lambda run: run.started_at)
+        scored = scored_part(part, fitting, definition.rounds)
+        if scored is None:
+            return None
+        parts.append(scored)
+    mean = mean_of_parts(parts, parts)
+    if mean is None:
+        return None
+    verdict: Literal["valid", "caution"] = "valid" if {part.verdict for part in parts} == {"valid"} else "caution"
+    first = results[0].summary
+    engine = engine_name(first.engine, first.engine_version)
+    return ImportedScore(definition.number, results[0].label, engine, mean, verdict)
+
+
+def _is_of(part: Part, run: RunSummary) -> bool:
+    """Return whether a run did what a part asks for."""
+    if run.workload != part.workload:
+        return False
+    workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")
+    asked = part.spec(engine=run.engine, device=run.device or "cpu", without_tf32=is_on_card)
+    return run.data_source != "real" and (
+        (run.preset, run.batch_size, run.precision, run.jit, run.threads, run.variant, run.settings)
+        == (
+            *(asked.preset, asked.batch_size, asked.precision, asked.jit, asked.threads),
+            *(workload.variant(asked), recorded_text(asked)),
+        )
+    )

@@ -1,0 +1,62 @@
+"""A suite: a fixed list of workloads, and one score for all."""
+
+from collections.abc import Mapping
+
+from app.core.errors import UsageError
+from app.core.messages import sentence
+from app.core.plans.kind import Answer, PlanKind
+from app.core.records import Group, Plan, PlannedRun, Suite
+from app.core.storage.database import Database
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+
+KIND = "suite"
+
+
+class SuitePlan(PlanKind):
+    """A plan of a suite's parts."""
+
+    key = KIND
+    page = "suite"
+    has_own_page = True
+    specs_at_least = 1
+
+    def subject(self, plan: Plan) -> str:
+        """Return the suite's name."""
+        from app.core.plans.suite.definition import suite_name  # what has no suites doesn't wait for them
+
+        return suite_name((plan.suite or Suite()).number)
+
+    def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
+        """Return the suite's name, and how long it takes."""
+        from app.core.plans.suite.definition import RUN_S
+
+        name, is_demo = self.subject(plan), CATALOGUE[spec.workload].is_demo
+        if is_demo:
+            return sentence("cli.suite_title_demo", name=name, count=count)
+        return sentence("cli.suite_title", name=name, count=count, minutes=RUN_S * count / 60)
+
+    def place(self, plan: Plan, planned: PlannedRun) -> str:
+        """Return the workload."""
+        del plan
+        return planned.spec.workload
+
+    def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
+        """Return the score, or how far the suite is."""
+        from app.core.plans.suite.score import suite_result
+        from app.core.plans.suite.texts import suite_lines
+
+        return suite_lines(suite_result(group, asked))[0]
+
+    def answer(self, database: Database, group: Group) -> Answer:
+        """Return the score, or how far the suite is."""
+        from app.core.plans.suite.stored import suite_of
+        from app.core.plans.suite.texts import suite_headline, suite_lines, verdict_word
+
+        try:
+            result = suite_of(database, group)
+        except UsageError:  # of another version
+            return super().answer(database, group)
+        headline = suite_headline(result) if result.total is not None else verdict_word(result)
+        line = suite_lines(result)[0]
+        return Answer(headline, line, line, result.verdict)

@@ -1,0 +1,74 @@
+"""From a suite's definition to a plan for this computer."""
+
+from app.core.engines.choices import Choice, automatic_choice, device_choices, installed_engines
+from app.core.errors import UsageError
+from app.core.messages import Message, message
+from app.core.plans.suite.definition import NEWEST, Definition, definition_of
+from app.core.plans.suite.kind import KIND
+from app.core.records import Plan, Refusal, Suite
+from app.core.runs.runner import Runner, check_engine_is_there
+from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES
+
+AUTO = "auto"
+
+
+def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: int = NEWEST) -> Plan:
+    """Return the plan of a suite; parts that can't be run here are told apart, each with the reason.
+
+    Args:
+        runner: Knows this computer.
+        engine: Name of the engine of all parts; "auto" for the definition's; if that isn't installed, for the one
+            that is probably fastest.
+        device: As a spec names it; "auto" for a graphics card if the engine can use one, or else the processor.
+        number: Of the suite.
+
+    Raises:
+        UsageError: There's no such suite, engine or device, or not one part can be run here.
+    """
+    definition = definition_of(number)
+    chosen = _choice(definition, runner, engine, device)
+    specs = [
+        part.spec(engine=chosen.engine, device=chosen.device, without_tf32=chosen.device != "cpu")
+        for part in definition.parts
+    ]
+    refusals: list[Refusal] = []
+    for spec, part in zip(specs, definition.parts, strict=True):
+        if CATALOGUE[part.workload].version != part.workload_version:
+            refusals.append(Refusal(spec=spec, reason=message("suite.other_version")))
+            continue
+        try:
+            runner.check(spec)
+        except UsageError as error:
+            refusals.append(Refusal(spec=spec, reason=error.said))
+    refused = [refusal.spec for refusal in refusals]
+    able = tuple(spec for spec in specs if spec not in refused)
+    if not able:
+        raise UsageError(message("suite.nothing_to_run", reason=refusals[0].reason))
+    refused_parts = Suite(number=number, refused=tuple(refusals))
+    return Plan(kind=KIND, specs=able, times=definition.rounds, survives_failures=True, suite=refused_parts)
+
+
+def is_for_lack_of_memory(reason: Message | str) -> bool:
+    """Return whether a part was refused because it can't fit into memory."""
+    return isinstance(reason, Message) and reason.code in ("memory.computer_too_small", "memory.gpu_too_small")
+
+
+def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:
+    """Return the pair of engine and device that is asked for."""
+    if engine != AUTO and engine not in ENGINES:
+        raise UsageError(message("suite.no_engine", engine=repr(engine[:40]), engines=list(ENGINES)))
+    installed = installed_engines(runner.paths)
+    if engine != AUTO:
+        check_engine_is_there(engine, runner.paths)
+    engines = None if engine == AUTO else (engine,)
+    choices = device_choices(installed, runner.machine, engines)
+    if device == AUTO:
+        best = automatic_choice(choices, definition.engine)
+        return best or Choice(definition.engine if engine == AUTO else engine, "cpu")
+    usable = [choice for choice in choices if choice.device == device]
+    best = automatic_choice(usable, definition.engine)
+    if best is None:
+        there = list(dict.fromkeys(choice.device for choice in choices))
+        raise UsageError(message("suite.no_device", device=repr(device[:40]), devices=there))
+    return best

@@ -1,0 +1,277 @@
+"""What a suite says: its score, its sentences, its table and its chart. Pure functions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.published import short_name
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.plans.study.figures import Figure, Series, Spot
+from app.core.plans.suite.definition import POINTS, Definition
+from app.core.plans.suite.imported import ImportedScore
+from app.core.plans.suite.score import PartScore, SuiteResult
+from app.core.plans.suite.uncertainty import Score
+from app.core.report.share_texts import device_title
+from workloads.engines.registry import engine_title
+
+# From here on, decimals mean nothing.
+_WHOLE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Texts by row and column; the columns between the first and the last are numbers."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def points_text(points: float | None) -> str:
+    """Return points without their unit: "1,023"; "n/a" for None."""
+    if points is None:
+        return "n/a"
+    return f"{points:,.0f}" if points >= _WHOLE or not points else f"{points:.1f}"
+
+
+def interval_text(score: Score | None) -> str:
+    """Return a score's interval: "995 to 1,052"; "" without one."""
+    if score is None or score.low is None or score.high is None:
+        return ""
+    return sentence("suite.interval", low=points_text(score.low), high=points_text(score.high))
+
+
+def certainty_text(score: Score | None) -> str:
+    """Return the ± of a score, or that it has no interval; "" for none, and for 0.
+
+    As everywhere, it is how far the farther end of the interval is, in percent of the time that the work takes.
+    """
+    if score is None or score.points <= 0:
+        return ""
+    if score.half_pct is None:
+        return sentence("suite.no_interval")
+    return sentence("suite.within", half_pct=score.half_pct)
+
+
+def precisions_text(definition: Definition) -> str:
+    """Return what a suite computes in, such as "float32"."""
+    return " + ".join(dict.fromkeys(part.precision for part in definition.parts))
+
+
+def suite_conditions(result: SuiteResult) -> str:
+    """Return device, engine and precision, without which no score means anything; "" before the first run."""
+    run = result.example
+    if run is None:
+        return ""
+    engine = engine_name(run.engine, run.engine_version)
+    return " · ".join((device_title(run), engine, precisions_text(result.definition)))
+
+
+def suite_lines(result: SuiteResult) -> list[str]:
+    """Return what a suite says, the most important sentence first; the table of its parts says the rest."""
+    return [_headline(result), *_notes(result)]
+
+
+def suite_notes(result: SuiteResult) -> list[str]:
+    """Return the same for places that show score and verdict otherwise."""
+    if result.total is None:
+        return suite_lines(result)
+    return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
+
+
+def _notes(result: SuiteResult) -> list[str]:
+    return [*_means(result), *_zeros(result), *_rounds(result), _reference(result)]
+
+
+def verdict_title(level: str) -> str:
+    """Return a verdict as it's written."""
+    return sentence(f"studies.verdict_{level}")
+
+
+def suite_headline(result: SuiteResult) -> str:
+    """Return a suite's score in a few characters; "n/a" without one."""
+    total = result.total
+    return "n/a" if total is None else sentence("suite.points", points=points_text(total.points))
+
+
+def verdict_word(result: SuiteResult) -> str:
+    """Return a suite's verdict, or how far it is."""
+    if result.total is None:
+        done = sum(each.score is not None for each in result.parts)
+        return sentence("suite.parts_done", count=done, planned=len(result.parts))
+    return verdict_title(result.verdict or "caution")
+
+
+def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
+    """Return a suite's verdict with its first reason, and the same in ever fewer words; () before the first run.
+
+    Without a score, how many of the parts have a result.
+    """
+    level = result.verdict
+    if level is None:
+        return ()
+    if result.total is None:
+        return (verdict_word(result),)
+    word = verdict_title(level)
+    if level == "valid":
+        return (word,)
+    parts = [each for each in result.parts if each.verdict == level]
+    if not parts and result.is_wide:
+        half_pct = result.total.half_pct
+        reason = sentence("short.verdict.interval_wide", half_pct=half_pct)
+        return (sentence("suite.with_reason", word=word, reason=reason), word)
+    count = sentence("suite.badge", verdict=word, count=len(parts), planned=len(result.parts))
+    reasons = list(dict.fromkeys(each.reason for each in parts if each.reason))
+    longer = (sentence("suite.badge_because", badge=count, reason=reasons[0]),) if reasons else ()
+    return (*longer, count, word)
+
+
+def suite_table(result: SuiteResult) -> Table:
+    """Return a row for each part: points, interval, headline and verdict."""
+    headings = [sentence(f"suite.column_{name}") for name in ("part", "points", "interval", "result", "verdict")]
+    return Table(tuple(headings), tuple(map(_row, result.parts)))
+
+
+def state_text(part: PartScore) -> str:
+    """Return a part's verdict with its reason, or why it has none."""
+    word = verdict_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
+    return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
+
+
+def suite_figure(result: SuiteResult) -> Figure:
+    """Return the points of all parts as a chart, with the reference machine as a line."""
+    spots = [
+        None
+        if (score := each.score) is None
+        else Spot(0.0, score.points, score.low, score.high, points_text(score.points), is_marked=True)
+        for each in result.parts
+    ]
+    return Figure(
+        name=sentence("suite.parts"),
+        kind="rows",
+        value_title=sentence("suite.axis", precision=precisions_text(result.definition)),
+        rows=tuple(each.part.title for each in result.parts),
+        series=(Series("", tuple(spots)),),
+        baseline=(POINTS, sentence("suite.reference")),
+    )
+
+
+def scores_figure(
+    shown: SuiteResult, others: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()
+) -> Figure | None:
+    """Return the scores of several suites as a chart, with their intervals; None without a score.
+
+    Those of the definition's engine come first: it's the one that compares computers, and not engines.
+
+    Args:
+        shown: The suite in question.
+        others: More of the same definition, in any order.
+        imported: Scores of other computers, for the same definition.
+    """
+
+    def rank(each: SuiteResult) -> tuple[bool, bool, int]:
+        is_of_engine = each.example is not None and each.example.engine == shown.definition.engine
+        return not is_of_engine, each is not shown, -each.group.id
+
+    scored = [(each, total) for each in sorted([shown, *others], key=rank) if (total := each.total) is not None]
+    if not scored and not imported:
+        return None
+    spots = [
+        Spot(0.0, total.points, total.low, total.high, points_text(total.points), is_marked=each is shown)
+        for each, total in scored
+    ]
+    spots += [
+        Spot(0.0, each.score.points, each.score.low, each.score.high, points_text(each.score.points))
+        for each in imported
+    ]
+    return Figure(
+        name=sentence("suite.all_scores"),
+        kind="rows",
+        value_title=sentence("suite.axis", precision=precisions_text(shown.definition)),
+        rows=(*(_score_name(each) for each, _ in scored), *map(imported_name, imported)),
+        series=(Series("", tuple(spots)),),
+        baseline=(POINTS, sentence("suite.reference")),
+    )
+
+
+def imported_name(score: ImportedScore) -> str:
+    """Return the name of somebody else's score, and that nobody has verified it."""
+    name = sentence("suite.imported", name=score.name, engine=score.engine)
+    return name if score.verdict == "valid" else f"{name}, {verdict_title(score.verdict).lower()}"
+
+
+def _score_name(result: SuiteResult) -> str:
+    """Return what tells a suite from others on this computer: engine, device and number."""
+    run = result.example
+    assert run is not None  # it has a score
+    device = short_name(device_title(run))
+    name = sentence("suite.score_of", engine=engine_title(run.engine), device=device, group_id=result.group.id)
+    return name if result.verdict == "valid" else f"{name}, {verdict_title(result.verdict or 'caution').lower()}"
+
+
+def _row(part: PartScore) -> tuple[str, ...]:
+    headline = ""
+    if part.verdict is not None and part.run is not None:
+        unit = headline_kind(part.run.metric).short_unit
+        headline = f"{format_value(part.run.metric, part.value)} {unit}"
+    points = "" if part.score is None else points_text(part.score.points)
+    return part.part.title, points, interval_text(part.score), headline, state_text(part)
+
+
+def _headline(result: SuiteResult) -> str:
+    total = result.total
+    if result.changed:
+        return sentence("suite.changed", there=list(result.changed))
+    if total is None:
+        if not result.is_finished and all(
+            each.state in ("done", "waiting", "out_of_memory") for each in result.parts
+        ):
+            return sentence("suite.not_finished", count=len(result.left), planned=result.group.planned)
+        without = [each.part.title for each in result.parts if each.score is None]
+        return sentence("suite.no_score", count=len(without), planned=len(result.parts), parts=without)
+    return sentence(
+        "suite.scored",
+        name=result.name,
+        points=points_text(total.points),
+        interval=interval_text(total) or sentence("suite.no_interval"),
+        conditions=suite_conditions(result),
+        verdict=verdict_word(result),
+    )
+
+
+def _means(result: SuiteResult) -> list[str]:
+    means = {purpose: result.mean(purpose) for purpose in ("training", "prediction")}
+    training, prediction = means["training"], means["prediction"]
+    if training is None or prediction is None:
+        return []
+    texts = {
+        name: points_text(score.points) + (f" ({interval})" if (interval := interval_text(score)) else "")
+        for name, score in (("training", training), ("prediction", prediction))
+    }
+    return [sentence("suite.means_sentence", **texts)]
+
+
+def _zeros(result: SuiteResult) -> list[str]:
+    zeros = [each.part.title for each in result.parts if each.score is not None and each.score.points <= 0]
+    if not zeros:
+        return []
+    lines = [sentence("suite.zeros", count=len(zeros), parts=zeros)]
+    rest = result.mean_of_fitting
+    if rest is not None:
+        count = len(result.parts) - len(zeros)
+        lines.append(sentence("suite.rest", count=count, points=points_text(rest.points)))
+    return lines
+
+
+def _rounds(result: SuiteResult) -> list[str]:
+    """Say that a score has no second round, by which to see what all parts have in common."""
+    total = result.total
+    if total is None or total.points <= 0 or result.rounds >= result.definition.rounds:
+        return []
+    return [sentence("suite.one_round")]
+
+
+def _reference(result: SuiteResult) -> str:
+    definition = result.definition
+    machine = ", ".join(filter(None, (definition.machine, definition.software)))  # the demo has no software
+    return sentence("suite.reference_sentence", points=points_text(POINTS), machine=machine)

@@ -1,0 +1,28 @@
+"""The verdict of several runs, from those of each."""
+
+from typing import Literal
+
+from app.core.analysis.ab import counts
+from app.core.analysis.shared_host import SHARED_HOST
+from app.core.records import Group, RunSummary
+
+VerdictLevel = Literal["valid", "caution", "invalid"]
+WORST_FIRST: tuple[VerdictLevel, ...] = ("invalid", "caution")
+
+
+def worst_verdict(group: Group, *, is_same_work: bool = False) -> tuple[VerdictLevel, int]:
+    """Return the worst verdict of a group's runs that count, and how many of them have it."""
+    counted = [run for run in group.runs if counts(run)]
+    is_repeated = is_same_work and len(counted) > 1
+    levels = [level_among(run) if is_repeated else run.verdict or "caution" for run in counted]
+    worst: VerdictLevel = next((level for level in WORST_FIRST if level in levels), "valid")
+    return worst, levels.count(worst)
+
+
+def level_among(run: RunSummary) -> str:
+    """Return a run's verdict among several of the same work.
+
+    They measure what a host changes from one to the next, so that is no doubt about any. A run that was never
+    judged is a caution: nobody can say that it is valid.
+    """
+    return "valid" if run.reasons == SHARED_HOST else run.verdict or "caution"

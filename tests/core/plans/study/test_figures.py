@@ -1,0 +1,126 @@
+"""Charts of studies as data, tables, texts and files: the same numbers everywhere."""
+
+import csv
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import UsageError
+from app.core.messages import sentence
+from app.core.plans.study.export import study_lines
+from app.core.plans.study.figures import Figure, Series, Spot, figures, published_lines
+from app.core.plans.study.planning import plan_axes, plan_preset
+from app.core.plans.study.points import StudyResult, load_study
+from app.core.plans.study.share import study_card, study_text
+from app.core.plans.study.tables import study_table
+from app.core.plans.study.units import Unit, count_text
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.gui.charts.figure_scale import value_axis, x_axis
+from tests.core.plans.study.storing_studies import Store
+from tests.saying import said
+from workloads import CATALOGUE
+
+
+@pytest.fixture
+def threads(runner: Runner, stored: Store) -> StudyResult:
+    plan = plan_preset("threads", runner)
+    times = {1: 400.0, 2: 200.0, 4: 100.0, 8: 50.0, 16: 55.0}
+    return stored(plan, lambda spec: times[spec.threads or 0])
+
+
+def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(threads: StudyResult) -> None:
+    speed, steps = figures(threads)
+    own, ideal = speed.series[:2]
+    assert [spot.x for spot in own.spots if spot] == [1, 2, 4, 8, 16]
+    assert [round(spot.value) for spot in own.spots if spot] == [125, 250, 500, 1_000, 909]
+    assert [round(spot.value) for spot in ideal.spots if spot] == [125, 250, 500, 1_000, 2_000]
+    assert [spot.x for spot in own.spots if spot and spot.is_marked] == [8]
+    assert speed.marks == ((8.0, sentence("studies.physical_cores", count=8)),)
+    assert speed.x_title == "CPUs"
+    assert speed.value_title.casefold() == sentence("studies.unit_images").casefold()
+    assert said("studies.step_title").is_all_of(steps.value_title)
+    assert f"8: 1,000 {sentence('studies.unit_images')}" in speed.description
+    assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"
+
+
+def test_what_is_not_measured_has_no_place_on_the_axis(runner: Runner, stored: Store) -> None:
+    plan = plan_preset("batch", runner)
+    done = stored(plan, lambda spec: 100.0 if spec.batch_size in (16, 256) else None)
+    speed = figures(done)[0]
+    assert speed.ticks == ((16.0, "16"), (256.0, "256"))
+    axis = x_axis(speed)
+    assert all(axis.low < x < axis.high for x, _ in speed.ticks)
+
+
+def test_published_measurements_along_an_axis_stand_beside_it() -> None:
+    lines = published_lines(["mnist_cnn"], "threads", Unit("images per second"))
+    assert lines
+    assert all(not line.is_own for line in lines)
+    assert {spot.x for line in lines for spot in line.spots if spot} <= {8, 16, 32, 64}
+    assert published_lines(["cifar10_keras_cnn"], "batch_size", Unit("images per second")) == []
+
+
+def test_where_only_others_measured_the_axis_is_labelled_too(runner: Runner, stored: Store) -> None:
+    plan = plan_axes(CATALOGUE["mnist_cnn"].default_spec(device="cpu"), {"cpus": (1, 2)}, runner)
+    speed = figures(stored(plan, lambda _: 30.0))[0]
+    assert [text for _, text in speed.ticks] == ["1", "2", "8", "16", "32", "64"]
+    assert speed.is_log_x
+
+
+def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
+    table = study_table(threads)
+    rates = [row[1] for row in table.rows]
+    assert rates == ["125", "250", "500", "1,000", "909"]
+    text = study_text(threads)
+    assert all(rate in text for rate in rates)
+    card = study_card(threads)
+    assert card.headline in text
+    assert card.figure.series[0].spots[3] is not None
+    plain = json.loads("".join(study_lines(threads, "json")))
+    rows = list(csv.DictReader("".join(study_lines(threads, "csv")).splitlines()))
+    assert [float(row["per_s"]) for row in rows] == [point["per_s"] for point in plain["points"]]
+    assert [f"{float(row['per_s']):,.0f}" for row in rows] == rates
+    assert [int(row["threads"]) for row in rows] == [1, 2, 4, 8, 16]
+
+
+def test_a_study_without_a_result_has_no_picture(runner: Runner, stored: Store) -> None:
+    empty = stored(plan_preset("batch", runner), lambda _: None)
+    assert figures(empty) == ()
+    with pytest.raises(UsageError, match=said("share.no_study_result").pattern):
+        study_card(empty)
+
+
+def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: Database) -> None:
+    result = stored(plan_preset("batch", runner), lambda _: "crashed")
+    with database.transaction() as connection:
+        connection.execute("UPDATE runs SET error_said = '=cmd()'")
+    lines = "".join(study_lines(load_study(database, result.group.id), "csv"))
+    assert "'=cmd()" in lines
+    assert ",=cmd()" not in lines
+
+
+_VALUES = st.floats(min_value=1e-6, max_value=1e9)
+
+
+@given(st.lists(_VALUES, min_size=1, max_size=20), st.booleans(), st.sampled_from(["lines", "rows"]))
+def test_every_value_has_a_place_on_its_axis(values: list[float], is_log: bool, kind: str) -> None:
+    spots = tuple(Spot(number + 1, value, text=count_text(value)) for number, value in enumerate(values))
+    figure = Figure(
+        name="x",
+        kind=kind,
+        value_title=sentence("studies.chart_speed"),
+        series=(Series("", spots),),
+        is_log_value=is_log,
+        is_log_x=True,
+    )
+    for axis, places in ((value_axis(figure), values), (x_axis(figure), [spot.x for spot in spots])):
+        shares = [axis.share(place) for place in places]
+        assert all(0 <= share <= 1 for share in shares)
+        order = sorted(range(len(places)), key=lambda each: places[each])
+        assert [shares[each] for each in order] == sorted(shares)
+        ticks = axis.ticks()
+        assert all(axis.low * 0.999999 <= tick <= axis.high * 1.000001 for tick in ticks)
+        assert len(ticks) <= 14

@@ -1,0 +1,133 @@
+"""Plans of studies: their points on a computer, what can't be run there, and the order of the runs."""
+
+from collections import Counter
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from app.core.errors import UsageError
+from app.core.messages import sentence
+from app.core.paths import Paths
+from app.core.plans.study.planning import RUNS_LIMIT, make_plan, plan_axes, plan_preset
+from app.core.plans.study.presets import PRESETS, WOOLF
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.groups import begin_group, load_group
+from tests.conftest import pretend_installed
+from tests.saying import said
+from tests.sure import sure
+from workloads import CATALOGUE
+from workloads.protocol.machine import Gpu
+from workloads.workload import MemoryNeed, Workload
+
+
+def test_every_preset_makes_points_that_a_database_gives_back(runner: Runner, database: Database) -> None:
+    for key in PRESETS:
+        plan = plan_preset(key, runner)
+        assert plan.study is not None
+        assert len(plan.specs) == len(set(map(msgspec.json.encode, plan.specs))) > 0
+        stored = load_group(database, begin_group(database, plan)).plan
+        assert stored == plan, key
+
+
+def test_batches_are_powers_of_two_around_the_usual_one(runner: Runner) -> None:
+    plan = plan_preset("batch", runner)
+    assert [spec.batch_size for spec in plan.specs] == [8, 16, 32, 64, 128, 256, 512, 1_024]
+    small = plan_preset("batch", runner, workloads=["demo"])
+    assert max(spec.batch_size for spec in small.specs) <= CATALOGUE["demo"].samples_per_epoch // 8
+
+
+def test_a_batch_that_cannot_fit_is_a_point_with_the_reason(
+    paths: Paths, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "memory_need", lambda *_: MemoryNeed(0, 10**8))
+    plan = plan_preset("batch", Runner(paths, replace(runner.machine, memory_bytes=16 * 10**9)))
+    assert [refusal.spec.batch_size for refusal in sure(plan.study).refused] == [256, 512, 1_024]
+    assert max(spec.batch_size for spec in plan.specs) == 128
+
+
+def test_threads_go_to_all_cpus_with_the_physical_cores_among_them(runner: Runner, paths: Paths) -> None:
+    plan = plan_preset("threads", runner)
+    assert [(spec.threads, spec.settings["cpus"]) for spec in plan.specs] == [(n, n) for n in (1, 2, 4, 8, 16)]
+    six = Runner(paths, replace(runner.machine, physical_cores=6))
+    assert [spec.threads for spec in plan_preset("threads", six).specs] == [1, 2, 4, 6, 8, 16]
+
+
+def test_software_is_each_engine_with_what_it_can(runner: Runner, paths: Paths) -> None:
+    alone = plan_preset("software", runner)
+    assert {(spec.engine, spec.onednn, spec.jit) for spec in alone.specs} == {
+        ("tensorflow", None, False),
+        ("tensorflow", False, False),
+        ("tensorflow", None, True),
+    }
+    pretend_installed("jax", paths)
+    both = plan_preset("software", runner)
+    assert [spec.jit for spec in both.specs if spec.engine == "jax"] == [True]
+
+
+def test_devices_are_all_pairs_of_engine_and_device(runner: Runner, paths: Paths) -> None:
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12 * 10**9, compute_capability="8.9")
+    machine = replace(runner.machine, os_name="Linux 6.1", gpus=(gpu,))
+    plan = plan_preset("devices", Runner(paths, machine), workloads=["mnist_mlp", "mnist_cnn"])
+    assert [(spec.workload, spec.device) for spec in plan.specs] == [
+        (workload, device) for workload in ("mnist_mlp", "mnist_cnn") for device in ("cpu", "gpu:0")
+    ]
+
+
+def test_cost_runs_the_seven_workloads_of_its_study(runner: Runner) -> None:
+    assert [spec.workload for spec in plan_preset("cost", runner).specs] == list(WOOLF)
+
+
+def test_each_round_has_all_points_in_an_order_of_its_own(runner: Runner) -> None:
+    plan = plan_preset("batch", runner, rounds=4)
+    runs, count = plan.runs(), len(plan.specs)
+    rounds = [[planned.spec.batch_size for planned in runs[at : at + count]] for at in range(0, len(runs), count)]
+    assert all(sorted(each) == [spec.batch_size for spec in plan.specs] for each in rounds)
+    assert len({tuple(each) for each in rounds}) > 1
+    assert runs == plan.runs(), "the order must be the same whenever a study is resumed"
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 21])
+def test_too_many_rounds_are_refused(runner: Runner, rounds: int) -> None:
+    with pytest.raises(UsageError, match=said("studies.too_many_runs", rounds="20").pattern):
+        plan_preset("batch", runner, rounds=rounds)
+
+
+def test_too_many_runs_are_refused(runner: Runner) -> None:
+    spec = CATALOGUE["demo"].default_spec("quick")
+    with pytest.raises(UsageError, match=said("studies.too_many_runs", runs=RUNS_LIMIT).pattern):
+        plan_axes(spec, {"seed": tuple(range(60))}, runner, rounds=20)
+
+
+def test_unknown_studies_and_workloads_are_named(runner: Runner) -> None:
+    with pytest.raises(UsageError, match=said("studies.unknown_preset", preset="'speed'").pattern):
+        plan_preset("speed", runner)
+    with pytest.raises(UsageError, match="nothing"):
+        plan_preset("batch", runner, workloads=["nothing"])
+    with pytest.raises(UsageError, match=said("studies.one_workload").pattern):
+        plan_preset("batch", runner, workloads=["mnist_mlp", "mnist_cnn"])
+
+
+def test_without_any_point_the_first_reason_is_told(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**12, 0))
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "studies.nothing_to_run",
+            reason=sentence(
+                "memory.computer_too_small",
+                batch_size=8,
+                need_bytes=1000000000000,
+                there_bytes=64000000000,
+                advice=sentence("memory.other_workload"),
+            ),
+        ).pattern,
+    ):
+        plan_preset("batch", runner, workloads=["demo"])
+
+
+def test_equal_points_run_once(runner: Runner) -> None:
+    spec = CATALOGUE["demo"].default_spec("quick")
+    plan = make_plan([spec, spec], ("seed",), runner, key="", rounds=2)
+    assert Counter(planned.spec.seed for planned in plan.runs()) == {0: 2}

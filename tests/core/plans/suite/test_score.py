@@ -1,0 +1,251 @@
+"""The score: points of a part, their mean and its interval, and what parts without a result mean."""
+
+import json
+import statistics
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import UsageError
+from app.core.messages import sentence
+from app.core.plans.suite.definition import SUITE_1
+from app.core.plans.suite.export import suite_as_dict, suite_export
+from app.core.plans.suite.planning import plan_suite
+from app.core.plans.suite.score import suite_result
+from app.core.plans.suite.stored import list_suites, load_suite
+from app.core.plans.suite.texts import points_text, suite_lines, suite_table, verdict_texts
+from app.core.plans.suite.uncertainty import Score, geometric_mean
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.groups import specs_of
+from tests.core.plans.study.storing_studies import store_point
+from tests.core.plans.suite.conftest import Store
+from tests.saying import Saying, said
+from tests.sure import sure
+from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
+
+
+@pytest.fixture
+def plan(runner: Runner) -> Plan:
+    return plan_suite(runner, "tensorflow", "cpu")
+
+
+def test_the_reference_machine_scores_1000_in_each_part_and_in_all(plan: Plan, store: Store) -> None:
+    result = store(plan)
+    assert [each.score.points for each in result.parts if each.score] == pytest.approx(
+        [1_000.0] * len(SUITE_1.parts)
+    )
+    assert sure(result.total).points == pytest.approx(1_000)
+    assert result.verdict == "valid"
+    assert result.is_finished
+
+
+def test_twice_as_fast_is_twice_the_points_whatever_the_unit(plan: Plan, store: Store) -> None:
+    result = store(plan, {"cifar10_keras_cnn": 2.0, "gpt_mini": 2.0, "matmul": 0.5})
+    points = {each.part.workload: each.score.points for each in result.parts if each.score}
+    assert points["cifar10_keras_cnn"] == pytest.approx(2_000)
+    assert points["gpt_mini"] == pytest.approx(2_000)
+    assert points["matmul"] == pytest.approx(500)
+    assert sure(result.total).points == pytest.approx(1_000 * 2 ** (1 / 8))
+    training, prediction = result.mean("training"), result.mean("prediction")
+    assert sure(training).points == pytest.approx(1_000 * 4 ** (1 / 6))
+    assert sure(prediction).points == pytest.approx(1_000)
+
+
+def test_the_interval_of_a_part_is_its_runs_turned_into_points(plan: Plan, store: Store) -> None:
+    result = store(plan)
+    for each in result.parts:
+        # The runs say from 2 % less to 2 % more: of seconds, or of what is done in a second.
+        low, high = (1 / 1.02, 1 / 0.98) if each.part.metric.startswith("seconds_") else (0.98, 1.02)
+        assert (sure(each.score).low, sure(each.score).high) == pytest.approx((1_000 * low, 1_000 * high))
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(0.5, 1), st.floats(1, 2)), min_size=1, max_size=20))
+def test_a_mean_lies_within_its_interval_and_its_parts(parts: list[tuple[float, float, float]]) -> None:
+    scores = [Score(points, points * low, points * high) for points, low, high in parts]
+    mean = geometric_mean(scores)
+    assert mean.points == pytest.approx(statistics.geometric_mean([each.points for each in scores]))
+    assert sure(mean.low) <= mean.points * (1 + 1e-12)
+    assert mean.points <= sure(mean.high) * (1 + 1e-12)
+    # Errors of several parts cancel out in part: relatively, it's never wider than the widest part.
+    assert sure(mean.high) / mean.points <= max(high for _, _, high in parts) * (1 + 1e-9)
+
+
+def test_a_part_out_of_memory_is_zero_and_so_is_the_score_which_says_why(plan: Plan, store: Store) -> None:
+    result = store(plan, {"gpt_mini": "out_of_memory", "matmul": 2.0})
+    part = next(each for each in result.parts if each.part.workload == "gpt_mini")
+    assert (part.state, part.score) == ("out_of_memory", Score(0.0))
+    assert result.total == Score(0.0)
+    assert [each.spec.workload for each in result.left] == ["gpt_mini"] * 2, (
+        "it may fit when other programs have ended"
+    )
+    lines = suite_lines(result)
+    assert sentence("suite.zeros", count=1, parts=[CATALOGUE["gpt_mini"].title]) in " ".join(lines)
+    rest = points_text(1_000 * 2 ** (1 / 7))
+    assert sentence("suite.rest", count=len(SUITE_1.parts) - 1, points=rest) in " ".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [("crashed", said("suite.no_score", count="1")), (None, said("suite.not_finished", count="2"))],
+)
+def test_a_part_that_failed_gives_no_score_and_is_run_again(
+    plan: Plan, store: Store, outcome: str | None, why: Saying
+) -> None:
+    result = store(plan, {"resnet_56": outcome})
+    assert result.total is None
+    assert [each.spec.workload for each in result.left] == ["resnet_56"] * 2
+    assert result.mean("training") is None
+    assert result.mean("prediction") is not None
+    assert why.begins(suite_lines(result)[0])
+
+
+def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, plan: Plan, store: Store) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute(
+        "UPDATE runs SET verdict = 'invalid', reasons = 'suspended' WHERE workload = 'mnist_mlp'"
+    )
+    result = load_suite(database, group_id)
+    assert result.total is None
+    assert [each.spec.workload for each in result.left] == ["mnist_mlp"] * 2
+    row = next(row for row in suite_table(result).rows if row[0] == "MNIST MLP")
+    invalid = sentence("studies.verdict_invalid")
+    verdict = sentence("suite.with_reason", word=invalid, reason=sentence("short.suspended"))
+    assert row[1:] == ("", "", row[3], verdict)
+    assert "MNIST MLP" in suite_lines(result)[0]
+
+
+def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, plan: Plan, store: Store) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute(
+        "UPDATE runs SET verdict = 'caution', reasons = 'other_load' WHERE workload = 'matmul'"
+    )
+    result = load_suite(database, group_id)
+    assert result.verdict == "caution"
+    reason = sentence("short.other_load")
+    assert said("cli.found_caution", reason=reason).is_all_of(suite_table(result).rows[-1][-1])
+    badge = sentence(
+        "suite.badge", verdict=sentence("studies.verdict_caution"), count=1, planned=len(result.parts)
+    )
+    assert verdict_texts(result)[0] == sentence("suite.badge_because", badge=badge, reason=reason)
+
+
+def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
+    database: Database, plan: Plan, store: Store
+) -> None:
+    group_id = store(plan).group.id
+    sql = """UPDATE runs SET value = value * 1.05, value_low = value_low * 1.05, value_high = value_high * 1.05
+             WHERE id > 8 AND metric LIKE 'seconds%'"""
+    assert load_suite(database, group_id).verdict == "valid"
+    database.connection.execute(sql)
+    result = load_suite(database, group_id)
+    assert (result.verdict, result.is_wide) == ("caution", True)
+    assert {part.verdict for part in result.parts} == {"valid"}
+    half_pct = f"{sure(result.total).half_pct:.1f}"
+    assert said("short.verdict.interval_wide", half_pct=half_pct).is_in(verdict_texts(result)[0])
+
+
+def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
+    line = suite_lines(store(plan))[0]
+    name, verdict = sentence("suite.name", number=1), sentence("studies.verdict_valid")
+    assert said("suite.scored", name=name, points="1,000", verdict=verdict).is_all_of(line)
+    assert "TensorFlow" in line
+    assert "float32" in line
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("metric", "images_per_s"), ("workload_version", 99), ("verdict", "invalid")]
+)
+def test_a_run_in_another_unit_or_of_another_version_or_invalid_has_no_points(
+    database: Database, plan: Plan, store: Store, column: str, value: object
+) -> None:
+    group_id = store(plan).group.id
+    database.connection.execute(f"UPDATE runs SET {column} = ? WHERE workload = 'mnist_mlp'", (value,))
+    assert load_suite(database, group_id).total is None
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("cpu_name", "Ryzen 9 9950X"), ("engine_version", "2.22.0"), ("device_name", "RTX 5090")]
+)
+def test_parts_of_two_computers_or_engines_have_no_score_together(
+    database: Database, plan: Plan, store: Store, column: str, value: str
+) -> None:
+    result = store(plan, engine_version="2.21.0")
+    assert result.total is not None
+    other = replace(result.runs[3], **{column: value})  # type: ignore[arg-type]
+    runs = tuple(other if run.id == other.id else run for run in result.group.runs)
+    mixed = suite_result(replace(result.group, runs=runs), specs_of(database, [run.id for run in runs]))
+    assert mixed.total is None
+    assert mixed.mean("training") is None
+    assert said("suite.changed").begins(suite_lines(mixed)[0])
+    assert value in suite_lines(mixed)[0]
+
+
+def test_the_workloads_are_still_those_of_the_definition() -> None:
+    assert {part.workload: part.workload_version for part in SUITE_1.parts} == {
+        part.workload: CATALOGUE[part.workload].version for part in SUITE_1.parts
+    }
+
+
+@pytest.mark.parametrize("number", [99, -1, "one", None, 1e300])
+def test_the_list_leaves_out_suites_of_other_versions_and_damaged_ones(
+    database: Database, plan: Plan, store: Store, number: object
+) -> None:
+    first, second = store(plan).group.id, store(plan).group.id
+    sql = "UPDATE groups SET plan = json_set(plan, '$.suite.number', ?) WHERE id = ?"
+    database.connection.execute(sql, (number, first))
+    with pytest.raises(UsageError):
+        load_suite(database, first)
+    assert [each.group.id for each in list_suites(database)] == [second]
+
+
+def test_a_part_that_ran_again_counts_with_its_latest_runs(
+    plan: Plan, store: Store, database: Database, machine: Machine
+) -> None:
+    group_id, spec = store(plan).group.id, plan.specs[0]
+    part = next(each for each in SUITE_1.parts if each.workload == spec.workload)
+    for _ in range(SUITE_1.rounds):
+        store_point(database, machine, spec, group_id, 2 * part.reference)
+    scores = {each.part.workload: each.score for each in load_suite(database, group_id).parts}
+    assert sure(scores[spec.workload]).points == pytest.approx(500)
+
+
+def test_what_is_exported_is_what_was_scored(plan: Plan, store: Store) -> None:
+    result = store(plan, {"gpt_mini": 3.0})
+    plain = json.loads("".join(suite_export(result, "json")))
+    assert plain["score"] == suite_as_dict(result)["score"]
+    assert [part["points"] for part in plain["parts"]] == [
+        each.score.points for each in result.parts if each.score
+    ]
+    lines = "".join(suite_export(result, "csv")).splitlines()
+    assert len(lines) == 1 + len(SUITE_1.parts)
+    assert lines[0].startswith("format_version,workload,purpose,batch_size,state,points,points_low")
+
+
+def test_the_table_has_a_row_for_each_part(plan: Plan, store: Store) -> None:
+    table = suite_table(store(plan))
+    assert [row[0] for row in table.rows] == [part.title for part in SUITE_1.parts]
+    assert {len(row) for row in table.rows} == {len(table.headings)}
+
+
+@pytest.mark.parametrize(("device", "is_narrower"), [("cpu", True), ("gpu:0", False)])
+def test_one_part_that_names_the_shared_host_speaks_for_all_on_its_cpus(
+    database: Database, plan: Plan, store: Store, device: str, is_narrower: bool
+) -> None:
+    uncertain = store(plan, reasons="interval_wide", verdict="caution", device=device)
+    database.connection.execute("UPDATE runs SET value = value * 1.05 WHERE id > 8")
+    before = sure(load_suite(database, uncertain.group.id).mean("prediction"))
+    database.connection.execute("UPDATE runs SET reasons = 'shared_host' WHERE workload = 'matmul'")
+    after = sure(load_suite(database, uncertain.group.id).mean("prediction"))
+    assert (sure(after.high) < sure(before.high)) == is_narrower
+
+
+@pytest.mark.parametrize(
+    ("points", "text"), [(None, "n/a"), (0.0, "0"), (99.94, "99.9"), (999.6, "1,000"), (1_234_567.0, "1,234,567")]
+)
+def test_points_are_written_with_as_many_digits_as_they_mean(points: float | None, text: str) -> None:
+    assert points_text(points) == text

@@ -1,0 +1,96 @@
+"""How far off a score may be: what each part has by itself, and what all parts have in common."""
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, BETWEEN_RUNS_PCT
+from app.core.plans.suite.uncertainty import Score, geometric_mean, hull, mean_of_rounds
+from tests.conftest import ROOT
+from tests.sure import sure
+
+PARTS = 8
+
+
+def part(points: float, half: float = 0.003) -> Score:
+    return Score(points, points * math.exp(-half), points * math.exp(half))
+
+
+def suite(together: Sequence[float], alone: float, chance: random.Random, shared: float = 0.0) -> Score:
+    """Return a score whose true value is 1,000: rounds that are so far off, parts that are off by chance."""
+    rounds = [[1_000 * math.exp(common + chance.gauss(0, alone)) for common in together] for _ in range(PARTS)]
+    scores = [hull([part(points) for points in each]) for each in rounds]
+    return mean_of_rounds(scores, rounds, shared)
+
+
+def held(common: float, alone: float, shared: float = 0.0, suites: int = 2_000) -> float:
+    """Return how often the interval holds the true score, if so much differs between rounds and runs."""
+    chance, times = random.Random(7), 0
+    for _ in range(suites):
+        mean = suite([chance.gauss(0, common), chance.gauss(0, common)], alone, chance, shared)
+        times += sure(mean.low) <= 1_000 <= sure(mean.high)
+    return times / suites
+
+
+@pytest.mark.parametrize("common", [0.0, 0.005, 0.02, 0.08])
+@pytest.mark.parametrize("alone", [0.002, 0.03])
+def test_the_interval_holds_the_true_score_whether_parts_change_alike_or_not(common: float, alone: float) -> None:
+    assert held(common, alone) > 0.93
+
+
+def test_errors_of_the_parts_alone_would_hold_it_far_too_rarely() -> None:
+    # What the suite said before it had rounds: a host that slows all alike was in no interval.
+    chance, times = random.Random(7), 0
+    for _ in range(1_000):
+        common = chance.gauss(0, 0.045)
+        mean = geometric_mean([part(1_000 * math.exp(common), half=0.088) for _ in range(PARTS)])
+        times += sure(mean.low) <= 1_000 <= sure(mean.high)
+    assert times / 1_000 < 0.6
+
+
+def test_on_a_shared_host_what_was_measured_between_runs_keeps_the_interval_from_chance() -> None:
+    assert held(BETWEEN_RUNS_PCT / 100, 0.01, shared=1.0) > 0.95
+    chance = random.Random(7)
+    alike, apart = (suite(together, 0.0, chance, shared=1.0) for together in ((0.0, 0.0), (-0.04, 0.04)))
+    assert sure(alike.high) / alike.points > 1.05, "two rounds alike by chance promise nothing"
+    own = suite((-0.04, 0.04), 0.0, chance)
+    assert sure(alike.high) < sure(apart.high) < sure(own.high), "nor does one difference say all"
+
+
+def test_the_figures_in_the_docs_are_what_is_computed() -> None:
+    docs = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
+    for rounds, shared, text in (
+        ([1_000.0, 1_010.0], 0.0, "by 1 % mean ± {:.1f} %"),
+        ([1_000.0] * 2, 1.0, "at least ± {:.0f} %"),
+    ):
+        exact = [Score(points, points, points) for points in rounds]
+        mean = mean_of_rounds([hull(exact[:1])], [rounds], shared)
+        assert text.format(100 * (sure(mean.high) / mean.points - 1)) in docs.replace("\n  ", " ")
+
+
+def test_after_one_round_only_a_shared_host_gives_an_interval() -> None:
+    scores, rounds = [part(1_000.0)] * PARTS, [[1_000.0]] * PARTS
+    assert mean_of_rounds(scores, rounds, shared=0.0).high is None
+    for shared in (0.5, 1.0):
+        high = sure(mean_of_rounds(scores, rounds, shared).high)
+        assert math.log(high / 1_000) == pytest.approx(shared * BETWEEN_RUNS_HALF_PCT / 100, rel=0.01)
+
+
+def test_a_round_without_an_interval_reaches_as_far_as_its_points() -> None:
+    both = hull([part(100.0), Score(90.0)])
+    assert (both.low, both.high) == (90.0, part(100.0).high)
+    assert hull([Score(100.0), Score(90.0)]).low is None
+
+
+def test_a_part_without_an_interval_leaves_the_mean_without_one() -> None:
+    mean = mean_of_rounds([part(100.0), Score(400.0)], [[100.0, 100.0], [400.0, 400.0]], 0.0)
+    assert (mean.low, mean.high) == (None, None)
+    assert mean.points == pytest.approx(200.0)
+
+
+def test_a_parts_interval_reaches_over_all_its_runs() -> None:
+    both = hull([part(900.0), part(1_100.0)])
+    assert both.points == pytest.approx(math.sqrt(900 * 1_100))
+    assert (both.low, both.high) == (part(900.0).low, part(1_100.0).high)

@@ -1,0 +1,116 @@
+"""What the picture and the text of an A/B say."""
+
+import dataclasses
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.plans.ab import AbTest
+from app.core.plans.registry import kind_of
+from app.core.records import Group, Plan, Run, RunSummary
+from app.core.verdict.judged_run import JudgedRun
+from tests.saying import said
+from tests.sure import sure
+from workloads import CATALOGUE
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+SPECS = (WORKLOAD.default_spec(), WORKLOAD.default_spec(threads=1))
+TITLE = " · ".join((sentence("group.kind_ab"), WORKLOAD.title, sentence("share.batch", batch_size=100), "float32"))
+KIND = AbTest()
+FASTER = ((107.0, 100.0), (107.5, 100.1), (106.8, 100.2))
+INTERVAL = f"107 · {sentence('group.interval', low='107', high='108', confidence_pct=75)}"
+
+
+def ab(run: Run, *pairs: tuple[float, float], b: dict[str, Any] | None = None, label_b: str = "") -> Group:
+    """Return an A/B with these values, in which the runs of B are like the run but for some changes."""
+    runs: list[RunSummary] = []
+    for values in pairs:
+        for side, value, changes in zip("AB", values, ({}, b or {}), strict=True):
+            each = {"id": len(runs) + 1, "side": side, "value": value, "verdict": "valid", **changes}
+            runs.append(dataclasses.replace(run.summary, **each))
+    plan = Plan(kind="ab", order="pairs", specs=SPECS, times=len(pairs), label_b=label_b)
+    return Group(id=7, created_at="2026-11-01T10:00:00Z", plan=plan, runs=tuple(runs))
+
+
+def with_example(run: Run, group: Group) -> Run:
+    """Return the whole run that an A/B is shown with."""
+    return replace(run, summary=sure(kind_of(group).example(group)))
+
+
+def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> None:
+    group = ab(stored_run, *FASTER, label_b="plugged in")
+    card = KIND.card(JudgedRun(with_example(stored_run, group)), group)
+    assert card.title == TITLE
+    assert said("ab.faster_within", half="1.0", second="A", faster="7.0", first="B").is_all_of(card.headline)
+    assert said("ab.interval_of_pairs", count="3").is_all_of(card.note)
+    a, b = card.sides
+    assert (a.name, a.settings, a.is_faster) == ("A", "threads automatic", False)
+    assert (b.name, b.settings, b.is_faster) == ("B · plugged in", "1 thread", True)
+    assert (a.value, a.low, a.high, a.text) == (107.0, 106.8, 107.5, INTERVAL)
+    assert card.axis == f"seconds per epoch ({sentence('compare.lower_is_better')})"
+    assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7")
+    cores, kind = sentence("share.cores", count=4), sentence("share.cpu_run")
+    assert card.details[0] == f"{cores} · 15 GB · Test OS 1 · {kind}"
+    assert card.details[1] == f"TensorFlow 2.21.0 · {sentence('share.data', source='real')}"
+    assert (card.level, card.badge[0]) == ("valid", f"Valid · {sentence('share.all_runs', count=6)}")
+    assert card.footer == f"2026-11-01 · {sentence('share.version', version='0.1.0')}"
+
+
+def test_sides_on_different_engines_and_devices_name_both(stored_run: Run) -> None:
+    other = {"engine": "torch", "engine_version": "2.9", "device": "gpu:0", "device_name": "RTX 4090"}
+    group = ab(stored_run, *FASTER, b=other | {"batch_size": 64})
+    card = KIND.card(JudgedRun(with_example(stored_run, group)), group)
+    assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7 · RTX 4090")
+    assert "TensorFlow 2.21.0 · PyTorch 2.9" in card.details[1]
+    assert not said("share.batch").is_in(card.title.split(" · "))
+    assert card.details[0].split(" · ")[-1] not in {sentence("share.cpu_run"), sentence("share.gpu_run")}
+    assert said("group.other_work").is_in(card.details[2])
+
+
+def test_the_worst_verdict_is_shown_with_its_cause(stored_run: Run) -> None:
+    group = ab(stored_run, *FASTER)
+    doubtful = dataclasses.replace(group.runs[3], verdict="caution", basis="first_epoch", reasons="first_epoch")
+    group = replace(group, runs=(*group.runs[:3], doubtful, *group.runs[4:]))
+    assert kind_of(group).example(group) == doubtful
+    card = KIND.card(JudgedRun(with_example(stored_run, group)), group)
+    assert card.level == "caution"
+    cause, of_runs = card.badge[0].removeprefix("Caution: ").split(" · ")
+    assert said("share.of_runs", count="1", planned="6").is_all_of(of_runs)
+    verdict = sentence("result.text_verdict_because", verdict="caution", reasons=f"{cause} · {of_runs}")
+    assert verdict in KIND.text(JudgedRun(with_example(stored_run, group)), group).splitlines()
+
+
+def test_no_difference_and_few_pairs_say_so(stored_run: Run) -> None:
+    level = ab(stored_run, (100.0, 101.0), (101.0, 100.0), (100.0, 100.5))
+    card = KIND.card(JudgedRun(with_example(stored_run, level)), level)
+    assert said("ab.level").is_all_of(card.headline)
+    assert said("ab.within", low="0.97", high="1.02").begins(card.note)
+    assert not any(side.is_faster for side in card.sides)
+    once = ab(stored_run, (100.0, 80.0))
+    card = KIND.card(JudgedRun(with_example(stored_run, once)), once)
+    assert said("ab.faster_once", second="A", faster="25.0", first="B").is_all_of(card.headline)
+    assert card.note == f"{sentence('ab.interval_of_pairs', count=1)} · {sentence('ab.needs_more_pairs')}"
+    assert card.sides[0].low is None
+
+
+def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:
+    group = ab(stored_run, *FASTER)
+    lines = KIND.text(JudgedRun(with_example(stored_run, group)), group).splitlines()
+    faster = message("ab.faster_within", first="B", second="A", faster="7.0", half="1.0")
+    assert lines[0] == sentence("ab.text_headline", headline=faster, title=TITLE)
+    assert lines[2] == sentence("ab.text_side", side="A (threads automatic)", values=INTERVAL, unit="s per epoch")
+    of_all = message("share.all_runs", count=6)
+    assert sentence("result.text_verdict_because", verdict="valid", reasons=of_all) in lines
+    assert said("result.text_footer", date="2026-11-01", version="0.1.0").is_all_of(lines[-1])
+    assert len(lines) <= 9
+
+
+def test_without_a_pair_there_is_nothing_to_share(stored_run: Run) -> None:
+    group = ab(stored_run, *FASTER)
+    alone = replace(group, runs=group.runs[:1])
+    assert kind_of(alone).example(alone) is None
+    with pytest.raises(UsageError, match=said("share.no_ab_result", group_id="7").pattern):
+        KIND.card(JudgedRun(stored_run), alone)

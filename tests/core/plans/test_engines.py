@@ -1,0 +1,124 @@
+"""Engines against each other: the order of runs, ties, and what is missing."""
+
+from dataclasses import replace
+
+from app.core.messages import message, sentence
+from app.core.plans.engines import engine_rows
+from app.core.plans.registry import kind_of
+from app.core.records import Group, Plan, RunSummary
+from tests.core.plans.asking import ask
+from tests.saying import said
+from tests.sure import sure
+from workloads import CATALOGUE
+
+ENGINES = ("tensorflow", "torch", "jax")
+
+
+def plan(*workloads: str, times: int = 3) -> Plan:
+    specs = tuple(CATALOGUE[name].default_spec("quick", engine=engine) for name in workloads for engine in ENGINES)
+    return Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=times)
+
+
+def group(summary: RunSummary, *values: list[float | None], asked: Plan | None = None) -> Group:
+    """Return a stored comparison, with the values of each engine; None is a run that failed."""
+    asked = asked or plan("mnist_mlp")
+    left = {engine: iter(several) for engine, several in zip(ENGINES, values, strict=True)}
+    runs = []
+    for planned in asked.runs():
+        value = next(left[planned.spec.engine], None)
+        changes = {"id": planned.number, "workload": planned.spec.workload, "engine": planned.spec.engine}
+        status = "completed" if value is not None else "failed"
+        runs.append(replace(summary, **changes, value=value, status=status))  # type: ignore[arg-type]
+    return Group(id=1, created_at="", plan=asked, runs=tuple(runs), numbers={run.id: run.id for run in runs})
+
+
+def test_neighbours_change_places_and_workloads_stay_together() -> None:
+    runs = [(run.spec.workload, run.spec.engine) for run in plan("mnist_mlp", "fcn_r", times=2).runs()]
+    there, back = [("mnist_mlp", name) for name in ENGINES], [("mnist_mlp", name) for name in ENGINES[::-1]]
+    assert runs[:6] == [*there, *back]
+    assert {workload for workload, _ in runs[6:]} == {"fcn_r"}
+    assert plan("mnist_mlp", "fcn_r", times=2).count == len(runs) == 12
+
+
+def test_the_fastest_is_named_with_how_far_the_others_are(summary: RunSummary) -> None:
+    stored = group(summary, [10.0, 10.1, 10.0], [20.1, 20.0, 20.2], [10.1, 9.95, 10.1])
+    (row,) = engine_rows(stored)
+    assert [(cell.engine, cell.median, cell.is_fastest, cell.is_level) for cell in row.cells] == [
+        ("tensorflow", 10.0, True, False),
+        ("torch", 20.1, False, False),
+        ("jax", 10.1, False, True),
+    ]
+    level = said("engines_table.level", engines="TensorFlow, JAX", workload="mnist_mlp")
+    assert level.is_all_of(kind_of(stored).sentence(stored))
+    ratio = row.cells[1].against_fastest
+    assert 0.48 < sure(ratio.low) < 0.5 < sure(ratio.high) < 0.52
+    assert kind_of(stored).remarks(stored) == []
+
+
+def test_a_clear_winner_is_said_with_intervals(summary: RunSummary) -> None:
+    stored = group(summary, [10.0, 10.0, 10.1], [20.0, 20.1, 20.0], [5.0, 5.0, 5.05])
+    told = kind_of(stored).sentence(stored)
+    assert said("engines_table.fastest", workload="mnist_mlp", engine="JAX").is_all_of(told)
+    interval = message("engines_table.interval", times=3.99, low=3.92, high=4.07)
+    assert sentence("engines_table.times", engine="PyTorch", times=interval) in told
+    assert said("engines_table.times", engine="TensorFlow").is_in(told)
+
+
+def test_for_rates_more_is_faster(summary: RunSummary) -> None:
+    rates = replace(summary, metric="images_per_s")
+    stored = group(rates, [100.0] * 3, [50.0] * 3, [25.0, 25.1, 25.0])
+    (row,) = engine_rows(stored)
+    assert [cell.is_fastest for cell in row.cells] == [True, False, False]
+    assert said("engines_table.times", engine="PyTorch").is_in(kind_of(stored).sentence(stored))
+
+
+def test_a_run_that_failed_leaves_the_others(summary: RunSummary) -> None:
+    stored = group(summary, [10.0, 10.1, 10.0], [None] * 3, [20.0, None, 20.2])
+    (row,) = engine_rows(stored)
+    assert [cell.median for cell in row.cells] == [10.0, None, 20.1]
+    assert said("engines_table.times", engine="JAX").is_in(kind_of(stored).sentence(stored))
+    failed = said("group.run_not_completed", run_id="2", status="failed")
+    assert failed.is_in(kind_of(stored).remarks(stored)[0])
+    nothing = group(summary, [], [], [])
+    assert kind_of(nothing).sentence(nothing) == sentence("engines_table.no_result", workload="mnist_mlp")
+
+
+def test_one_round_tells_no_ties(summary: RunSummary) -> None:
+    stored = group(summary, [10.0], [10.1], [20.0], asked=plan("mnist_mlp", times=1))
+    (row,) = engine_rows(stored)
+    assert not any(cell.is_level for cell in row.cells)
+    assert kind_of(stored).remarks(stored) == [sentence("engines_table.one_round")]
+
+
+def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:
+    whole = group(summary, [1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [9.0, 9.0, 9.0])
+    stored = replace(whole, runs=tuple(run for run in whole.runs if run.id != 1))
+    (row,) = engine_rows(stored)
+    assert row.cells[0].values == (None, 2.0, 3.0)
+    assert row.cells[1].against_fastest.pairs == 2
+
+
+def test_the_fastest_engines_typical_run_stands_for_all(summary: RunSummary) -> None:
+    stored = group(summary, [10.0, 11.0, 10.4], [20.1, 20.0, 20.2], [])
+    typical = sure(kind_of(stored).summary(stored))
+    assert (typical.engine, typical.value) == ("tensorflow", 10.4)
+    assert (typical.value_low, typical.value_high) == (10.0, 11.0)
+    assert (typical.confidence_pct or 0.0) < 95
+    assert ask("summary", group(summary, [1.0] * 6, [], [], asked=plan("mnist_mlp", "fcn_r"))) is None
+    assert ask("summary", group(summary, [], [], [])) is None
+
+
+def test_the_worst_verdict_of_the_runs_that_count_stands_for_all(summary: RunSummary) -> None:
+    stored = group(summary, [10.0, 11.0, 10.4], [], [])
+    verdicts = ("valid", "caution", "invalid")  # invalid runs don't count
+    whole = [run for run in stored.runs if run.status == "completed"]
+    judged = tuple(replace(run, verdict=verdict) for run, verdict in zip(whole, verdicts, strict=True))
+    assert ask("worst_verdict", replace(stored, runs=judged)) == ("caution", 1)
+    assert ask("worst_verdict", replace(stored, runs=())) == ("valid", 0)
+    never_judged = tuple(
+        replace(run, verdict=verdict) for run, verdict in zip(whole, ("valid", None, None), strict=True)
+    )
+    assert ask("worst_verdict", replace(stored, runs=never_judged)) == (
+        "caution",
+        2,
+    ), "what nobody judged isn't valid"

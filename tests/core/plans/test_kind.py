@@ -1,0 +1,104 @@
+"""Groups of runs as text, and their headlines."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from app.core.messages import sentence
+from app.core.plans.kind import workloads_title
+from app.core.plans.registry import kind_of
+from app.core.records import Group, Plan, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import list_runs
+from tests.conftest import MACHINE
+from tests.core.plans.asking import ORDERS, ask
+from tests.core.storage.storing import store
+from tests.saying import said
+from workloads import CATALOGUE
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+
+
+@pytest.fixture
+def run(database: Database) -> RunSummary:
+    return next(
+        list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns={"verdict": "valid"})])
+    )
+
+
+def group_of(run: RunSummary, kind: str, *changes: dict[str, Any], specs: tuple[Any, ...] = ()) -> Group:
+    """Return a group of runs that are like one but for these changes."""
+    runs = tuple(dataclasses.replace(run, id=number, **each) for number, each in enumerate(changes, 1))
+    asked, order = specs or (WORKLOAD.default_spec(),), ORDERS.get(kind, "in_turn")
+    plan = Plan(kind=kind, specs=asked, times=max(1, len(runs)), order=order)
+    return Group(
+        id=7,
+        created_at="2026-11-01T10:00:00Z",
+        plan=plan,
+        runs=runs,
+    )
+
+
+def test_headlines_of_repetitions(run: RunSummary) -> None:
+    values = [{"value": value} for value in (40.0, 50.0, 60.0)]
+    assert ask("headline", group_of(run, "repeat", *values)) == "50.0 s/epoch"
+    assert (
+        ask("headline", group_of(run, "repeat", *({**each, "basis": "estimate"} for each in values)))
+        == "≈ 50.0 s/epoch"
+    )
+    interval, spread = sentence("group.interval", low="40.0", high="60.0", confidence_pct=75), 20.0
+    assert (
+        ask("note", group_of(run, "repeat", *values))
+        == f"{interval}, {sentence('group.spread', between_pct=spread)}"
+    )
+    assert ask("headline", group_of(run, "repeat", {"value": None})) == "n/a"
+    assert said("repeat.no_result").is_all_of(ask("note", group_of(run, "repeat", {"value": None})))
+    assert ask("headline", group_of(run, "repeat")) == "n/a"
+
+
+def test_the_worst_verdict_of_those_that_count_is_the_groups(run: RunSummary) -> None:
+    assert ask("verdict", group_of(run, "repeat", {}, {"verdict": "caution"}, {"verdict": "invalid"})) == "caution"
+    assert ask("verdict", group_of(run, "repeat", {"verdict": "invalid"})) is None
+    assert ask("verdict", group_of(run, "repeat", {"verdict": None})) is None
+
+
+def test_headlines_of_engines(run: RunSummary) -> None:
+    both = tuple(WORKLOAD.default_spec(engine=engine) for engine in ("tensorflow", "torch"))
+    fast: list[dict[str, Any]] = [{"value": 50.0}, {"value": 25.0, "engine": "torch"}]
+    group = dataclasses.replace(
+        group_of(run, "engines", *fast, specs=both),
+        plan=Plan(kind="engines", order="there_and_back", survives_failures=True, specs=both),
+    )
+    assert kind_of(group).headline(group) == "PyTorch"
+    others = tuple(CATALOGUE["mnist_mlp"].default_spec(engine=engine) for engine in ("tensorflow", "torch"))
+    four = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=(*both, *others))
+    group = dataclasses.replace(group_of(run, "engines", *fast, {"value": 9.0}, {"value": 3.0}), plan=four)
+    assert said("group.fastest_on", engine="PyTorch", times="2", workloads="2").is_all_of(
+        kind_of(group).headline(group)
+    )
+    assert said("group.workloads", count="2").is_all_of(workloads_title(group))
+    assert ask("headline", dataclasses.replace(group, runs=())) == "n/a"
+
+
+def test_a_kind_of_another_version_is_shown_plainly(run: RunSummary) -> None:
+    group = group_of(run, "sw\u202eeep" + "x" * 90, {})
+    assert kind_of(group).name(group).startswith("sw\\u202eeep")
+    assert len(kind_of(group).name(group)) <= 40
+    assert kind_of(group).listing(group).splitlines()[0].endswith(WORKLOAD.title)
+
+
+def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
+    lines = (
+        kind_of(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"}))
+        .listing(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"}))
+        .splitlines()
+    )
+    assert lines[0] == f"{sentence('group.kind_repeat')} · {WORKLOAD.title}"
+    assert lines[-2:] == [
+        f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · valid · Test CPU",
+        f"{sentence('group.run', run_id=2)} · failed · valid · Test CPU",
+    ]
+    assert said("group.not_counted", runs=sentence("group.run_not_completed", run_id=2, status="failed")).is_in(
+        lines
+    )
