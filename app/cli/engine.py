@@ -87,7 +87,7 @@ def _use(row: EngineRow) -> str:
 
 
 def _device(gpus: list[str]) -> str:
-    return sentence("cli.engine_gpus", gpus=gpus) if gpus else sentence("cli.engine_cpu")
+    return sentence("engines.your_gpus", gpus=gpus) if gpus else sentence("engines.your_cpu")
 
 
 def offer_text(offer: BuildFit) -> str:

@@ -72,14 +72,14 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
         ("provenance.hardware", row.hardware),
         ("provenance.published", _as_published(row) if conversion else value),
         ("provenance.shown", f"{value}, {conversion}" if conversion else ""),
-        ("provenance.year", str(row.year) if row.year else not_stated),
+        ("heading.year", str(row.year) if row.year else not_stated),
         ("provenance.software", row.software),
         ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
-        ("provenance.precision", row.precision_words),
+        ("heading.precision", row.precision_words),
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
         ("provenance.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
         ("provenance.derived", row.derivation),
-        ("provenance.notes", row.notes),
+        ("heading.notes", row.notes),
         ("provenance.same_table", disagreement(row)),
     ]
 

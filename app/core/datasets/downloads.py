@@ -113,7 +113,7 @@ def _refuse_strangers(*paths: Path) -> None:
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise AppError(
                 message("dataset.in_the_way_of_download", path=one_line(str(path), 300)),
-                message("dataset.move_it_away"),
+                message("files.move_it_away"),
             )
 
 

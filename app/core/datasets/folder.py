@@ -57,7 +57,7 @@ class DataFolder:
         if content.strangers:
             raise UsageError(
                 message("dataset.folder_has_strangers", folder=shown, names=named(content.strangers)),
-                message("dataset.move_strangers_away"),
+                message("files.move_strangers_away"),
             )
 
     def stamp(self) -> tuple[int, int] | None:

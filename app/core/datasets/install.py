@@ -144,7 +144,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
             raise UsageError(error.said, message("dataset.use_official_file", file=file.name)) from error
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(message("dataset.unreadable", path=shown, reason=reason)) from error
+            raise UsageError(message("files.unreadable", path=shown, reason=reason)) from error
     with _alone(paths, source, waits):
         _install(paths, place, source, files)
     return place.path
@@ -166,7 +166,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     check_datasets_folder(paths)
     place = DataFolder(paths.datasets, module)
     targets = [_download_place(paths, source, file) for file in source.files]
-    with _alone(paths, source, waits), _explained(source, place, "dataset.not_removed", "dataset.make_writable"):
+    with _alone(paths, source, waits), _explained(source, place, "files.not_removed", "dataset.make_writable"):
         left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
         place.tidy()
         content = place.remove()
@@ -222,7 +222,7 @@ def _put_back(paths: Paths) -> None:
 def _explained(
     source: DatasetSource,
     place: DataFolder,
-    failure: str = "dataset.not_installed",
+    failure: str = "files.not_installed",
     advice: str = "dataset.choose_other_folder",
 ) -> Iterator[None]:
     """Turn an OSError into an AppError with these codes."""
@@ -251,7 +251,7 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
                 files |= {name: place / name for name in names if (place / name).exists()}
                 continue
         except OSError as error:
-            raise UsageError(message("dataset.unreadable", path=shown, reason=error.strerror)) from error
+            raise UsageError(message("files.unreadable", path=shown, reason=error.strerror)) from error
         if len(names) > 1 and place.name not in names:
             raise UsageError(
                 message("dataset.not_one_of_its_files", path=shown, title=source.title),

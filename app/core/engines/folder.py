@@ -83,9 +83,9 @@ class EngineFolder:
             strangers = sorted({path.name for path in self.path.iterdir()} - {NAME, PACKAGES})
             if strangers:
                 shown = [one_line(name, 60) for name in strangers[:3]]
-                raise UsageError(self._say("engines.strangers", names=shown), message("engines.move_them_away"))
+                raise UsageError(self._say("engines.strangers", names=shown), message("files.move_strangers_away"))
         elif kind is not None:
-            raise UsageError(self._say("engines.in_the_way"), message("engines.move_it_away"))
+            raise UsageError(self._say("engines.in_the_way"), message("files.move_it_away"))
 
     def fresh(self) -> Path:
         """Return a new, empty folder beside the final place; raises OSError."""

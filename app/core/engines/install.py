@@ -132,7 +132,7 @@ def install_engine(
     if source is not None and not source.is_dir():
         raise UsageError(message("engines.no_such_folder", folder=one_line(str(source), 300)))
     _check_engines_folder(paths)
-    with exclusive(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
+    with exclusive(paths, variant.engine), _explained(title, place, "files.not_installed"):
         make_folder(paths.engines)
         place.tidy()
         place.check_replaceable()
@@ -157,7 +157,7 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
     check_installable(engine)
     _check_engines_folder(paths)
     place = engine_folder(paths, engine)
-    with exclusive(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
+    with exclusive(paths, engine), _explained(engine_title(engine), place, "files.not_removed"):
         stamp = place.look().stamp
         left = place.tidy()
         was_there = place.remove()

@@ -60,7 +60,7 @@ def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Resul
             problem = message("files.not_regular")
         else:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise UsageError(message("exchange.unreadable", path=shown, reason=reason)) from error
+            raise UsageError(message("files.unreadable", path=shown, reason=reason)) from error
         raise UsageError(message("exchange.refused", path=shown, problem=problem)) from error
     try:
         return _results(content)

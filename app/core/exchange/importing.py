@@ -141,7 +141,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             yield folder  # reported as rejected, while the others continue
             return
         reason = error.strerror or str(error)
-        raise UsageError(message("exchange.unreadable", path=str(folder), reason=reason)) from error
+        raise UsageError(message("files.unreadable", path=str(folder), reason=reason)) from error
     for entry in sorted_entries:
         if entry.is_dir(follow_symlinks=False):
             if depth < DEPTH_LIMIT:

@@ -128,7 +128,7 @@ class ResultImports(QObject):
             )
         if not parts:
             parts.append(sentence("imports_page.no_new"))
-        action = sentence("imports_page.compare") if count else ""
+        action = sentence("page.compare") if count else ""
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
         self._services.tell(" ".join(parts), tone, action, lambda: self.compare_wanted.emit(workload))
         if count:

@@ -183,7 +183,7 @@ def test_what_the_user_put_into_our_folder_stays_and_is_named(mine: Paths, text:
     for act in acts_on(mine, "nietzsche", text)[:2]:
         with pytest.raises(UsageError, match=strangers(first)) as refused:
             act()
-        assert said("dataset.move_strangers_away").is_all_of(refused.value.advice)
+        assert said("files.move_strangers_away").is_all_of(refused.value.advice)
     assert snapshot(folder) == before
     removal = remove_dataset(mine, "nietzsche")
     assert (removal.was_there, removal.folder, removal.kept) == (True, folder, (first,))
@@ -267,7 +267,7 @@ def test_a_removal_that_failed_can_be_repeated(mine: Paths, text: Path, monkeypa
         unlink(path, missing_ok=missing_ok)
 
     monkeypatch.setattr(Path, "unlink", fail)
-    why = said("dataset.not_removed", title="Nietzsche", folder=folder, reason="Read-only file system")
+    why = said("files.not_removed", title="Nietzsche", folder=folder, reason="Read-only file system")
     with pytest.raises(AppError, match=why.pattern) as failed:
         remove_dataset(mine, "nietzsche")
     assert said("dataset.make_writable").is_all_of(failed.value.advice)
@@ -285,7 +285,7 @@ def test_only_a_full_disk_is_told_to_be_freed(mine: Paths, text: Path, monkeypat
             raise error
 
         monkeypatch.setattr(nietzsche, "install", fail)
-        with pytest.raises(AppError, match=said("dataset.not_installed", title="Nietzsche").pattern) as failed:
+        with pytest.raises(AppError, match=said("files.not_installed", title="Nietzsche").pattern) as failed:
             import_dataset(mine, "nietzsche", text)
         assert said(advice).is_all_of(failed.value.advice)
     assert list(mine.datasets.iterdir()) == []
@@ -322,7 +322,7 @@ def test_the_old_data_set_is_restored_if_the_new_one_cannot_be_renamed(
         return rename(path, target)
 
     monkeypatch.setattr(Path, "rename", fail)
-    with pytest.raises(AppError, match=said("dataset.not_installed").pattern):
+    with pytest.raises(AppError, match=said("files.not_installed").pattern):
         import_dataset(mine, "nietzsche", text)
     assert snapshot(mine.datasets) == {"nietzsche": ("d", b"")} | {
         f"nietzsche/{name}": found for name, found in before.items()

@@ -118,7 +118,7 @@ def test_an_unofficial_file_is_refused(paths: Paths, official: Path, spoil: Call
 
 @pytest.mark.parametrize("name", ["missing.tar.gz", "x" * 300, "a\0b"])
 def test_a_file_that_cannot_be_read_is_refused(paths: Paths, tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=said("dataset.unreadable").pattern):
+    with pytest.raises(UsageError, match=said("files.unreadable").pattern):
         import_dataset(paths, "cifar10", tmp_path / name)
 
 
@@ -161,7 +161,7 @@ def test_a_disk_that_fills_up_leaves_the_old_install_as_it_was(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(cifar10, "install", fill_up)
-    with pytest.raises(AppError, match=said("dataset.not_installed").pattern):
+    with pytest.raises(AppError, match=said("files.not_installed").pattern):
         import_dataset(paths, "cifar10", official)
     assert contents(folder) == before
     assert list(paths.datasets.iterdir()) == [folder]
@@ -170,7 +170,7 @@ def test_a_disk_that_fills_up_leaves_the_old_install_as_it_was(
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that not even root may write to")
 def test_a_folder_that_cannot_be_written_is_one_sentence(paths: Paths, official: Path) -> None:
     paths.datasets.symlink_to("/proc")
-    with pytest.raises(AppError, match=said("dataset.not_installed").pattern):
+    with pytest.raises(AppError, match=said("files.not_installed").pattern):
         import_dataset(paths, "cifar10", official)
 
 
@@ -225,7 +225,7 @@ def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(
 
     monkeypatch.setattr(cifar10, "install", unplug)
     # Windows says that the folder is in use.
-    with pytest.raises(AppError, match=said("dataset.not_installed").pattern):
+    with pytest.raises(AppError, match=said("files.not_installed").pattern):
         import_dataset(with_datasets_folder(paths, str(drive)), "cifar10", official)
 
 

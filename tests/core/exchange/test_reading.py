@@ -156,8 +156,8 @@ def test_names_that_hide_something_are_shown_as_codes_or_refused(tmp_path: Path,
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     for path, why in (
         (tmp_path, said("exchange.refused", problem=said("files.not_regular"))),
-        (tmp_path / "none", said("exchange.unreadable", reason=os.strerror(errno.ENOENT))),
-        (Path("a\0b"), said("exchange.unreadable", reason="embedded null byte")),
+        (tmp_path / "none", said("files.unreadable", reason=os.strerror(errno.ENOENT))),
+        (Path("a\0b"), said("files.unreadable", reason="embedded null byte")),
     ):
         with pytest.raises(UsageError, match=why.pattern):
             read_results(path)

@@ -116,7 +116,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "doctor.process_ended": "Its process crashed.",
     "doctor.process_exit": "Its process {exit}.",
-    "doctor.question": "Why isn't my GPU used?",
     "doctor.report_checks": "Checks",
     "doctor.report_copied": "Report copied",
     "doctor.report_devices": "Devices",

@@ -2,8 +2,13 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "files.check_permissions": "Check what's in its place, and the folder's permissions.",
+    "files.move_it_away": "Move it away, then try again.",
+    "files.move_strangers_away": "Move them away, then try again: the whole folder is replaced.",
+    "files.not_installed": "{title} can't be installed in {folder} ({reason}).",
     "files.not_locked": "{path} can't be locked ({reason}).",
     "files.not_regular": "not a regular file",
+    "files.not_removed": "{title} can't be removed from {folder} ({reason}).",
+    "files.unreadable": "{path} can't be read ({reason}).",
     "folders.choose_absolute_datasets": "Choose an absolute path in Settings.",
     "folders.choose_shorter": "Set EPOCHMARK_HOME to a folder with a shorter name.",
     "folders.choose_writable": "Set EPOCHMARK_HOME to a folder you can write to.",

@@ -172,10 +172,10 @@ class ComparePage(QWidget):
             ((sentence("compare_page.single_gpus"), False), (sentence("compare_page.several_too"), True)),
         )
         self.match = _combo(
-            sentence("compare_page.match"),
+            sentence("heading.match"),
             ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
         )
-        self.year = _combo(sentence("compare_page.year"), ((sentence("compare_page.all_years"), None),))
+        self.year = _combo(sentence("heading.year"), ((sentence("compare_page.all_years"), None),))
         self.limit = _combo(sentence("compare_page.own_runs"), ())
         self._fill_limits()
         self.limit.setCurrentIndex(0)

@@ -146,7 +146,7 @@ class DoctorView(QWidget):
 
     def _clear(self) -> None:
         self._diagnosis = None
-        self.head.setText(sentence("doctor.question"))
+        self.head.setText(sentence("menu.doctor"))
         self.introduction.setText(sentence("doctor.introduction"))
         self.introduction.show()
         self._show_step("")

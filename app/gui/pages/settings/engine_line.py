@@ -183,7 +183,7 @@ class EngineLine(QWidget):
 
 def _device(gpus: tuple[Gpu, ...]) -> str:
     names = [gpu.name for gpu in gpus]
-    return sentence("engines_card.gpus", gpus=names) if names else sentence("engines_card.cpu")
+    return sentence("engines.your_gpus", gpus=names) if names else sentence("engines.your_cpu")
 
 
 def _offered(offer: BuildFit, *, is_other: bool) -> str:

@@ -31,7 +31,7 @@ class SharingCard(Card):
         self.table = CommunityTable(services, self)
         self.table_address = self._address("settings.table_address", "table_address")
         self.collection_address = self._address("settings.collection_address", "collection_address")
-        self.get_button = Button(services.theme, sentence("settings.get_table"), "download")
+        self.get_button = Button(services.theme, sentence("compare_page.get_table"), "download")
         self.previous_button = Button(services.theme, sentence("settings.previous_table"), "history")
         self.get_button.clicked.connect(self.table.get)
         self.previous_button.clicked.connect(self.table.use_previous)

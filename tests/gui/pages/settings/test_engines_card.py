@@ -51,7 +51,7 @@ def opened(driver: Driver) -> Opened:
 
 
 def device_and_cost(gpu: str, download_bytes: int) -> str:
-    device = sentence("engines_card.gpus", gpus=[gpu]) if gpu else sentence("engines_card.cpu")
+    device = sentence("engines.your_gpus", gpus=[gpu]) if gpu else sentence("engines.your_cpu")
     return f"{device} · {sentence('engines_card.cost', download_bytes=download_bytes)}"
 
 
@@ -73,7 +73,7 @@ def test_each_engine_says_what_it_would_use_here_and_what_that_costs(opened: Ope
         "engines_card.install_named", action=sentence("engines_card.install"), title="PyTorch"
     )
     assert tensorflow.title.text().startswith("TensorFlow 2")
-    assert said("engines_card.included", device=said("engines_card.cpu")).is_all_of(tensorflow.note.whole_text)
+    assert said("engines_card.included", device=said("engines.your_cpu")).is_all_of(tensorflow.note.whole_text)
     assert not tensorflow.install_button.isVisible()
     assert said("engines_card.offer", device=device_and_cost("", 200_000_000)).is_all_of(jax.note.whole_text)
     assert not jax.variant.isEnabled()
@@ -86,7 +86,7 @@ def test_another_build_can_be_chosen_and_says_why_it_does_not_fit(opened: Opened
     torch.variant.setCurrentIndex(names.index("cpu"))
     cost = said("engines_card.cost_with_disk", download_bytes="236 MB", disk_bytes="855 MB")
     assert cost.is_in(torch.note.whole_text)
-    assert said("engines_card.cpu").is_in(torch.note.whole_text)
+    assert said("engines.your_cpu").is_in(torch.note.whole_text)
     torch.variant.setCurrentIndex(names.index("cuda"))
     assert torch.note.whole_text == sentence("engines.not_for_this_card", gpu=GTX_1080.name, variant="cuda")
 
@@ -102,12 +102,12 @@ def test_an_installed_engine_shows_version_and_device(opened: Opened, paths: Pat
     torch = opened(LINUX, RTX_5070).rows["torch"]
     assert torch.title.text() == "PyTorch 1.0 (cuda)"
     assert torch.note.whole_text == sentence(
-        "engines_card.installed", size_bytes=0, device=sentence("engines_card.gpus", gpus=[RTX_5070.name])
+        "engines_card.installed", size_bytes=0, device=sentence("engines.your_gpus", gpus=[RTX_5070.name])
     )
     assert said("engines_card.recommended", variant="cuda").is_all_of(torch.variant.currentText())
     assert enabled(torch) == (False, True, True)
     torch.variant.setCurrentIndex(torch.variant.findText("cpu"))
-    assert said("engines_card.other_variant", device=said("engines_card.cpu"), variant="cpu").begins(
+    assert said("engines_card.other_variant", device=said("engines.your_cpu"), variant="cpu").begins(
         torch.note.whole_text
     )
     assert torch.install_button.isEnabled()
