@@ -23,11 +23,7 @@ from app.gui.widgets.basics import plain_tip
 
 # Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
-    from app.core.plans.study.costs import Costs
-    from app.core.plans.study.details import Details
-    from app.core.plans.study.points import StudyResult
     from app.core.plans.study.share import StudyCard
-    from app.core.plans.suite.score import SuiteResult
     from app.core.plans.suite.share import SuiteCard
     from app.gui.run.share_picture import AnyCard
 
@@ -117,29 +113,8 @@ class ResultActions:
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
-    def export_study(self, result: "StudyResult", details: "Details", costs: "Costs") -> None:
-        """Write a study as CSV or JSON, by the name of the file that is asked for."""
-        from app.core.plans.study.export import study_lines
-
-        def lines(form: str) -> Iterable[str]:
-            return study_lines(result, form, details, costs)
-
-        self._export_table(
-            ("studies_page.export", "studies_page.exported"), f"epochmark-study-{result.group.id}", lines
-        )
-
-    def export_suite(self, result: "SuiteResult") -> None:
-        """Write a suite as CSV or JSON, by the name of the file that is asked for."""
-        from app.core.plans.suite.export import suite_export
-
-        self._export_table(
-            ("suite_page.export", "suite_page.exported"),
-            f"epochmark-suite-{result.group.id}",
-            partial(suite_export, result),
-        )
-
-    def _export_table(self, codes: tuple[str, str], name: str, lines: Callable[[str], Iterable[str]]) -> None:
-        """Ask for a file, and write it.
+    def export_table(self, codes: tuple[str, str], name: str, lines: Callable[[str], Iterable[str]]) -> None:
+        """Write a plan as CSV or JSON, by the name of the file that is asked for.
 
         Args:
             codes: Of the question, and of the message afterwards.

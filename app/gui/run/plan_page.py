@@ -1,9 +1,10 @@
 """What pages that run several runs as one have in common: beginning, following, showing and resuming them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -20,17 +21,20 @@ from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_progress import PlanProgress
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError, Resumed
+from app.gui.services.tasks import Latest
 from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_beside
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:  # a study needs nothing of the suite's, nor the other way round
     from app.core.plans.study.share import StudyCard
     from app.core.plans.suite.share import SuiteCard
 
 TEXT_INTERVAL_S = 0.2
+HISTORY_LIMIT = 50
 
 
 class PlanResult(Protocol):
@@ -80,11 +84,16 @@ class PlanSetup(Card):
         raise NotImplementedError
 
 
-class PlanPage(QWidget):
+Result = TypeVar("Result", bound=PlanResult)
+
+
+class PlanPage(QWidget, Generic[Result]):
     """Begins and follows the plans that are shown on it, and shows stored ones.
 
     Attributes:
         code: Its folder in app/gui/pages.
+        file_name: Of pictures and files, before the plan's number.
+        export_codes: Message codes of the question for a file, and of what is said afterwards.
         running: Message code that says that a plan of this page is running.
         foot: Shows the progress; its class sets what to say of the current run.
         history: The stored plans.
@@ -96,13 +105,16 @@ class PlanPage(QWidget):
     """
 
     state_changed = Signal()
-    code = running = ""
+    code = running = file_name = ""
+    export_codes = "", ""
 
     def __init__(self, services: Services, setup: PlanSetup, foot: PlanProgress) -> None:
         super().__init__()
         self._services, self._setup = services, setup
         self._asked: tuple[Plan, Machine, Resumed | None] | None = None
         self._texts_s = 0.0
+        self._latest = Latest()
+        self._results: dict[int, Result] = {}
         self._figures: Sequence[Figure] = ()
         self.foot = foot
         self.history, self.charts = ChoiceBox(), ChoiceBox()
@@ -128,14 +140,16 @@ class PlanPage(QWidget):
         return bridge.is_running and bridge.page == self.code
 
     @property
-    def result(self) -> PlanResult | None:
+    def result(self) -> Result | None:
         """The plan being shown, with its results."""
-        raise NotImplementedError
+        if self.is_live and (running := self._services.bridge.whole_group()) is not None:
+            return self._of_running(*running)
+        return self._results.get(self.history.currentData() or 0)
 
     @property
     def can_share(self) -> bool:
         """Whether there is a result to share."""
-        raise NotImplementedError
+        return not self.is_live and self.result is not None and self._has_result(self.result)
 
     @property
     def can_copy(self) -> bool:
@@ -169,16 +183,12 @@ class PlanPage(QWidget):
 
     def resume(self) -> None:
         """Run what is left of the plan being shown."""
-        shown, machine, paths = self.result, self._services.finder.machine, self._services.paths
+        shown, machine = self.result, self._services.finder.machine
         if shown is None or machine is None or self._services.bridge.is_running:
             return
         group_id = shown.group.id
 
-        def look() -> PlanResult:
-            with Database(paths.database) as database:
-                return self._load(database, group_id)
-
-        def done(result: PlanResult) -> None:  # as it is now: a terminal may have gone on with it
+        def done(result: Result) -> None:  # as it is now: a terminal may have gone on with it
             self.resume_button.setEnabled(True)
             if result.left and not self._services.bridge.is_running:
                 self.begin(result.group.plan, machine, (result.group, list(result.left)))
@@ -190,7 +200,7 @@ class PlanPage(QWidget):
             self._services.complain(error)
 
         self.resume_button.setEnabled(False)
-        self._services.tasks.start(look, done, failed)
+        self._services.query(lambda database: self._load(database, group_id), done, failed)
 
     def share(self) -> None:
         """Save a picture: what is on it is all that leaves."""
@@ -198,7 +208,9 @@ class PlanPage(QWidget):
 
     def save_picture(self) -> None:
         """Save the picture of what is shown."""
-        raise NotImplementedError
+        if (card := self.card()) is not None and self.result is not None:
+            name = f"{self.file_name}-{self.result.group.id}"
+            self.actions_on_result.save_card(card, name, self._shared_ids(self.result))
 
     def copy_picture(self) -> None:
         """Put that picture on the clipboard."""
@@ -207,22 +219,84 @@ class PlanPage(QWidget):
 
     def copy_text(self) -> None:
         """Put what is shown on the clipboard as text."""
-        raise NotImplementedError
+        if self.result is not None and self.can_share:
+            self.actions_on_result.copy_plain(self._text(self.result))
 
     def export(self) -> None:
         """Write what is shown to a file."""
-        raise NotImplementedError
+        if self.result is not None:
+            name, lines = f"{self.file_name}-{self.result.group.id}", partial(self._lines, self.result)
+            self.actions_on_result.export_table(self.export_codes, name, lines)
 
     def card(self) -> "StudyCard | SuiteCard | None":
         """Return the picture of what is shown; None without a result."""
-        raise NotImplementedError
+        return self._card_of(self.result) if self.result is not None and self.can_share else None
 
     def refresh(self, choose: int | None = None) -> None:
         """Reload what is stored, and show the plan with this number, or the newest."""
+        wanted = choose or self.history.currentData()
+
+        def look(database: Database) -> tuple[list[Result], Any]:
+            results = self._list(database)
+            if choose is not None and all(each.group.id != choose for each in results):
+                results.append(self._load(database, choose))  # an older one
+            shown = next((each for each in results if each.group.id == wanted), results[0] if results else None)
+            return results, self._load_more(database, shown)
+
+        def done(answer: tuple[list[Result], Any]) -> None:
+            results, more = answer
+            self._results = {each.group.id: each for each in results}
+            self._keep_more(more)
+            self.history.clear()
+            for each in results:
+                self.history.addItem(self._entry(each), each.group.id)
+            self.history.setCurrentIndex(max(0, self.history.findData(wanted)) if results else -1)
+            self._show_state()
+
+        self._services.query(look, self._latest.only(done))
+
+    def _list(self, database: Database) -> list[Result]:
+        """Return the newest stored plans."""
         raise NotImplementedError
 
-    def _load(self, database: Database, group_id: int) -> PlanResult:
+    def _load(self, database: Database, group_id: int) -> Result:
         """Return a stored plan; raises UsageError if it's gone."""
+        raise NotImplementedError
+
+    def _load_more(self, database: Database, shown: Result | None) -> object:
+        """Return what else a page needs of the plan that will be shown, in the background."""
+        del database, shown
+        return None
+
+    def _keep_more(self, more: Any) -> None:
+        """Keep what `_load_more` returned."""
+
+    def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> Result:
+        """Return the running plan with its results; `asked` is what was asked of each run, by number."""
+        raise NotImplementedError
+
+    def _entry(self, result: Result) -> str:
+        """Return a plan's name in the history."""
+        raise NotImplementedError
+
+    def _has_result(self, result: Result) -> bool:
+        """Return whether a stored plan has something to share."""
+        raise NotImplementedError
+
+    def _shared_ids(self, result: Result) -> Sequence[int]:
+        """Return the runs whose results are inside the picture."""
+        return [run.id for run in result.group.runs]
+
+    def _card_of(self, result: Result) -> "StudyCard | SuiteCard":
+        """Return the picture of a stored plan."""
+        raise NotImplementedError
+
+    def _text(self, result: Result) -> str:
+        """Return a stored plan as text."""
+        raise NotImplementedError
+
+    def _lines(self, result: Result, form: str) -> Iterable[str]:
+        """Return the pieces of a stored plan's file, "csv" or "json"."""
         raise NotImplementedError
 
     def _show_answer(self) -> None:

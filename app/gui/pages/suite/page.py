@@ -1,8 +1,11 @@
 """The Suite page: one click runs a fixed list of workloads, and shows their score."""
 
+from collections.abc import Iterable, Mapping
+
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.plans.study.figures import Figure
+from app.core.plans.suite.export import suite_export
 from app.core.plans.suite.imported import ImportedScore, imported_scores
 from app.core.plans.suite.score import SuiteResult, suite_result
 from app.core.plans.suite.share import SuiteCard, suite_card, suite_text
@@ -17,16 +20,17 @@ from app.core.plans.suite.texts import (
     verdict_texts,
     verdict_word,
 )
+from app.core.records import Group
 from app.core.storage.database import Database
 from app.gui.pages.suite.foot import Foot
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.pages.suite.table import PartTable
 from app.gui.run.headline_row import HeadlineRow
-from app.gui.run.plan_page import PageTexts, PlanPage
+from app.gui.run.plan_page import HISTORY_LIMIT, PageTexts, PlanPage
 from app.gui.services.bundle import Services
 from workloads.engines.registry import engine_title
+from workloads.protocol.spec import RunSpec
 
-HISTORY_LIMIT = 50
 _TEXTS = PageTexts(
     title="page.suite",
     purpose="suite_page.what",
@@ -34,86 +38,53 @@ _TEXTS = PageTexts(
     nothing="suite_page.nothing",
     steps=(("1", "suite_page.step_1"), ("2", "suite_page.step_2"), ("3", "suite_page.step_3")),
 )
-_Loaded = tuple[int, int | None, list[SuiteResult], list[ImportedScore]]
 
 
-class SuitePage(PlanPage):
+class SuitePage(PlanPage[SuiteResult]):
     """Runs, resumes and shows suites."""
 
-    code, running = "suite", "suite_page.running"
+    code, running, file_name = "suite", "suite_page.running", "epochmark-suite"
+    export_codes = "suite_page.export", "suite_page.exported"
 
     def __init__(self, services: Services) -> None:
         self.setup = SuiteSetup(services)
         super().__init__(services, self.setup, Foot(services.theme))
-        self._number = 0
-        self._suites: dict[int, SuiteResult] = {}
         self._imported: list[ImportedScore] = []
         self.headline = HeadlineRow(services.theme)
         self.table = PartTable()
         self._lay_out(_TEXTS, self.headline, self.table)
         self._show_state()
 
-    @property
-    def result(self) -> SuiteResult | None:
-        """The suite being shown."""
-        if self.is_live and (running := self._services.bridge.whole_group()) is not None:
-            return suite_result(*running)
-        return self._suites.get(self.history.currentData() or 0)
-
-    def refresh(self, choose: int | None = None) -> None:
-        """Reload the suites, and show the one with this number, or the newest."""
-        self._number += 1
-        number, paths, wanted = self._number, self._services.paths, choose or self.history.currentData()
-
-        def look() -> _Loaded:
-            with Database(paths.database) as database:
-                suites = list_suites(database, HISTORY_LIMIT)
-                if choose is not None and all(each.group.id != choose for each in suites):
-                    suites.append(load_suite(database, choose))  # an older one
-                return number, wanted, suites, imported_scores(database)
-
-        self._services.tasks.start(look, self._on_loaded, self._services.complain)
-
-    @property
-    def can_share(self) -> bool:
-        """Whether there is a score to share."""
-        result = self.result
-        return not self.is_live and result is not None and result.total is not None and result.verdict is not None
-
-    def save_picture(self) -> None:
-        """Save the picture of the suite being shown."""
-        if (card := self.card()) is not None and self.result is not None:
-            name, ids = f"epochmark-suite-{self.result.group.id}", [run.id for run in self.result.runs]
-            self.actions_on_result.save_card(card, name, ids)
-
-    def copy_text(self) -> None:
-        """Put the suite on the clipboard as text."""
-        if self.result is not None and self.can_share:
-            self.actions_on_result.copy_plain(suite_text(self.result))
-
-    def export(self) -> None:
-        """Write the suite to a file."""
-        if self.result is not None:
-            self.actions_on_result.export_suite(self.result)
-
-    def card(self) -> SuiteCard | None:
-        """Return the suite's picture; None without a score."""
-        return suite_card(self.result) if self.result is not None and self.can_share else None
-
-    def _on_loaded(self, answer: _Loaded) -> None:
-        number, wanted, suites, imported = answer
-        if number != self._number:
-            return  # a later request is on its way
-        self._suites = {result.group.id: result for result in suites}
-        self._imported = imported
-        self.history.clear()
-        for result in suites:
-            self.history.addItem(_entry(result), result.group.id)
-        self.history.setCurrentIndex(max(0, self.history.findData(wanted)) if suites else -1)
-        self._show_state()
+    def _list(self, database: Database) -> list[SuiteResult]:
+        return list_suites(database, HISTORY_LIMIT)
 
     def _load(self, database: Database, group_id: int) -> SuiteResult:
         return load_suite(database, group_id)
+
+    def _load_more(self, database: Database, shown: SuiteResult | None) -> list[ImportedScore]:
+        del shown
+        return imported_scores(database)
+
+    def _keep_more(self, more: list[ImportedScore]) -> None:
+        self._imported = more
+
+    def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
+        return suite_result(group, asked)
+
+    def _has_result(self, result: SuiteResult) -> bool:
+        return result.total is not None and result.verdict is not None
+
+    def _shared_ids(self, result: SuiteResult) -> list[int]:
+        return [run.id for run in result.runs]
+
+    def _card_of(self, result: SuiteResult) -> SuiteCard:
+        return suite_card(result)
+
+    def _text(self, result: SuiteResult) -> str:
+        return suite_text(result)
+
+    def _lines(self, result: SuiteResult, form: str) -> Iterable[str]:
+        return suite_export(result, form)
 
     def _show_answer(self) -> None:
         result = self.result
@@ -132,19 +103,16 @@ class SuitePage(PlanPage):
         """Return the chart of all scores, with that of the shown suite first."""
         others = [
             each
-            for each in self._suites.values()
+            for each in self._results.values()
             if each.definition == result.definition and each.group.id != result.group.id
         ]
         imported = [each for each in self._imported if each.suite == result.definition.number]
         return scores_figure(result, others, imported)
 
-
-def _entry(result: SuiteResult) -> str:
-    run = result.example
-    return sentence(
-        "suite_page.entry",
-        group_id=result.group.id,
-        points=", ".join((suite_headline(result), verdict_word(result))) if result.total else verdict_word(result),
-        engine=engine_title(run.engine) if run is not None else "–",
-        date=result.group.created_at[:10],
-    )
+    def _entry(self, result: SuiteResult) -> str:
+        run, points = result.example, verdict_word(result)
+        if result.total is not None:
+            points = ", ".join((suite_headline(result), points))
+        engine = engine_title(run.engine) if run is not None else "–"
+        date = result.group.created_at[:10]
+        return sentence("suite_page.entry", group_id=result.group.id, points=points, engine=engine, date=date)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QTableWidget
@@ -43,7 +44,7 @@ def store(driver: Driver, machine: Machine, outcomes: Mapping[str, Outcome] | No
     return group_id
 
 
-def rows(page: PlanPage) -> list[list[str]]:
+def rows(page: PlanPage[Any]) -> list[list[str]]:
     table = page.findChild(QTableWidget)
     assert table is not None
     return [
