@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QSize, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence, QResizeEvent
@@ -27,7 +27,7 @@ from app.gui.shell import placement
 from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
 from app.gui.shell.imports import ResultImports
-from app.gui.shell.pages import PAGES
+from app.gui.shell.pages import PAGES, PageEntry
 from app.gui.shell.side_bar import SideBar
 from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Button, Tone
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from app.gui.pages.settings.page import SettingsPage
     from app.gui.pages.studies.page import StudiesPage
     from app.gui.pages.suite.page import SuitePage
+    from app.gui.run.plan_page import PlanPage
 
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
@@ -191,8 +192,7 @@ class MainWindow(QMainWindow):
     def _made(self, code: str) -> QWidget:
         """Return a page, made on first use."""
         if code not in self._pages:
-            entry = next(entry for entry in PAGES if entry.code == code)
-            page = self._pages[code] = entry.make(self._services)
+            page = self._pages[code] = _entry(code).make(self._services)
             self.stack.addWidget(page)
             self._connect_page(code, page)
         return self._pages[code]
@@ -206,7 +206,7 @@ class MainWindow(QMainWindow):
             self.results.compare_requested.connect(self._on_compare)
             self.results.page_requested.connect(self._on_page_of_group)
             self.imports.changed.connect(self.results.refresh)
-        if code in ("ab", "studies", "suite"):
+        if _entry(code).has_plans:
             self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
@@ -301,7 +301,7 @@ class MainWindow(QMainWindow):
 
     def _on_page_of_group(self, code: str, group_id: int) -> None:
         self.show_page(code)
-        (self.suite if code == "suite" else self.studies).refresh(choose=group_id)
+        cast("PlanPage[Any]", self._made(code)).refresh(choose=group_id)
 
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
@@ -345,15 +345,13 @@ class MainWindow(QMainWindow):
 
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
-    def _shown(self) -> "BenchmarkPage | ResultsPage | AbPage | StudiesPage | SuitePage":
+    def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
         """Return the page whose result is shown."""
         return self.results if self._code == "results" else self._result_page(self._code)
 
-    def _result_page(self, code: str) -> "BenchmarkPage | AbPage | StudiesPage | SuitePage":
+    def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
         """Return a page that runs something and shows the result; that of single runs for any other."""
-        if code == "ab":
-            return self.ab
-        return self.studies if code == "studies" else self.suite if code == "suite" else self.benchmark
+        return cast("PlanPage[Any]", self._made(code)) if _entry(code).has_plans else self.benchmark
 
     def _on_run(self) -> None:
         self.show_page("benchmark")
@@ -399,3 +397,8 @@ class MainWindow(QMainWindow):
             buttons.No,
         )
         return answer == buttons.Yes
+
+
+def _entry(code: str) -> PageEntry:
+    """Return a page's row."""
+    return next(entry for entry in PAGES if entry.code == code)

@@ -17,12 +17,14 @@ class PageEntry:
         title: Message code of its name.
         icon: Beside its name in the side bar.
         widget: Its class, in the folder's page.py, which is made from the services.
+        has_plans: Whether it is a `PlanPage`, the page of a kind of plan.
     """
 
     code: str
     title: str
     icon: str
     widget: str
+    has_plans: bool = False
 
     def make(self, services: Services) -> QWidget:
         """Return the page; only now is it imported, so that pages that nobody opens cost nothing."""
@@ -35,9 +37,9 @@ PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),
     PageEntry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
-    PageEntry("ab", "page.ab", "scale", "AbPage"),
-    PageEntry("studies", "page.studies", "chart-line", "StudiesPage"),
-    PageEntry("suite", "page.suite", "trophy", "SuitePage"),
+    PageEntry("ab", "page.ab", "scale", "AbPage", has_plans=True),
+    PageEntry("studies", "page.studies", "chart-line", "StudiesPage", has_plans=True),
+    PageEntry("suite", "page.suite", "trophy", "SuitePage", has_plans=True),
     PageEntry("hardware", "page.hardware", "cpu", "HardwarePage"),
     PageEntry("settings", "page.settings", "settings", "SettingsPage"),
 )

@@ -33,6 +33,11 @@ class Foot(QStackedWidget):
             page.setLayout(layout)
             self.addWidget(page)
 
+    @property
+    def cancel_button(self) -> Button:
+        """Cancels the current run."""
+        return self.going.cancel_button
+
     def show_done(self, *, can_share: bool) -> None:
         """Show what can be done with a finished A/B."""
         self.setFixedHeight(HEIGHT_PX)

@@ -1,32 +1,31 @@
 """The A/B page: run a workload in two ways, in turn, and see which is faster."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtWidgets import QWidget
 
 from app.core.analysis.ab import judge_pairs
-from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.ab import AbTest
-from app.core.records import Group, Plan
+from app.core.plans.kind import workloads_title
+from app.core.records import Group, Plan, PlannedRun
 from app.core.storage.database import Database
-from app.core.storage.groups import list_groups
+from app.core.storage.groups import list_groups, load_group
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.ab.foot import Foot
 from app.gui.pages.ab.refill import refill
 from app.gui.pages.ab.setup import AbSetup
-from app.gui.run.actions import ResultActions
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
+from app.gui.run.plan_page import HISTORY_LIMIT, PlanPage
 from app.gui.services.bundle import Services
-from app.gui.services.run_bridge import BusyError
+from app.gui.services.run_bridge import Resumed
 from app.gui.style.theme import figures
 from app.gui.style.tokens import HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import (
@@ -40,15 +39,10 @@ from app.gui.widgets.basics import (
     scrolled,
     set_tone,
 )
-from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.dialogs import ask_to_run_beside
-from workloads import CATALOGUE
-from workloads.protocol import events
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 
 KIND = AbTest()
-HISTORY_LIMIT = 50
-TEXT_INTERVAL_S = 0.2  # every tick of the bridge
 # Sign, and message code of the instruction.
 NOTHING = (
     ("1", "ab_page.step_1"),
@@ -58,143 +52,108 @@ NOTHING = (
 )
 
 
-class AbPage(QWidget):
-    """Sets up, runs and shows an A/B, and shows earlier ones.
+@dataclass(frozen=True, slots=True)
+class AbResult:
+    """A stored A/B, which isn't resumed."""
 
-    Signals:
-        state_changed: What can be done now is something else: copy, save.
-    """
+    group: Group
+    left: tuple[PlannedRun, ...] = ()
+    is_finished: bool = True
 
-    state_changed = Signal()
+
+class AbPage(PlanPage[AbResult]):
+    """Sets up, runs and shows an A/B, and shows earlier ones."""
+
+    code, running = KIND.page, "ab_page.running"
+    foot: Foot
 
     def __init__(self, services: Services) -> None:
-        super().__init__()
-        self._services = services
-        self._asked: tuple[Plan, Machine] | None = None
-        self._number = 0
-        self._groups: dict[int, Group] = {}
-        self._texts_s = self._run_began_s = 0.0
-        self._runs_s: list[float] = []
         self.setup = AbSetup(services)
-        self.history = ChoiceBox()
+        super().__init__(services, self.setup, Foot(services.theme))
+        self._run_began_s = 0.0
+        self._runs_s: list[float] = []
         self.value, self.who = label("–"), label("", TITLE_PX, muted=True)
         self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False, kept=2)
         self.remarks = ClampedLabel(lines=2, kept=2)
         self.legend = ElidedLabel("", muted=True)
         self.plot = PairPlot(services.theme)
-        self.foot = Foot(services.theme)
-        self._actions = ResultActions(services, self)
-        self._lay_out()
-        self._connect()
-        self._show_state()
-
-    @property
-    def group(self) -> Group | None:
-        """The stored A/B being shown."""
-        return self._groups.get(self.history.currentData() or 0) if not self._is_live else None
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Refresh the history, and catch up on a test that ran while the page was hidden."""
-        super().showEvent(event)
-        if self._is_live:
-            self._show_live()
-        else:
-            self.refresh()
-
-    def refresh(self, choose: int | None = None) -> None:
-        """Reload the A/Bs, and show the one with this number, or the newest."""
-        self._number += 1
-        number, path = self._number, self._services.paths.database
-
-        def look() -> tuple[int, int | None, list[Group]]:
-            with Database(path) as database:
-                return number, choose, list_groups(database, KIND.key, HISTORY_LIMIT)
-
-        self._services.tasks.start(look, self._on_found, self._services.complain)
-
-    def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Fill the setup with what a stored A/B was asked for, and start it."""
-        refill(self.setup, plan)
-        self._begin(plan, machine)
-
-    def cancel(self) -> None:
-        """Cancel the current run and those that would follow it."""
-        if self._is_live:
-            self._services.bridge.cancel()
-            self.foot.going.cancel_button.setEnabled(False)
-            self._show_progress()
-
-    @property
-    def can_copy(self) -> bool:
-        """Whether an A/B with a result is shown."""
-        return self.group is not None and KIND.example(self.group) is not None
-
-    can_share = can_copy
-
-    def save_picture(self) -> None:
-        """Save the share picture of the A/B shown."""
-        self._with_run(self._actions.save_picture)
-
-    def share(self) -> None:
-        """Show what leaves before the A/B shown is shared."""
-        self._with_run(self._actions.share)
-
-    def copy_picture(self) -> None:
-        """Copy the share picture of the A/B shown."""
-        self._with_run(self._actions.copy_picture)
-
-    def copy_text(self) -> None:
-        """Copy the result of the A/B shown as text."""
-        self._with_run(self._actions.copy_text)
-
-    def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:
-        """Load the run whose details are shown with the result."""
-        group, path = self.group, self._services.paths.database
-        example = KIND.example(group) if group is not None else None
-        if group is None or example is None:
-            return
-        run_id, shown = example.id, group
-
-        def load() -> JudgedRun:
-            with Database(path) as database:
-                return JudgedRun(load_run(database, run_id)).prepared()
-
-        self._services.tasks.start(load, lambda run: do(run, shown), self._services.complain)
-
-    @property
-    def _is_live(self) -> bool:
-        bridge = self._services.bridge
-        return bridge.is_running and bridge.page == KIND.page
-
-    def _connect(self) -> None:
-        bridge, foot = self._services.bridge, self.foot
-        foot.going.cancel_button.clicked.connect(self.cancel)
+        foot, bridge = self.foot, services.bridge
         foot.go_button.clicked.connect(lambda: bridge.answer(True))
         foot.stop_button.clicked.connect(lambda: bridge.answer(False))
         foot.save_button.clicked.connect(self.save_picture)
         foot.picture_button.clicked.connect(self.copy_picture)
         foot.copy_button.clicked.connect(self.copy_text)
-        self.setup.run_requested.connect(self._begin)
-        self.history.activated.connect(self._show_state)
-        bridge.started.connect(self._on_started)
-        bridge.moved_on.connect(self._on_moved_on)
-        bridge.advanced.connect(self._on_advanced)
-        bridge.ended.connect(self._on_ended)
-        bridge.refused.connect(self._on_refused)
-
-    def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
-        self._asked = (plan, machine)
-        self._runs_s, self._run_began_s = [], time.monotonic()
-        self._services.bridge.start_plan(plan, machine, beside=beside)
-        self.foot.going.cancel_button.setFocus()
-
-    def _on_started(self) -> None:
-        self.foot.going.cancel_button.setEnabled(True)
+        self._lay_out()
         self._show_state()
+
+    @property
+    def group(self) -> Group | None:
+        """The stored A/B being shown."""
+        return self.result.group if self.result is not None and not self.is_live else None
+
+    def run_again(self, plan: Plan, machine: Machine) -> None:
+        """Fill the setup with what a stored A/B was asked for, and start it."""
+        refill(self.setup, plan)
+        self.begin(plan, machine)
+
+    def begin(self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, beside: bool = False) -> None:
+        """Begin an A/B; for the arguments, see `RunBridge.start_plan`."""
+        self._runs_s, self._run_began_s = [], time.monotonic()
+        super().begin(plan, machine, resumed, beside=beside)
+
+    @property
+    def can_share(self) -> bool:
+        """Whether an A/B with a result is shown."""
+        return self.group is not None and KIND.example(self.group) is not None
+
+    def save_picture(self) -> None:
+        """Save the share picture of the A/B shown."""
+        self._with_run(self.actions_on_result.save_picture)
+
+    def share(self) -> None:
+        """Show what leaves before the A/B shown is shared."""
+        self._with_run(self.actions_on_result.share)
+
+    def copy_picture(self) -> None:
+        """Copy the share picture of the A/B shown."""
+        self._with_run(self.actions_on_result.copy_picture)
+
+    def copy_text(self) -> None:
+        """Copy the result of the A/B shown as text."""
+        self._with_run(self.actions_on_result.copy_text)
+
+    def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:
+        """Load the run whose details are shown with the result."""
+        group = self.group
+        example = KIND.example(group) if group is not None else None
+        if group is None or example is None:
+            return
+        run_id, shown = example.id, group
+
+        def load(database: Database) -> JudgedRun:
+            return JudgedRun(load_run(database, run_id)).prepared()
+
+        self._services.query(load, lambda run: do(run, shown))
+
+    def _list(self, database: Database) -> list[AbResult]:
+        return list(map(AbResult, list_groups(database, KIND.key, HISTORY_LIMIT)))
+
+    def _load(self, database: Database, group_id: int) -> AbResult:
+        return AbResult(load_group(database, group_id))
+
+    def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> AbResult:
+        del asked
+        return AbResult(group)
+
+    def _entry(self, result: AbResult) -> str:
+        group = result.group
+        a, b = group.labels
+        what, date = workloads_title(group), group.created_at[:10]
+        return sentence("ab_page.history_entry", group_id=group.id, a=a, b=b, workload=what, date=date)
 
     def _on_moved_on(self) -> None:
         bridge = self._services.bridge
-        if bridge.page != KIND.page:
+        if bridge.page != self.code:
             return
         now_s = time.monotonic()
         if len(bridge.done) > len(self._runs_s):
@@ -204,50 +163,16 @@ class AbPage(QWidget):
         if bridge.asks is not None and self.isVisible():
             self.foot.go_button.setFocus()
 
-    def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Update texts at most four times a second: more would slow down the measurement."""
-        now_s = time.monotonic()
-        if self._is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
-            self._texts_s = now_s
-            self._show_progress()
-
-    def _on_ended(self, _: int) -> None:
-        bridge = self._services.bridge
-        self._show_state()
-        if bridge.page == KIND.page:
+    def _on_ended(self, run_id: int) -> None:
+        super()._on_ended(run_id)
+        if self._services.bridge.page == self.code:
             self.setup.run_button.setFocus()
-            if bridge.trouble is not None:
-                self._services.complain(bridge.trouble)
-            self.refresh(choose=bridge.group_id)
-
-    def _on_refused(self, error: AppError) -> None:
-        bridge = self._services.bridge
-        self._show_state()
-        if bridge.page != KIND.page or bridge.is_cancelled:
-            return
-        if not isinstance(error, BusyError):
-            self._services.complain(error)
-        elif self._asked is not None and ask_to_run_beside(self, error):
-            self._begin(*self._asked, beside=True)
-
-    def _on_found(self, answer: tuple[int, int | None, list[Group]]) -> None:
-        number, choose, groups = answer
-        if number != self._number:
-            return  # a later request is on its way
-        chosen = choose or self.history.currentData()
-        self._groups = {group.id: group for group in groups}
-        self.history.clear()
-        for group in groups:
-            self.history.addItem(_name(group), group.id)
-        self.history.setCurrentIndex(max(0, self.history.findData(chosen)) if groups else -1)
-        self._show_state()
 
     def _show_state(self) -> None:
-        """Show the running test, the chosen one, or the instructions."""
-        bridge = self._services.bridge
-        live, running = self._is_live, bridge.is_running
-        self.setup.set_busy(sentence("ab_page.running") if live else sentence("ab_page.busy") if running else "")
-        self.history.setVisible(bool(self._groups))
+        bridge, live = self._services.bridge, self.is_live
+        busy = self.running if live else "ab_page.busy" if bridge.is_running else ""
+        self.setup.set_busy(sentence(busy) if busy else "")
+        self.history.setVisible(self.history.count() > 0)
         self.history.setEnabled(not live)
         group = self.group
         self.foot.setVisible(live or group is not None)
@@ -265,7 +190,7 @@ class AbPage(QWidget):
     def _show_live(self) -> None:
         bridge = self._services.bridge
         group = bridge.group()
-        if group is not None and self._is_live and self.isVisible():
+        if group is not None and self.is_live and self.isVisible():
             self._show_group(group)
             if not judge_pairs(group).pairs:
                 self.sentence.show_text(sentence("ab_page.first_pair"))
@@ -287,7 +212,7 @@ class AbPage(QWidget):
         a, b = group.labels
         names = [f"{side}: {name}" for side, name in (("A", a), ("B", b)) if side != name]
         self.legend.show_text(" · ".join([*names, unit] if unit else names))
-        self.plot.show_group(group, self._services.bridge.planned if self._is_live else None)
+        self.plot.show_group(group, self._services.bridge.planned if self.is_live else None)
 
     def _show_remarks(self, text: str, tone: Tone) -> None:
         self.remarks.show_text(text)
@@ -326,15 +251,6 @@ class AbPage(QWidget):
         whole.setStretch(4, 1)
         page.setLayout(whole)
         return page
-
-
-def _name(group: Group) -> str:
-    workload = CATALOGUE.get(group.workload)
-    what = workload.title if workload else group.workload
-    a, b = group.labels
-    return sentence(
-        "ab_page.history_entry", group_id=group.id, a=a, b=b, workload=what, date=group.created_at[:10]
-    )
 
 
 def _tone(group: Group) -> Tone:

@@ -22,12 +22,12 @@ from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import checked_workload
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
+from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import (
     Button,
-    Card,
     column,
     give_way,
     guard_wheel,
@@ -140,14 +140,8 @@ def side_settings() -> list[Setting]:
     return [setting for setting in shown if setting.in_form or setting.name in ("engine", "device")]
 
 
-class AbSetup(Card):
-    """The card with the setup.
-
-    Signals:
-        run_requested: The button was pressed; with the Plan and the Machine.
-    """
-
-    run_requested = Signal(object, object)
+class AbSetup(PlanSetup):
+    """The card with the setup."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("ab_setup.title"))

@@ -22,7 +22,8 @@ from app.gui.pages.studies.foot import Foot
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
 from app.gui.pages.studies.table import StudyTable
-from app.gui.run.plan_page import HISTORY_LIMIT, PageTexts, PlanPage
+from app.gui.run.charted_page import ChartedPage, PageTexts
+from app.gui.run.plan_page import HISTORY_LIMIT
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.basics import (
@@ -41,7 +42,7 @@ _TEXTS = PageTexts(
 _More = tuple[int, Details, Costs, UsageError | None]
 
 
-class StudiesPage(PlanPage[StudyResult]):
+class StudiesPage(ChartedPage[StudyResult]):
     """Sets up, runs, resumes and shows studies."""
 
     code, running, file_name = "studies", "studies_page.running", "epochmark-study"

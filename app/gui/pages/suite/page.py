@@ -25,8 +25,9 @@ from app.core.storage.database import Database
 from app.gui.pages.suite.foot import Foot
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.pages.suite.table import PartTable
+from app.gui.run.charted_page import ChartedPage, PageTexts
 from app.gui.run.headline_row import HeadlineRow
-from app.gui.run.plan_page import HISTORY_LIMIT, PageTexts, PlanPage
+from app.gui.run.plan_page import HISTORY_LIMIT
 from app.gui.services.bundle import Services
 from workloads.engines.registry import engine_title
 from workloads.protocol.spec import RunSpec
@@ -40,7 +41,7 @@ _TEXTS = PageTexts(
 )
 
 
-class SuitePage(PlanPage[SuiteResult]):
+class SuitePage(ChartedPage[SuiteResult]):
     """Runs, resumes and shows suites."""
 
     code, running, file_name = "suite", "suite_page.running", "epochmark-suite"
