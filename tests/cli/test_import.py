@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 from PySide6.QtGui import QImage
 
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.records import RunSummary
 from app.core.result_file.canonical import file_bytes, sealed
@@ -30,6 +32,12 @@ def other_home(tmp_path: Path) -> dict[str, str]:
     return {"EPOCHMARK_HOME": str(tmp_path / "another computer")}
 
 
+def takes(done: "subprocess.CompletedProcess[str]", what: str, code: str, **shown: object) -> bool:
+    """Return whether the first line is about this and says that."""
+    place, _, rest = done.stdout.splitlines()[0].partition(": ")
+    return place == what and said(code, **shown).is_all_of(rest)
+
+
 # As beside a bar: whose it is, its engine and its verdict.
 CONDITIONS = f"imported, not verified · {engine_title(NO_ENGINE)} · invalid"
 
@@ -39,7 +47,8 @@ def test_a_run_goes_to_another_computer_in_every_form(
 ) -> None:
     out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "e.html")}
     done = epochmark("run", "demo", "--epochs", "2", "--quiet", "--output", out["r.json"])
-    assert (done.returncode, done.stderr) == (0, f"Exported 1 run to {out['r.json']}.\n")
+    assert done.returncode == 0
+    assert said("cli.runs_exported", count="1", path=out["r.json"]).is_all_of(done.stderr.strip())
     epochmark("results", "share", "1", "--output", out["p.png"])
     epochmark("results", "export", "--format", "json", "--output", out["e.json"])
     epochmark("results", "export", "--output", out["e.csv"])
@@ -81,13 +90,14 @@ def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
     assert QImage(str(picture)).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, **other_home)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == f"{jpeg}: 2 results imported as 1, 2"
+    assert takes(done, jpeg, "imports.taken", count="2", numbers="1, 2")
     compared = epochmark("compare", "demo", **other_home).stdout
     assert compared.count(CONDITIONS) == 2
     assert "(imported 1)" in compared
     code = scan_file(Path(jpeg))
     done = epochmark("import", code.lower().replace(" ", "\n"), EPOCHMARK_HOME=str(tmp_path / "typed"))
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "pasted text: 2 results imported as 1, 2")
+    assert done.returncode == 0
+    assert takes(done, sentence("exchange.pasted"), "imports.taken", count="2", numbers="1, 2")
     done = epochmark("import", str(picture), **other_home)
     assert said("imports.replaced", numbers="1, 2", count="2").is_in(done.stdout.splitlines()[0])
 
@@ -99,7 +109,7 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     bad.write_bytes(GOLDEN.read_bytes()[:-50])
     done = epochmark("import", str(bad), str(GOLDEN), str(tmp_path / "none.png"))
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == f"{GOLDEN}: 4 results imported as 1, 2, 3, 4"
+    assert takes(done, str(GOLDEN), "imports.taken", count="4", numbers="1, 2, 3, 4")
     refused = done.stderr.splitlines()
     assert len(refused) == 2
     assert "isn't taken: it isn't valid JSON" in refused[0]
@@ -149,11 +159,11 @@ def test_logs_come_in_with_results(epochmark: CommandLine, tmp_path: Path) -> No
     path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
     done = epochmark("import", str(tmp_path / "logs"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == (
-        f"{path}: imported as log 1, mnist_mlp on gpu; "
-        "its seconds count from the start of training, so their differences were taken"
-    )
-    assert epochmark("import", str(path)).stdout == f"{path}: imported before, as log 1\n"
+    taken, _, of_totals = done.stdout.splitlines()[0].partition("; ")
+    assert taken.startswith(f"{path}: ")
+    assert said("imports.log_taken", log_id="1", workload="mnist_mlp", name="gpu").is_in(taken)
+    assert said("imports.log_of_totals").is_all_of(of_totals)
+    assert takes(epochmark("import", str(path)), str(path), "imports.log_present", log_id="1")
     assert "gpu" in epochmark("compare", "mnist_mlp").stdout
 
 
@@ -168,8 +178,12 @@ def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLin
 def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark("table", "check", str(GOLDEN))
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == f"{GOLDEN}: taken (caution)"
-    assert done.stderr == f"{GOLDEN}, result 2: not taken: demo isn't a workload that tables have\n"
+    caution = said("table.taken", place=GOLDEN, verdict="caution")
+    assert caution.is_all_of(done.stdout.splitlines()[0])
+    refused = said(
+        "table.not_taken", place=f"{GOLDEN}, result 2", problem=said("table.no_workload", workload="demo")
+    )
+    assert refused.is_all_of(done.stderr.strip())
     table = tmp_path / "table.json"
     built = epochmark("table", "build", str(GOLDEN.parent), "--output", str(table))
     assert built.returncode == 0
@@ -190,8 +204,8 @@ def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLi
         server.answer = chunked([gzip.compress(built.encode())], Content_Encoding="gzip")
         done = epochmark("table", "get", server.url)
         assert (done.returncode, done.stderr) == (0, "")
-        assert "labelled “community”" in done.stdout
-        assert epochmark("table", "get", server.url).stdout == "This table is in use already.\n"
+        assert said("table.fetched", count="3").is_all_of(done.stdout.strip())
+        assert said("table.newest_already").is_all_of(epochmark("table", "get", server.url).stdout.strip())
         assert epochmark("table", "get", server.url, "--previous").returncode == 2
     shown = epochmark("compare", "mnist_mlp").stdout
     assert said("compare.community_name", name="EPYC").is_in(shown)
@@ -208,7 +222,7 @@ NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
 def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_harmless(
     epochmark: CommandLine, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    assert epochmark("results", "list", "--imported").stdout == "There are no imported results.\n"
+    assert said("imports.none").is_all_of(epochmark("results", "list", "--imported").stdout.strip())
     usual = next(filter(short_form, golden()))
     machine = msgspec.structs.replace(usual.machine, cpu_name="Threadripper")
     theirs = tmp_path / (f"{NASTY}.json" if os.name == "posix" else "theirs.json")
