@@ -66,12 +66,14 @@ def test_a_run_goes_to_another_computer_in_every_form(
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
     empty = {"EPOCHMARK_HOME": str(tmp_path / "home of e.json")}
     done = epochmark("import", out["e.json"], **empty)
-    assert (done.stderr, done.stdout.splitlines()[0]) == ("", f"{out['e.json']}: imported as 1")
+    assert done.stderr == ""
+    assert takes(done.stdout, out["e.json"], "imports.taken", numbers="1")
     assert CONDITIONS in epochmark("compare", "demo", **empty).stdout
     jpeg = str(tmp_path / "forum.jpg")
     assert QImage(out["p.png"]).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, EPOCHMARK_HOME=str(tmp_path / "third"))
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{jpeg}: imported as 1")
+    assert done.returncode == 0
+    assert takes(done.stdout, jpeg, "imports.taken", numbers="1")
     assert CONDITIONS in epochmark("compare", "demo", EPOCHMARK_HOME=str(tmp_path / "third")).stdout
     code = "EPOCHMARK1:NO-SUCH-THING"
     done = epochmark("import", code, **other_home)
@@ -93,7 +95,7 @@ def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
     assert takes(done.stdout, jpeg, "imports.taken", count="2", numbers="1, 2")
     compared = epochmark("compare", "demo", **other_home).stdout
     assert compared.count(CONDITIONS) == 2
-    assert "(imported 1)" in compared
+    assert said("compare.imported_numbered", number="1").is_in(compared)
     code = scan_file(Path(jpeg))
     done = epochmark("import", code.lower().replace(" ", "\n"), EPOCHMARK_HOME=str(tmp_path / "typed"))
     assert done.returncode == 0
@@ -126,7 +128,7 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     again = epochmark("import", "--remove", "3")
     assert again.returncode == 2
     assert said("imports.unknown", number="3").is_in(again.stderr)
-    assert f"`{HINT} import --list`" in again.stderr
+    assert said("imports.see_list", epochmark=HINT).is_in(again.stderr)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +181,8 @@ def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tm
     assert done.returncode == 1
     caution = said("table.taken", place=GOLDEN, verdict="caution")
     assert caution.is_all_of(done.stdout.splitlines()[0])
-    refused = said(
-        "table.not_taken", place=f"{GOLDEN}, result 2", problem=said("table.no_workload", workload="demo")
-    )
+    place = said("table.place", path=GOLDEN, number="2")
+    refused = said("table.not_taken", place=place, problem=said("table.no_workload", workload="demo"))
     assert refused.is_all_of(done.stderr.strip())
     table = tmp_path / "table.json"
     built = epochmark("table", "build", str(GOLDEN.parent), "--output", str(table))
@@ -233,13 +234,15 @@ def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_ha
     assert json.loads(epochmark("results", "list", "--json").stdout) == []
     listed = epochmark("results", "list", "--imported").stdout
     head, whole, code, label = listed.splitlines()
-    assert head.split()[:4] == ["id", "started", "(UTC)", "workload"]
+    columns = map(sentence, ("column.id", "column.started_utc", "column.workload"))
+    assert head.split()[:4] == " ".join(columns).split()
     assert (code.split()[:3], whole.split()[0]) == (["1", "n/a", usual.spec.workload], "2")
     assert "Threadripper" in whole
     assert said("imports.all_not_verified").begins(label)
     as_json = epochmark("results", "list", "--imported", "--json").stdout
     ids = [(row["id"], row["provenance"]) for row in json.loads(as_json)]
-    assert ids == [(2, "imported, not verified"), (1, "imported, not verified")]
+    provenance = sentence("compare.imported_result")
+    assert ids == [(2, provenance), (1, provenance)]
     assert {field.name for field in fields(RunSummary)} < set(json.loads(as_json)[0])
     assert len(json.loads(epochmark("results", "list", "--imported", "--json", "--limit", "1").stdout)) == 1
     one = epochmark("results", "show", "2", "--imported")
