@@ -79,7 +79,7 @@ def test_a_run_goes_to_another_computer_in_every_form(
     done = epochmark("import", code, **other_home)
     assert (done.returncode, said("short_form.wrong_letter").is_in(done.stderr)) == (1, True)
     own = epochmark("import", out["r.json"])
-    assert own.stdout == f"{out['r.json']}: this is your own run 1\n"
+    assert takes(own.stdout, out["r.json"], "imports.own", numbers="1")
 
 
 def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
