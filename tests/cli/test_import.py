@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from PySide6.QtGui import QImage
 
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.records import RunSummary
 from app.core.result_file.canonical import file_bytes, sealed
@@ -30,8 +31,14 @@ def other_home(tmp_path: Path) -> dict[str, str]:
     return {"EPOCHMARK_HOME": str(tmp_path / "another computer")}
 
 
+def takes(output: str, what: str, code: str, **shown: object) -> bool:
+    """Return whether the first line is about this and says that."""
+    place, _, rest = output.splitlines()[0].partition(": ")
+    return place == what and said(code, **shown).is_all_of(rest)
+
+
 # As beside a bar: whose it is, its engine and its verdict.
-CONDITIONS = f"imported, not verified · {engine_title(NO_ENGINE)} · invalid"
+CONDITIONS = f"{sentence('compare.imported_result')} · {engine_title(NO_ENGINE)} · invalid"
 
 
 def test_a_run_goes_to_another_computer_in_every_form(
@@ -39,7 +46,8 @@ def test_a_run_goes_to_another_computer_in_every_form(
 ) -> None:
     out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "e.html")}
     done = epochmark("run", "demo", "--epochs", "2", "--quiet", "--output", out["r.json"])
-    assert (done.returncode, done.stderr) == (0, f"Exported 1 run to {out['r.json']}.\n")
+    assert done.returncode == 0
+    assert said("cli.runs_exported", count="1", path=out["r.json"]).is_all_of(done.stderr.strip())
     epochmark("results", "share", "1", "--output", out["p.png"])
     epochmark("results", "export", "--format", "json", "--output", out["e.json"])
     epochmark("results", "export", "--output", out["e.csv"])
@@ -47,8 +55,9 @@ def test_a_run_goes_to_another_computer_in_every_form(
     done = epochmark("import", out["p.png"], out["r.json"], out["e.json"], **other_home)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
-    assert lines[0] == f"{out['p.png']}: imported as 1"
-    assert lines[1:3] == [f"{out[name]}: imported before, as 1" for name in ("r.json", "e.json")]
+    assert takes(lines[0], out["p.png"], "imports.taken", numbers="1")
+    for line, name in zip(lines[1:3], ("r.json", "e.json"), strict=True):
+        assert takes(line, out[name], "imports.present", numbers="1")
     for name, code in (("e.csv", "exchange.is_table"), ("e.html", "exchange.is_page")):
         refused = epochmark("import", out[name], **other_home)
         assert (refused.returncode, said(code).is_in(refused.stderr)) == (1, True)
@@ -57,18 +66,20 @@ def test_a_run_goes_to_another_computer_in_every_form(
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
     empty = {"EPOCHMARK_HOME": str(tmp_path / "home of e.json")}
     done = epochmark("import", out["e.json"], **empty)
-    assert (done.stderr, done.stdout.splitlines()[0]) == ("", f"{out['e.json']}: imported as 1")
+    assert done.stderr == ""
+    assert takes(done.stdout, out["e.json"], "imports.taken", numbers="1")
     assert CONDITIONS in epochmark("compare", "demo", **empty).stdout
     jpeg = str(tmp_path / "forum.jpg")
     assert QImage(out["p.png"]).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, EPOCHMARK_HOME=str(tmp_path / "third"))
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{jpeg}: imported as 1")
+    assert done.returncode == 0
+    assert takes(done.stdout, jpeg, "imports.taken", numbers="1")
     assert CONDITIONS in epochmark("compare", "demo", EPOCHMARK_HOME=str(tmp_path / "third")).stdout
     code = "EPOCHMARK1:NO-SUCH-THING"
     done = epochmark("import", code, **other_home)
     assert (done.returncode, said("short_form.wrong_letter").is_in(done.stderr)) == (1, True)
     own = epochmark("import", out["r.json"])
-    assert own.stdout == f"{out['r.json']}: this is your own run 1\n"
+    assert takes(own.stdout, out["r.json"], "imports.own", numbers="1")
 
 
 def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
@@ -81,13 +92,14 @@ def test_both_sides_of_an_ab_go_to_another_computer_by_its_code(
     assert QImage(str(picture)).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
     done = epochmark("import", jpeg, **other_home)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == f"{jpeg}: 2 results imported as 1, 2"
+    assert takes(done.stdout, jpeg, "imports.taken", count="2", numbers="1, 2")
     compared = epochmark("compare", "demo", **other_home).stdout
     assert compared.count(CONDITIONS) == 2
-    assert "(imported 1)" in compared
+    assert said("compare.imported_numbered", number="1").is_in(compared)
     code = scan_file(Path(jpeg))
     done = epochmark("import", code.lower().replace(" ", "\n"), EPOCHMARK_HOME=str(tmp_path / "typed"))
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "pasted text: 2 results imported as 1, 2")
+    assert done.returncode == 0
+    assert takes(done.stdout, sentence("exchange.pasted"), "imports.taken", count="2", numbers="1, 2")
     done = epochmark("import", str(picture), **other_home)
     assert said("imports.replaced", numbers="1, 2", count="2").is_in(done.stdout.splitlines()[0])
 
@@ -99,10 +111,10 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     bad.write_bytes(GOLDEN.read_bytes()[:-50])
     done = epochmark("import", str(bad), str(GOLDEN), str(tmp_path / "none.png"))
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == f"{GOLDEN}: 4 results imported as 1, 2, 3, 4"
+    assert takes(done.stdout, str(GOLDEN), "imports.taken", count="4", numbers="1, 2, 3, 4")
     refused = done.stderr.splitlines()
     assert len(refused) == 2
-    assert "isn't taken: it isn't valid JSON" in refused[0]
+    assert said("exchange.refused", problem=said("exchange.not_json")).is_in(refused[0])
     assert "\x1b" not in done.stderr
     assert "none.png" in refused[1]
     listed = epochmark("import", "--list").stdout
@@ -111,13 +123,12 @@ def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
     assert re.search(r"CPU +AMD EPYC\n", shown)
     assert re.search(r"spec.samples_per_epoch +60000\n", shown)
     assert json.loads(epochmark("import", "--show", "3", "--json").stdout)["digest"].startswith("67d0963f")
-    assert epochmark("import", "--remove", "3").stdout == "Removed imported result 3.\n"
+    assert epochmark("import", "--remove", "3").returncode == 0
     assert "67D0-963F" not in epochmark("import", "--list").stdout
     again = epochmark("import", "--remove", "3")
-    assert (again.returncode, again.stderr) == (
-        2,
-        f"epochmark: There's no imported result 3. `{HINT} import --list` shows them.\n",
-    )
+    assert again.returncode == 2
+    assert said("imports.unknown", number="3").is_in(again.stderr)
+    assert said("imports.see_list", epochmark=HINT).is_in(again.stderr)
 
 
 @pytest.mark.parametrize(
@@ -149,11 +160,11 @@ def test_logs_come_in_with_results(epochmark: CommandLine, tmp_path: Path) -> No
     path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
     done = epochmark("import", str(tmp_path / "logs"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == (
-        f"{path}: imported as log 1, mnist_mlp on gpu; "
-        "its seconds count from the start of training, so their differences were taken"
-    )
-    assert epochmark("import", str(path)).stdout == f"{path}: imported before, as log 1\n"
+    taken, _, of_totals = done.stdout.splitlines()[0].partition("; ")
+    assert taken.startswith(f"{path}: ")
+    assert said("imports.log_taken", log_id="1", workload="mnist_mlp", name="gpu").is_in(taken)
+    assert said("imports.log_of_totals").is_all_of(of_totals)
+    assert takes(epochmark("import", str(path)).stdout, str(path), "imports.log_present", log_id="1")
     assert "gpu" in epochmark("compare", "mnist_mlp").stdout
 
 
@@ -168,8 +179,11 @@ def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLin
 def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark("table", "check", str(GOLDEN))
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == f"{GOLDEN}: taken (caution)"
-    assert done.stderr == f"{GOLDEN}, result 2: not taken: demo isn't a workload that tables have\n"
+    caution = said("table.taken", place=GOLDEN, verdict="caution")
+    assert caution.is_all_of(done.stdout.splitlines()[0])
+    place = said("table.place", path=GOLDEN, number="2")
+    refused = said("table.not_taken", place=place, problem=said("table.no_workload", workload="demo"))
+    assert refused.is_all_of(done.stderr.strip())
     table = tmp_path / "table.json"
     built = epochmark("table", "build", str(GOLDEN.parent), "--output", str(table))
     assert built.returncode == 0
@@ -190,8 +204,8 @@ def test_a_table_is_fetched_and_its_bars_are_the_communitys(epochmark: CommandLi
         server.answer = chunked([gzip.compress(built.encode())], Content_Encoding="gzip")
         done = epochmark("table", "get", server.url)
         assert (done.returncode, done.stderr) == (0, "")
-        assert "labelled “community”" in done.stdout
-        assert epochmark("table", "get", server.url).stdout == "This table is in use already.\n"
+        assert said("table.fetched", count="3").is_all_of(done.stdout.strip())
+        assert said("table.newest_already").is_all_of(epochmark("table", "get", server.url).stdout.strip())
         assert epochmark("table", "get", server.url, "--previous").returncode == 2
     shown = epochmark("compare", "mnist_mlp").stdout
     assert said("compare.community_name", name="EPYC").is_in(shown)
@@ -208,7 +222,7 @@ NASTY = "\x1b]0;owned\x07 \u202egnp.exe\u202c \u200b\u2066"
 def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_harmless(
     epochmark: CommandLine, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    assert epochmark("results", "list", "--imported").stdout == "There are no imported results.\n"
+    assert said("imports.none").is_all_of(epochmark("results", "list", "--imported").stdout.strip())
     usual = next(filter(short_form, golden()))
     machine = msgspec.structs.replace(usual.machine, cpu_name="Threadripper")
     theirs = tmp_path / (f"{NASTY}.json" if os.name == "posix" else "theirs.json")
@@ -220,13 +234,15 @@ def test_imported_results_are_listed_when_asked_for_and_a_strangers_names_are_ha
     assert json.loads(epochmark("results", "list", "--json").stdout) == []
     listed = epochmark("results", "list", "--imported").stdout
     head, whole, code, label = listed.splitlines()
-    assert head.split()[:4] == ["id", "started", "(UTC)", "workload"]
+    columns = map(sentence, ("column.id", "column.started_utc", "column.workload"))
+    assert head.split()[:4] == " ".join(columns).split()
     assert (code.split()[:3], whole.split()[0]) == (["1", "n/a", usual.spec.workload], "2")
     assert "Threadripper" in whole
     assert said("imports.all_not_verified").begins(label)
     as_json = epochmark("results", "list", "--imported", "--json").stdout
     ids = [(row["id"], row["provenance"]) for row in json.loads(as_json)]
-    assert ids == [(2, "imported, not verified"), (1, "imported, not verified")]
+    provenance = sentence("compare.imported_result")
+    assert ids == [(2, provenance), (1, provenance)]
     assert {field.name for field in fields(RunSummary)} < set(json.loads(as_json)[0])
     assert len(json.loads(epochmark("results", "list", "--imported", "--json", "--limit", "1").stdout)) == 1
     one = epochmark("results", "show", "2", "--imported")

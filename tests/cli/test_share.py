@@ -1,10 +1,11 @@
 """`results share`: a stored run becomes a picture, on machines without a display too."""
 
-import re
 import struct
 from pathlib import Path
 
+import app
 from app.core.exchange.png_embed import extract
+from app.core.messages import sentence
 from app.core.result_file.canonical import decode, short_code
 from tests.cli.commands import sentence_of
 from tests.conftest import ROOT, CommandLine
@@ -28,7 +29,7 @@ def test_a_run_becomes_a_picture_without_a_display(
     dark, light = tmp_path / "dark.png", tmp_path / "light.png"
     done = stored("results", "share", "1", "--output", str(dark))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"Saved a picture of run 1 to {dark}.\n"
+    assert said("cli.picture_saved", number="1", path=dark).is_all_of(done.stdout.strip())
     assert size_of(dark) == (1200, 630)
     (carried,) = decode(extract(dark.read_bytes()))
     assert (carried.spec.workload, carried.spec.epochs) == ("demo", 2), "the picture carries the result file"
@@ -70,7 +71,8 @@ def test_if_qt_cannot_be_loaded_the_packages_to_install_are_named(stored: Comman
     (broken / "__init__.py").write_text(text, encoding="utf-8")
     done = stored("results", "share", "1", "--output", str(tmp_path / "a.png"), PYTHONPATH=str(broken.parent))
     assert done.returncode == 2
-    assert sentence_of(done).startswith("epochmark: Qt can't be loaded (libEGL.so.1")
+    reason = "libEGL.so.1: cannot open shared object file"
+    assert said("start.qt_not_loaded", reason=reason).is_in(sentence_of(done))
     assert "sudo apt-get install " in done.stderr
 
 
@@ -80,7 +82,8 @@ def test_an_ab_becomes_a_picture(epochmark: CommandLine, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     picture = tmp_path / "ab.png"
     done = epochmark("results", "share", "1", "--group", "--output", str(picture))
-    assert (done.returncode, done.stdout) == (0, f"Saved a picture of group 1 to {picture}.\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert said("cli.picture_of_group_saved", number="1", path=picture).is_all_of(done.stdout.strip())
     assert size_of(picture) == (1200, 630)
     done = epochmark("results", "share", "9", "--group", "--output", str(picture))
     assert (done.returncode, done.stdout) == (2, "")
@@ -92,8 +95,9 @@ def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> Non
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr, lines[0][:3], lines[1]) == (0, "", "[b]", "[list]")
     whole = stored("results", "share", "1", "--text", "bbcode").stdout
-    assert "run on" in whole
-    assert "run on" not in done.stdout
+    dated = said("result.text_footer", version=app.__version__)
+    assert dated.is_in(whole)
+    assert not dated.is_in(done.stdout)
     wrong = stored("results", "share", "1", "--text", "plain", "--without", "verdict")
     assert wrong.returncode == 2
     assert said("exchange.not_removable", name="verdict").is_in(wrong.stderr)
@@ -113,11 +117,12 @@ def test_a_result_is_handed_in_with_every_field_shown(
     (result,) = decode(target.read_bytes())
     assert (result.machine.cpu_name, result.machine.os_name) == (None, None)
     shown = done.stdout
-    assert re.search(r"^Workload +Demo", shown, re.MULTILINE)
-    assert not re.search(r"^(CPU|System) ", shown, re.MULTILINE), "what was left out isn't in the file"
-    assert "A table wouldn't take it: demo isn't a workload that tables have." in shown
+    fields = {line.split("  ")[0] for line in shown.splitlines()}
+    assert sentence("field.workload") in fields
+    assert not {sentence("field.cpu"), sentence("field.system")} & fields, "what was left out isn't in the file"
+    assert said("submit.doubt", problem=said("table.no_workload", workload="demo")).is_in(shown)
     assert said("submit.sent").is_in(shown)
-    assert "Open https://example.org/results, add the file, and paste this text:" in shown
-    assert f"Epochmark result {short_code(result.digest or '')}, in mine.epochmark.json" in shown
+    assert said("submit.paste", address="https://example.org/results").is_in(shown)
+    assert said("submit.text", codes=short_code(result.digest or ""), file="mine.epochmark.json").is_in(shown)
     refused = stored("results", "submit", "1", "--output", str(tmp_path / "no" / "x.json"))
     assert (refused.returncode, said("cli.no_place").is_in(refused.stderr)) == (2, True)

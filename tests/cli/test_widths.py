@@ -150,7 +150,7 @@ def test_plans_fit_every_width(shown: Shown, paths: Paths) -> None:
             assert_fits(shown(columns, *arguments), whole, columns)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_fits_every_width(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = recorded_events()
     spec, machine = asked(recorded)

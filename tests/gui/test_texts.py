@@ -129,7 +129,7 @@ def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
     assert seen == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> None:
     recorded, seen = recorded_events(), list[str]()
     driver.window.show_page("results")

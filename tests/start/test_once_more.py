@@ -7,7 +7,7 @@ import pytest
 from tests.child import python
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 TESTS = """
 from pathlib import Path
 import pytest

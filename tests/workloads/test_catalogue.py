@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.our_code import nodes_of, trees
 from workloads import CATALOGUE, STANDARD
 from workloads.datasets import DATASETS
 from workloads.engines.registry import USUAL
@@ -188,19 +188,15 @@ def test_the_learning_rate_of_the_flowers_rises_for_five_epochs_and_falls() -> N
     assert rates[11] == pytest.approx(1e-5 + 4e-5 * 0.8**6)
 
 
-APP = sorted((ROOT / "app").rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", APP, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_app_asks_what_a_workload_can_do(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def test_the_app_asks_what_a_workload_can_do() -> None:
+    for path, node in ((path, node) for path, tree in trees("app/").items() for node in nodes_of(tree)):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             # The registry of numbers names what the test of storage measures, case by case.
             families = node.module.startswith(("workloads.networks", "workloads.system"))
-            assert not families or [alias.name for alias in node.names] == ["CASES"], node.lineno
+            assert not families or [alias.name for alias in node.names] == ["CASES"], (path, node.lineno)
         if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "kind":
             owner = ast.unparse(node.left.value)
-            assert "workload" not in owner.lower() and "CATALOGUE" not in owner, node.lineno  # noqa: PT018
+            assert "workload" not in owner.lower() and "CATALOGUE" not in owner, (path, node.lineno)  # noqa: PT018
 
 
 def test_the_capabilities_of_each_workload_are_consistent() -> None:

@@ -18,6 +18,7 @@ from tests.sure import sure
 TRACES = ROOT / "tests" / "data" / "traces"
 NAMES = ("quiet", "busy", "frozen", "warm_up_heavy", "drifting", "two_speed")
 RESAMPLINGS = 1_000
+STEPS_S = {0.001: 6_000, 0.13: 150, 10.0: 150}  # and how many of them there are
 Simulated = Callable[[random.Random, int], list[float]]
 
 
@@ -57,10 +58,16 @@ def coverage_pct(simulate: Simulated, count: int, true_s: float) -> tuple[float,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("simulate", [independent, related, skewed])
-@pytest.mark.parametrize("step_s", [0.001, 0.13, 10.0])
+@pytest.mark.parametrize(
+    ("simulate", "step_s"),
+    [
+        (independent, 0.13),
+        *(pytest.param(independent, step_s, marks=pytest.mark.long) for step_s in (0.001, 10.0)),
+        *(pytest.param(each, step_s, marks=pytest.mark.long) for each in (related, skewed) for step_s in STEPS_S),
+    ],
+)
 def test_the_interval_holds_the_truth_as_often_as_it_says(simulate: Simulated, step_s: float) -> None:
-    count = {0.001: 6_000, 0.13: 150, 10.0: 150}[step_s]
+    count = STEPS_S[step_s]
 
     def steps_of(noise: random.Random, wanted: int) -> list[float]:
         if step_s < 0.1:  # a hundred of them are one block, whose noise is that of the machine, not of a step

@@ -36,6 +36,7 @@ def run() -> Run:
     return start
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_real_tensorflow_lists_its_devices_and_works_on_the_cpu(paths: Paths) -> None:
     listing = run_trial("list", paths)
@@ -54,6 +55,7 @@ def test_real_tensorflow_lists_its_devices_and_works_on_the_cpu(paths: Paths) ->
     assert all(step.duration_s > 0 for step in work.steps)
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_missing_device_fails_and_is_not_replaced(paths: Paths) -> None:
     work = run_trial("gpu:7", paths)

@@ -4,37 +4,36 @@ import ast
 import string
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.messages import COMMANDS, ENGLISH, FORMATS, Message, message, sentence, text
-from tests.conftest import ROOT
+from tests.our_code import nodes_of, trees
 
 MAKERS = {"message", "sentence", "Message"}
-SOURCES = sorted(path for folder in ("app", "workloads") for path in (ROOT / folder).rglob("*.py"))
+OURS = ("app/", "workloads/")
 
 
 @cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+def uses() -> tuple[tuple[str, str, set[str] | None], ...]:
+    return tuple(found_uses())
 
 
-def uses() -> Iterator[tuple[str, str, set[str] | None]]:
+def found_uses() -> Iterator[tuple[str, str, set[str] | None]]:
     """Where, code and names of arguments of each message in the code; None for arguments known only at run time.
 
     A code that is put together ("verdict.{code}") is given with its beginning and a star.
     """
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, tree in trees(*OURS).items():
+        for node in nodes_of(tree):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
             if name not in MAKERS:
                 continue
-            where = f"{path.relative_to(ROOT)}:{node.lineno}"
+            where = f"{path}:{node.lineno}"
             for code in codes(node.args[0]):
                 told: set[str] | None = {word.arg for word in node.keywords if word.arg is not None}
                 if any(word.arg is None for word in node.keywords) or len(node.args) > 1:
@@ -82,9 +81,9 @@ def test_every_sentence_is_used() -> None:
     # Codes are also kept in tables and passed on, so a text that is the code counts as well.
     texts = {
         node.value
-        for path, tree in trees().items()
-        if "english" not in path.parts
-        for node in ast.walk(tree)
+        for path, tree in trees(*OURS).items()
+        if "/english/" not in path
+        for node in nodes_of(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     # Put together from codes of reasons.
@@ -94,16 +93,14 @@ def test_every_sentence_is_used() -> None:
 
 
 def test_codes_are_codes_and_no_code_stands_in_two_files() -> None:
-    folder = ROOT / "app" / "core" / "messages" / "english"
-    found = [code for path in folder.glob("*.py") for code in keys(path)]
+    found = [code for tree in trees("app/core/messages/english/").values() for code in keys(tree)]
     assert sorted(found) == sorted(ENGLISH)
     for code in ENGLISH:
         message(code)
 
 
-def keys(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tables = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+def keys(tree: ast.Module) -> list[str]:
+    tables = [node for node in nodes_of(tree) if isinstance(node, ast.Dict)]
     return [str(key.value) for table in tables for key in table.keys if isinstance(key, ast.Constant)]
 
 

@@ -7,9 +7,8 @@ descriptions of the run settings (all under workloads/, which is not looked at h
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from tests.conftest import ROOT
+from tests.our_code import nodes_of, trees
 
 # A label or a sentence: a capital and more than one word, or the mark that ends a sentence.
 _LABEL = re.compile(r"[A-Z][^\s]* .*[a-z]", re.DOTALL)
@@ -31,25 +30,19 @@ NAMES = {
 
 
 def test_sentences_and_labels_are_made_in_the_catalogue_alone() -> None:
-    found = {path: list(literals(path)) for path in sources()}
-    outside = [f"{path}:{line}: {text}" for path, each in found.items() for line, text in each]
+    passed_over = ("app/core/messages/english/", *(name if name.endswith(".py") else f"{name}/" for name in NAMES))
+    outside = [
+        f"{path}:{line}: {text}"
+        for path, tree in trees("app/").items()
+        if not path.startswith(passed_over)
+        for line, text in literals(tree)
+    ]
     assert not outside, "\n".join(outside)
 
 
-def sources() -> list[str]:
-    paths = (path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "app").rglob("*.py")))
-    return [
-        path
-        for path in paths
-        if not path.startswith(("app/core/messages/english/", *(f"{name}/" for name in NAMES)))
-        and path not in NAMES
-    ]
-
-
-def literals(path: str) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(Path(ROOT, path).read_text(encoding="utf-8"))
+def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     passed_over = set(skipped(tree))
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if id(node) in passed_over:
             continue
         if isinstance(node, ast.JoinedStr):
@@ -64,7 +57,7 @@ def literals(path: str) -> Iterator[tuple[int, str]]:
 
 def skipped(tree: ast.AST) -> Iterator[int]:
     """Yield the literals that never appear on a screen."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         parts: list[ast.AST] = []
         match node:
             case ast.Expr(value=ast.Constant() as docstring):

@@ -466,7 +466,10 @@ def test_axes_of_percent_say_so(qtbot: QtBot, application_theme: Theme) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scale", "thickness_px"), [("1", 1), ("2", 2), ("1.25", 1)])
+@pytest.mark.parametrize(
+    ("scale", "thickness_px"),
+    [("2", 2), *(pytest.param(scale, 1, marks=pytest.mark.long) for scale in ("1", "1.25"))],
+)
 def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> None:
     environment = {**os.environ, "QT_SCALE_FACTOR": scale, "QT_QPA_PLATFORM": "offscreen"}
     assert int(python("-c", THICKNESS, env=environment).stdout) == thickness_px

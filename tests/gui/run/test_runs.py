@@ -202,6 +202,7 @@ def test_every_page_opens_in_both_themes(driver: Driver) -> None:
     assert dark.lightness() < 60
 
 
+# Takes its time, as the worker loads the real engine and trains the standard network: what most users do first.
 @pytest.mark.engine
 def test_real_tensorflow_trains_in_the_window(driver: Driver) -> None:
     setup = driver.page.setup

@@ -109,7 +109,8 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(
     pretend_installed(NAME, paths)
     for change in ({"jit": True}, {"onednn": False}):
         spec = CATALOGUE["mnist_mlp"].default_spec("standard", engine=NAME, **change)
-        with pytest.raises(UsageError, match="Plain NumPy has no"):
+        refused = said("engine.without_setting", engine="Plain NumPy", setting=next(iter(change)))
+        with pytest.raises(UsageError, match=refused.pattern):
             Runner(paths, None).check(spec)  # type: ignore[arg-type]
     workload = CATALOGUE["flowers_vgg16_331"]
     monkeypatch.setattr(workload, "engines", ("tensorflow",))

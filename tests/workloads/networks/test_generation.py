@@ -18,6 +18,7 @@ from workloads.protocol.errors import WorkloadError
 WORKLOAD = CATALOGUE["gpt_small_generation"]
 
 
+# Takes its time, as the network has 110 million weights, which can't be made fewer.
 @pytest.mark.engine
 def test_writing_and_reading_have_rates_of_their_own(paths: Paths) -> None:
     spec = WORKLOAD.default_spec("quick", device="cpu", duration_s=1.0, batch_size=2)

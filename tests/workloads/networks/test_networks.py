@@ -209,6 +209,7 @@ def probe(*part: str) -> Seen:
 
 @pytest.fixture(scope="module")
 def seen() -> Seen:
+    # Takes minutes: the published networks are large, and each has to be built and to take a step.
     return probe()
 
 

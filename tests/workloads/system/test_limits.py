@@ -38,6 +38,7 @@ def rates_of(limit: Run) -> dict[str, float | None]:
     return {key: value for key, value in limit.metrics.items() if key.endswith("flop_per_s")}
 
 
+# Takes its time, as the largest products are the ones that are reported.
 def test_matrix_products_are_measured_in_all_sizes_and_precisions(paths: Paths) -> None:
     limit, _ = run(paths, "matmul", steps=1)
     rates = rates_of(limit)

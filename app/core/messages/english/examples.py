@@ -126,7 +126,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "      Every installed engine, with and without compiling\n"
         "  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n"
         "      How many CPUs reading needs from each drive, and what limits it\n"
-        "  %(prog)s --workload mnist_cnn --axis batch=32,128,512 --axis threads=1,2\n"
+        "  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n"
         "      A grid of your own"
     ),
     "examples.study_share": (
