@@ -18,7 +18,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.gui.pages.results.cells import group_row
 from app.gui.services.run_bridge import page_of
-from tests.conftest import ROOT
+from tests.our_code import nodes_of, trees
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -64,10 +64,7 @@ def test_a_new_kind_takes_a_class_and_its_sentences(
 
 def test_a_kinds_name_is_asked_for_in_the_registry_only() -> None:
     asked = [
-        (path.relative_to(ROOT).as_posix(), ast.unparse(node))
-        for path in (ROOT / "app").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if _asks(node)
+        (name, ast.unparse(node)) for name, tree in trees("app/").items() for node in nodes_of(tree) if _asks(node)
     ]
     assert asked == [("app/core/plans/registry.py", "KINDS.get(plan.kind, _UNKNOWN)")]
 
