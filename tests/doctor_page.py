@@ -5,7 +5,7 @@ A test fails when it is out of date.
 
 from app.core.doctor.signals import Signal, signals
 from tests.conftest import ROOT
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 
 PAGE = ROOT / "docs" / "gpu-troubleshooting.md"
 INTRODUCTION = """# My GPU isn't used
@@ -51,7 +51,7 @@ def page() -> str:
 
 
 def _rows() -> list[Signal]:
-    return [row.of(USUAL) for row in signals()]
+    return [row.of(DEFAULT_ENGINE) for row in signals()]
 
 
 def _row(row: Signal) -> tuple[str, ...]:

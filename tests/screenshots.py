@@ -18,7 +18,7 @@ import msgspec
 from PySide6.QtWidgets import QApplication
 
 from app.core.errors import AppError
-from app.core.exchange.leaving import picture_card
+from app.core.exchange.sharing import picture_card
 from app.core.paths import default_paths
 from app.core.plans.registry import kind_of
 from app.core.plans.study.presets import PRESETS
@@ -326,7 +326,7 @@ def take_sharing(camera: Photographer, run_id: int) -> None:
         window.action("menu.share").trigger()
         dialog = window.results.findChild(ShareDialog)
         assert isinstance(dialog, ShareDialog)
-        camera.wait(lambda: dialog.leaving)  # noqa: B023 - at once
+        camera.wait(lambda: dialog.shared)  # noqa: B023 - at once
         camera.wait(patience_s=0.5)
         camera.save(dialog, f"share-dialog-{theme}")
         dialog.reject()

@@ -22,7 +22,7 @@ from app.core.plans.study.details import Details
 from app.core.plans.study.figures import Figure, figures
 from app.core.plans.study.points import StudyResult, load_study
 from app.core.storage.database import Database
-from app.gui.charts.figure import Look, figure_height, paint_figure
+from app.gui.charts.figure import ChartStyle, figure_height, paint_figure
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.conftest import pretend_installed
@@ -59,7 +59,7 @@ def chart_of(result: StudyResult) -> Figure:
 
 def paint(figure: Figure, tokens: Tokens, path: Path) -> None:
     """Write one chart with the note that its figures are computed."""
-    look = Look(tokens)
+    look = ChartStyle(tokens)
     height_px = round(figure_height(figure, WIDTH_PX - 2 * MARGIN_PX, look))
     image = QImage(WIDTH_PX, height_px + 2 * MARGIN_PX + FOOT_PX, QImage.Format.Format_RGB32)
     image.fill(QColor(tokens.surface))

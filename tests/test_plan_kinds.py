@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from app.cli.groups import group_as_dict, print_group
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import is_usable
 from app.core.messages import ENGLISH, sentence
 from app.core.paths import Paths
 from app.core.plans.kind import PlanKind
@@ -34,7 +34,7 @@ class HiddenWindow(PlanKind):
 
     def sentence(self, group: Group) -> str:
         """Count the runs of both halves."""
-        return sentence("hidden.count", count=sum(map(counts, group.runs)), shown=len(group.runs) // 2)
+        return sentence("hidden.count", count=sum(map(is_usable, group.runs)), shown=len(group.runs) // 2)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from workloads.engines.registry import ENGINES, USUAL, compiles_always, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.parameters import Parameter
@@ -89,7 +89,7 @@ class Setting:
             return self.label if value else f"without {self.label}"
         return f"{self.label} {value}"
 
-    def beside_label(self, value: Value) -> str:
+    def label_value(self, value: Value) -> str:
         """Return a value as shown beside its label."""
         if value is None:
             return AUTO
@@ -220,7 +220,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="choice",
         label="Engine",
         description="The software that trains.",
-        default=USUAL,
+        default=DEFAULT_ENGINE,
         flag="--engine",
         choices=lambda: ENGINES,
         in_form=False,  # it is chosen together with the device

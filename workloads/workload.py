@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from workloads.engines.registry import ENGINES, USUAL, compiles_always, engine_named, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
@@ -174,7 +174,7 @@ class Workload:
             "batch_size": self.batch_size,
             "workload": self.id,
             "preset": preset,
-            "jit": compiles_always(asked.get("engine", USUAL)),
+            "jit": compiles_always(asked.get("engine", DEFAULT_ENGINE)),
         }
         values = {parameter.name: parameter.default for parameter in self.parameters}
         asked["parameters"] = values | asked.get("parameters", {})

@@ -27,7 +27,7 @@ from app.core.plain_text import one_line
 from app.core.plans.engines import Cell, Row
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
-from app.core.report.wording import machine_line
+from app.core.report.run_texts import machine_line
 from app.core.runs.plan_session import PlanCallbacks, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState

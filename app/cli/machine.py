@@ -21,7 +21,7 @@ from app.core.analysis.compare import (
 )
 from app.core.analysis.own_runs import best_first
 from app.core.analysis.published import comparable_rows, disagreement
-from app.core.exchange.table_file import load_table
+from app.core.exchange.community_file import load_table
 from app.core.external_results import CommunityRow
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts

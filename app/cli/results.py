@@ -18,7 +18,7 @@ from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position
 from app.core.analysis.own_runs import run_name
 from app.core.errors import AppError, UsageError
-from app.core.exchange.leaving import leaving
+from app.core.exchange.sharing import shared_result
 from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
@@ -28,7 +28,7 @@ from app.core.records import Group, Run, RunSummary
 from app.core.report.export import FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
-from app.core.report.wording import (
+from app.core.report.run_texts import (
     energy_text,
     estimated_from_s,
     headline,
@@ -195,7 +195,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
         group = run = None
         if options.group:
             group, run = _example(database, options.id)
-        shared = leaving(database, run or JudgedRun(load_run(database, options.id)), group, hidden)
+        shared = shared_result(database, run or JudgedRun(load_run(database, options.id)), group, hidden)
     if options.text is not None:
         say_raw(shared.text_as(options.text))  # in the lines that are to be pasted
         return 0

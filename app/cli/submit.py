@@ -6,7 +6,7 @@ from app.cli.layout import Column
 from app.cli.result_files import check_place
 from app.cli.text import in_line, say, say_raw, say_table
 from app.core.errors import UsageError
-from app.core.exchange.leaving import leaving
+from app.core.exchange.sharing import shared_result
 from app.core.exchange.submitting import submission
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
@@ -24,7 +24,7 @@ def submit(options: argparse.Namespace, paths: Paths) -> int:
     check_place(options.output)
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
     with Database(paths.database) as database:
-        shared = leaving(database, JudgedRun(load_run(database, options.id)), None, hidden)
+        shared = shared_result(database, JudgedRun(load_run(database, options.id)), None, hidden)
     if not shared.enclosed:
         raise UsageError(message("submit.no_file", run_id=options.id), message("result_file.choose_another"))
     write_lines(options.output, [shared.enclosed.decode("utf-8")])

@@ -6,8 +6,8 @@ from app.cli.layout import Column
 from app.cli.text import complain, in_line, say, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.errors import UsageError
-from app.core.exchange.community import Refused, Row, TableEntry, look_at, table_rows, table_text
-from app.core.exchange.table_file import get_table, use_previous
+from app.core.exchange.community_build import Refused, Row, TableEntry, look_at, table_rows, table_text
+from app.core.exchange.community_file import get_table, use_previous
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths

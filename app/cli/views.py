@@ -11,7 +11,7 @@ from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
-from app.core.report.wording import engine_line, machine_line
+from app.core.report.run_texts import engine_line, machine_line
 from app.core.runs.state import RunState
 from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol import events

@@ -42,7 +42,7 @@ class Run:
         folder: Of the clone.
         environment: None removes a variable.
         wrap: Turns the command into another, the last one first.
-        beside: What goes on meanwhile.
+        meanwhile: What goes on meanwhile.
         prepare: What is done with the clone first.
     """
 
@@ -50,7 +50,7 @@ class Run:
     python: str = "python3"
     environment: dict[str, str | None] = field(default_factory=dict)
     wrap: list[Callable[[list[str]], list[str]]] = field(default_factory=list)
-    beside: list[Callable[[], contextlib.AbstractContextManager[None]]] = field(default_factory=list)
+    meanwhile: list[Callable[[], contextlib.AbstractContextManager[None]]] = field(default_factory=list)
     prepare: list[Callable[[Path], None]] = field(default_factory=list)
     from_folder: str | None = None
     closes_stdin: bool = False
@@ -71,7 +71,7 @@ def without_libraries(run: Run) -> None:
 def display(run: Run) -> None:
     """A display that answers, and Qt on it."""
     run.environment |= {"DISPLAY": DISPLAY}
-    run.beside.append(_xvfb)
+    run.meanwhile.append(_xvfb)
 
 
 def dead_display(run: Run) -> None:
@@ -145,7 +145,7 @@ def one_core(run: Run) -> None:
 
 def busy(run: Run) -> None:
     """Two other jobs that use all they can get."""
-    run.beside.append(_two_jobs)
+    run.meanwhile.append(_two_jobs)
 
 
 def reworded(run: Run) -> None:
@@ -215,8 +215,8 @@ def run_in(name: str, options: list[str]) -> int:
         for prepare in run.prepare:
             prepare(clone)
         with contextlib.ExitStack() as stack:
-            for beside in run.beside:
-                stack.enter_context(beside())
+            for meanwhile in run.meanwhile:
+                stack.enter_context(meanwhile())
             began_s = time.monotonic()
             _start(run, clone, ["test", "--version"])  # pytest's; sets up
             ready_s = time.monotonic()

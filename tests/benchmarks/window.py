@@ -381,7 +381,7 @@ def clicks(bench: Bench) -> None:
 
 
 def _is_filled(window: MainWindow) -> bool:
-    return any(dialog.leaving is not None for dialog in window.findChildren(ShareDialog))
+    return any(dialog.shared is not None for dialog in window.findChildren(ShareDialog))
 
 
 def theme(bench: Bench, switches: int = 20) -> None:

@@ -11,7 +11,7 @@ from app.cli.layout import bar_chart
 from app.core.analysis.compare import Bar
 from app.core.messages import sentence
 from app.core.paths import default_paths
-from app.core.report.wording import engine_line, machine_line
+from app.core.report.run_texts import engine_line, machine_line
 from app.core.storage.database import Database
 from tests.conftest import HINT, CommandLine
 from tests.saying import said

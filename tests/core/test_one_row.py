@@ -14,7 +14,7 @@ from app.core.analysis.compare import bars
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
-from app.core.report.wording import run_engine_line
+from app.core.report.run_texts import run_engine_line
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.storage.runs import load_run

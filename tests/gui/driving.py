@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.headline import estimate_so_far
-from app.core.analysis.timed_steps import Timed
+from app.core.analysis.timed_steps import StepTimes
 from app.core.records import RunSummary
 from app.core.runs.session import Limits
 from app.core.runs.state import RunState
@@ -152,7 +152,7 @@ def with_estimates(
     summary: RunSummary, recorded: Sequence[events.AnyEvent], every_s: float = 1.0
 ) -> Iterator[events.AnyEvent]:
     """Yield the recorded events, and the estimates that a session adds until an epoch is over."""
-    steps, epochs, told_s = Timed(), 0, 0.0
+    steps, epochs, told_s = StepTimes(), 0, 0.0
     for event in recorded:
         yield event
         epochs += isinstance(event, events.Epoch)

@@ -15,8 +15,8 @@ from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.records import Run
+from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
-from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun

@@ -101,12 +101,12 @@ def test_settings_are_beside_each_other_where_there_is_room(driver: Driver) -> N
     resize(driver, 2560, 1000)
     driver.window.show_page("settings")
     settings = driver.window.settings
-    for width, beside in ((2560, True), (1440, False), (3840, True), (1024, False)):
+    for width, expected in ((2560, True), (1440, False), (3840, True), (1024, False)):
         resize(driver, width, 1000)
         settled(driver, settings.data_card, settings.engines_card)
         left, right = settings.reset_button, settings.data_card
         is_beside = left.mapTo(settings, QPoint(0, 0)).x() < right.mapTo(settings, QPoint(0, 0)).x()
-        assert is_beside == beside, width
+        assert is_beside == expected, width
         driver.until(lambda: "cifar10" in settings.data_card.rows and "jax" in settings.engines_card.rows)
         for name, row in settings.engines_card.rows.items():
             driver.until(lambda row=row: row.height() >= row.minimumSizeHint().height())  # type: ignore[misc]

@@ -9,7 +9,7 @@ import pytest
 from tests.our_code import nodes_of, trees
 from workloads import CATALOGUE, STANDARD
 from workloads.datasets import DATASETS
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.networks.flowers import learning_rate
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import Job, Preset, read_job, write_job
@@ -69,7 +69,7 @@ def test_a_trained_network_says_what_it_needs(workload: Training) -> None:
     has_end = workload.dataset is not None and workload.samples_per_epoch > 0
     assert has_end == (workload.steps is None), "generated batches have no end of their own"
     assert workload.validation_samples == 0 or workload.samples_per_epoch > 0
-    assert USUAL in workload.memory_needs
+    assert DEFAULT_ENGINE in workload.memory_needs
     for engine in workload.memory_needs:
         assert 0.3e9 < (workload.memory_need_bytes(workload.default_spec(engine=engine)) or 0) < 24e9, engine
     if workload.loss_band:

@@ -26,7 +26,7 @@ ENGINES: dict[str, EngineEntry] = {
     "torch": EngineEntry("workloads.engines.torch", home="torch"),
     "jax": EngineEntry("workloads.engines.jax", home="jax"),
 }
-USUAL = "tensorflow"
+DEFAULT_ENGINE = "tensorflow"
 NO_ENGINE = "none"  # of the demo
 
 

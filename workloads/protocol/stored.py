@@ -10,7 +10,7 @@ import msgspec
 Record = TypeVar("Record")
 
 
-def take_fitting(plain: object, kind: type[Record], **otherwise: Any) -> Record:
+def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Record:
     """Return a record with each valid value of a dictionary; others are from `otherwise`, or defaults.
 
     In lists of records, the valid parts of each are used.
@@ -33,7 +33,7 @@ def take_fitting(plain: object, kind: type[Record], **otherwise: Any) -> Record:
     return kind(**values)
 
 
-def misfits(plain: Mapping[str, Any], kind: type[Any]) -> list[str]:
+def unknown_fields(plain: Mapping[str, Any], kind: type[Any]) -> list[str]:
     """Return the names of a record whose values in a dictionary aren't valid."""
     return [
         name
@@ -56,7 +56,7 @@ def _fitting(value: object, hint: Any) -> object:
     fitting = []
     for part in value:
         try:
-            fitting.append(take_fitting(part, inner))
+            fitting.append(decode_leniently(part, inner))
         except TypeError:
             continue
     return tuple(fitting)

@@ -162,9 +162,9 @@ class Pair:
     b: RunSummary | None
 
     @property
-    def counts(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether both were measured to the end."""
-        return counts(self.a) and counts(self.b)
+        return is_usable(self.a) and is_usable(self.b)
 
 
 def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate: bool) -> PairResult:
@@ -222,7 +222,7 @@ def pairs_of(group: Group) -> list[Pair]:
 
 def judge_pairs(group: Group) -> PairResult:
     """Return the result of a stored A/B."""
-    pairs = [pair for pair in pairs_of(group) if pair.counts]
+    pairs = [pair for pair in pairs_of(group) if pair.is_usable]
     values = [(pair.a.value, pair.b.value) for pair in pairs if pair.a and pair.b]
     is_rate = bool(group.runs) and headline_kind(group.runs[0].metric).is_rate
     return compare_pairs([a for a, _ in values], [b for _, b in values], is_rate)
@@ -230,11 +230,11 @@ def judge_pairs(group: Group) -> PairResult:
 
 def judge_repeats(group: Group) -> RepeatResult:
     """Return the result of stored repetitions."""
-    runs = [run for run in group.runs if counts(run)]
+    runs = [run for run in group.runs if is_usable(run)]
     return between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
 
 
-def counts(run: RunSummary | None) -> bool:
+def is_usable(run: RunSummary | None) -> bool:
     """Return whether a run was measured to the end, and isn't invalid."""
     if run is None or run.status != "completed" or not is_positive(run.value):
         return False

@@ -87,10 +87,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
         (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
-        *(
-            (setting.label, setting.beside_label(recorded(summary, setting)))
-            for setting in _settings("must_match")
-        ),
+        *((setting.label, setting.label_value(recorded(summary, setting))) for setting in _settings("must_match")),
         (sentence("compare.samples"), samples),
     ]
     may_differ = [

@@ -391,17 +391,17 @@ def rank_text(bars_: Sequence[Bar]) -> str:
     return sentence("compare.rank", rank=ranked.index(mine) + 1, count=len(ranked))
 
 
-def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
+def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
     """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
     if run.value is None:
         return []
     name = own_name(run) if kind == "own" else sentence("compare.you")
-    remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
+    remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
     remarks += [sentence("compare.first_epoch_only")] if run.basis == "first_epoch" else []
-    if beside is not None:
-        remarks += differences(beside, run)
+    if reference is not None:
+        remarks += differences(reference, run)
     else:
         remarks += [run.variant] if run.variant else []
         remarks += [sentence("compare.data", source=run.data_source)] if run.data_source == "synthetic" else []

@@ -16,7 +16,7 @@ from app.core.analysis.stats import (
     sustained_pct,
 )
 from app.core.analysis.student_t import CONFIDENCE
-from app.core.analysis.timed_steps import Disturbance, Timed, timed
+from app.core.analysis.timed_steps import Disturbance, StepTimes, step_times
 from app.core.metrics import headline_kind
 from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
@@ -48,7 +48,7 @@ class Measured:
     steps_per_epoch: int
     samples_per_epoch: int
     epoch_durations_s: Sequence[float]
-    timed_steps: Timed
+    timed_steps: StepTimes
     metrics: Mapping[str, float | None]
     on_shared_host: bool = False
 
@@ -86,7 +86,7 @@ def headline_of(measured: Measured) -> Headline:
     return replace(headline, sustained_pct=sustained_pct(steps)) if preset == "sustained" else headline
 
 
-def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:
+def interruptions(preset: str, steps: StepTimes) -> tuple[Disturbance, ...]:
     """Return a run's interruptions after its warm-up.
 
     The warm-up ends where the estimate says or, otherwise, with the first epoch if there is another.
@@ -184,7 +184,7 @@ def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | Non
     return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= value <= ends[1] else (None, None)
 
 
-def estimate_so_far(run: RunSummary, steps: Timed, *, on_shared_host: bool = False) -> events.Estimate | None:
+def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:
     """Return a running run's estimate in the unit of its headline; None if steps don't give it.
 
     It leaves out what an epoch has besides its steps, which is known only at the end.
@@ -236,7 +236,7 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
     return 100 * max(high - value, value - low) / value
 
 
-def measured_of(run: Run, steps: Timed | None = None, *, on_shared_host: bool = False) -> Measured:
+def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: bool = False) -> Measured:
     """Return what a stored run's headline is computed from.
 
     Args:
@@ -247,13 +247,13 @@ def measured_of(run: Run, steps: Timed | None = None, *, on_shared_host: bool = 
     return Measured(
         **{name: getattr(run.summary, name) for name in _ASKED},
         epoch_durations_s=[epoch.duration_s for epoch in run.epochs],
-        timed_steps=timed(run.steps) if steps is None else steps,
+        timed_steps=step_times(run.steps) if steps is None else steps,
         metrics=run.metrics,
         on_shared_host=on_shared_host,
     )
 
 
-def own_half_pct(run: Run, steps: Timed | None = None) -> float | None:
+def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
     """Return the ± that a run's own measurements show, without what others may change until the next run.
 
     Args:

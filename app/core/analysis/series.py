@@ -10,7 +10,7 @@ from app.core.analysis.headline import estimate_so_far, half_interval_pct, inter
 from app.core.analysis.shared_host import shared_part
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
-from app.core.analysis.timed_steps import Timed, timed
+from app.core.analysis.timed_steps import StepTimes, step_times
 from app.core.records import Run, RunSummary
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -163,7 +163,7 @@ def series_of(run: Run) -> RunSeries:
     series.current_epoch_s = None
     series.metrics = dict(run.metrics)
     if run.summary.interruptions:
-        steps = timed(run.steps)
+        steps = step_times(run.steps)
         held_up = interruptions(run.summary.preset, steps)
         series.interrupted_t_s = tuple(each.t_s for each in held_up)
     if run.summary.basis == "estimate":
@@ -177,7 +177,7 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
     blocks = [block for block in run.steps if block.phase == "measure"]
     stride = max(1, len(blocks) // MOMENTS)
     is_shared = _includes_host(run)
-    steps = Timed()
+    steps = StepTimes()
     for count, block in enumerate(blocks, 1):
         steps.add(block)
         if count % stride and count < len(blocks):

@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.core.analysis.estimator import Estimation, estimate_steps, half_width
 from app.core.analysis.student_t import CONFIDENCE, student_t
-from app.core.analysis.timed_steps import Timed
+from app.core.analysis.timed_steps import StepTimes
 from workloads.training.medians import related_interval
 
 # The first one traces and compiles; three more are all that a network with ten-second steps gets.
@@ -78,7 +78,7 @@ def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
 
 
 def estimate_epoch(
-    steps: Timed, steps_per_epoch: int, *, validation_batches: int = 0, rest_s: float = 0.0
+    steps: StepTimes, steps_per_epoch: int, *, validation_batches: int = 0, rest_s: float = 0.0
 ) -> DurationStatistics | None:
     """Scale timed steps to a whole epoch; None without steps.
 
@@ -101,7 +101,7 @@ def estimate_epoch(
 
 
 def step_statistics(
-    steps: Timed, *, is_estimate: bool = False, is_uneven: bool = False
+    steps: StepTimes, *, is_estimate: bool = False, is_uneven: bool = False
 ) -> DurationStatistics | None:
     """Summarise the steps of a workload whose headline is one step; None if none count.
 
@@ -150,7 +150,7 @@ def _of_estimation(
     )
 
 
-def sustained_pct(steps: Timed) -> float | None:
+def sustained_pct(steps: StepTimes) -> float | None:
     """Return the speed in the last third of the measured time, in percent of the first third.
 
     Without warm-up and interruptions. None below 30 steps, where thirds mean little.
@@ -214,7 +214,7 @@ def run_statistics(
     steps: int | None,
     steps_per_epoch: int,
     epoch_durations_s: Sequence[float],
-    timed_steps: Timed,
+    timed_steps: StepTimes,
     validation_batches: int = 0,
     rest_s: float | None,
 ) -> DurationStatistics | None:

@@ -34,7 +34,7 @@ class Disturbance:
 
 
 @dataclass(slots=True)
-class Timed:
+class StepTimes:
     """Durations in seconds, in order; arrays, because a long run has millions.
 
     Attributes:
@@ -133,9 +133,9 @@ class Timed:
         return min(first_s) + (batches - 1) * batch_s
 
 
-def timed(blocks: Iterable[Steps]) -> Timed:
+def step_times(blocks: Iterable[Steps]) -> StepTimes:
     """Return the timed steps of blocks."""
-    result = Timed()
+    result = StepTimes()
     for block in blocks:
         result.add(block)
     return result

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import is_alike
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -94,7 +94,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
     """Return a run against the best and the last of others like it; "" without a result that counts."""
-    if not counts(run):
+    if not is_usable(run):
         return ""
     like = [other for other in others if other.id != run.id and _belongs(run, other)]
     if not like:
@@ -137,7 +137,7 @@ def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
 
 
 def _belongs(run: RunSummary, other: RunSummary) -> bool:
-    return counts(other) and is_alike(run, other)
+    return is_usable(other) and is_alike(run, other)
 
 
 def _is_level(run: RunSummary, other: RunSummary) -> bool:

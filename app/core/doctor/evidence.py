@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 
 # Rows of the table from this rank on are about GPUs, those before about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
@@ -44,7 +44,7 @@ class Evidence:
         return self.listing is not None and all(trial.status != "cancelled" for trial in self.trials.values())
 
 
-def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = USUAL) -> Evidence:
+def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
     """Combine facts and an engine's trials; errors of failed imports and steps count as part of the log."""
     return Evidence(
         facts,

@@ -9,7 +9,7 @@ import msgspec
 
 from app.core.doctor.which_engine import Words, words_for
 from app.core.paths import RESOURCES
-from workloads.engines.registry import ENGINES, USUAL
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
@@ -136,7 +136,7 @@ def signals() -> tuple[Signal, ...]:
 
 
 @cache
-def signal(signal_id: str, engine: str = USUAL) -> Signal:
+def signal(signal_id: str, engine: str = DEFAULT_ENGINE) -> Signal:
     """Return one row by its id, which must exist, as it reads for an engine."""
     return next(row for row in signals() if row.id == signal_id).of(engine)
 

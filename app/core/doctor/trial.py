@@ -16,7 +16,7 @@ from app.core.errors import AppError
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 
 LIST_LIMIT_S = 120.0
 DEVICE_LIMIT_S = 180.0
@@ -102,7 +102,7 @@ def run_trial(
     paths: Paths,
     cancel: threading.Event | None = None,
     limit_s: float | None = None,
-    engine: str = USUAL,
+    engine: str = DEFAULT_ENGINE,
 ) -> Trial:
     """Run one process to its end; raises AppError if it can't be started.
 

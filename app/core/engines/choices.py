@@ -7,7 +7,7 @@ from app.core.engines.builds import builds_for, is_made_for
 from app.core.engines.locations import engine_folder, installable, put_back
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
-from workloads.engines.registry import ENGINES, USUAL, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
 
@@ -88,7 +88,7 @@ def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Ch
 
     def rank(choice: Choice) -> tuple[bool, bool, bool, bool]:
         is_other = engine is not None and choice.engine != engine
-        return is_other, choice.gpu is None, not _has_code(choice), choice.engine != USUAL
+        return is_other, choice.gpu is None, not _has_code(choice), choice.engine != DEFAULT_ENGINE
 
     return min(choices, key=rank, default=None)
 

@@ -11,8 +11,8 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_gpu_memory, format_installed_memory, format_value, headline_kind
 from app.core.plain_text import one_line
+from app.core.report.run_texts import reason_name
 from app.core.report.telemetry_table import telemetry_name
-from app.core.report.wording import reason_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of

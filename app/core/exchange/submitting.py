@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from app.core.exchange.community import reason_not_taken
-from app.core.exchange.leaving import Leaving
+from app.core.exchange.community_build import reason_not_taken
+from app.core.exchange.sharing import SharedResult
 from app.core.messages import Message, message, sentence, text
 from app.core.report.forum_texts import in_form
 from app.core.result_file.canonical import decode, short_code
@@ -22,7 +22,7 @@ class Submission:
     doubts: tuple[Message, ...]
 
 
-def submission(shared: Leaving, file_name: str) -> Submission:
+def submission(shared: SharedResult, file_name: str) -> Submission:
     """Return what is handed in of a result that can be in a file.
 
     Args:

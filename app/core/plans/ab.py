@@ -103,7 +103,7 @@ def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str],
 
 def paired_runs(group: Group) -> list[RunSummary]:
     """Return the runs of the pairs that count, in order."""
-    pairs = [pair for pair in pairs_of(group) if pair.counts]
+    pairs = [pair for pair in pairs_of(group) if pair.is_usable]
     return [run for pair in pairs for run in (pair.a, pair.b) if run is not None]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from app.core.analysis.ab import PairResult, compare_pairs, counts
+from app.core.analysis.ab import PairResult, compare_pairs, is_usable
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, sentence, text
@@ -17,7 +17,7 @@ from app.core.metrics import headline_kind
 from app.core.plans.kind import PlanKind, typical
 from app.core.plans.repeat import standing_for
 from app.core.records import Group, Plan, PlannedRun, RunSummary
-from app.core.report.wording import runs_note
+from app.core.report.run_texts import runs_note
 from app.core.runs.runner import Runner, checked_workload, known_workload
 from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.spec import Preset, RunSpec
@@ -69,7 +69,7 @@ class EngineComparison(PlanKind):
         rows = engine_rows(group)
         fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
         engines = _planned_engines(group)
-        runs = [run for run in group.runs if counts(run) and len(rows) == 1 and engines.get(run.id) in fastest]
+        runs = [run for run in group.runs if is_usable(run) and len(rows) == 1 and engines.get(run.id) in fastest]
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 
     def typical_ids(self, group: Group) -> list[int]:
@@ -78,7 +78,7 @@ class EngineComparison(PlanKind):
         if summary is None:
             return []
         engines, of_engines = _planned_engines(group), dict[str, list[RunSummary]]()
-        for run in filter(counts, group.runs):
+        for run in filter(is_usable, group.runs):
             of_engines.setdefault(engines.get(run.id, ""), []).append(run)
         slower = [runs for engine, runs in of_engines.items() if engine != engines.get(summary.id, "")]
         return [summary.id, *(typical(runs).id for runs in slower)]
@@ -93,7 +93,7 @@ class EngineComparison(PlanKind):
 
     def basis(self, group: Group, summary: RunSummary) -> str:
         """Return the engine, of how many runs it is the median, and its interval."""
-        runs = [run for run in group.runs if counts(run) and run.engine == summary.engine]
+        runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
         return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
 
     def columns(self, group: Group) -> "Sequence[Row]":
@@ -172,7 +172,7 @@ def engine_rows(group: Group) -> tuple[Row, ...]:
         values[spec.workload, spec.engine] = []
     for planned in group.plan.runs():
         run = runs.get(planned.number)
-        values[planned.spec.workload, planned.spec.engine].append(run if counts(run) else None)
+        values[planned.spec.workload, planned.spec.engine].append(run if is_usable(run) else None)
     rows = []
     for workload in dict.fromkeys(name for name, _ in values):
         engines = {engine: several for (name, engine), several in values.items() if name == workload}

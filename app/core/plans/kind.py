@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from app.core.analysis.ab import Pair, counts, is_positive, judge_repeats
+from app.core.analysis.ab import Pair, is_positive, is_usable, judge_repeats
 from app.core.analysis.compare import position
 from app.core.analysis.own_runs import run_name
 from app.core.messages import Message, message, sentence
@@ -14,8 +14,8 @@ from app.core.plain_text import one_line
 from app.core.plans.ab_card import AbCard
 from app.core.plans.verdicts import VerdictLevel, worst_verdict
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.report.run_texts import Several, result_text, workload_title
 from app.core.report.share import ShareCard, check_shown, share_card
-from app.core.report.wording import Several, result_text, workload_title
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
@@ -94,11 +94,11 @@ class PlanKind:
 
     def headline(self, group: Group) -> str:
         """Return the result in a few characters."""
-        return sentence("group.runs", count=sum(map(counts, group.runs)))
+        return sentence("group.runs", count=sum(map(is_usable, group.runs)))
 
     def sentence(self, group: Group) -> str:
         """Return the result as a sentence."""
-        return sentence("group.several_runs", count=sum(map(counts, group.runs)), planned=group.planned)
+        return sentence("group.several_runs", count=sum(map(is_usable, group.runs)), planned=group.planned)
 
     def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
         """Return the result of a plan that may still go on; `asked` is what was asked of each run, by number."""
@@ -180,7 +180,7 @@ class PlanKind:
 
     def verdict(self, group: Group) -> str | None:
         """Return the worst verdict of the runs that count; None if none was judged."""
-        is_judged = any(counts(run) and run.verdict for run in group.runs)
+        is_judged = any(is_usable(run) and run.verdict for run in group.runs)
         return self.worst_verdict(group)[0] if is_judged else None
 
     def worst_verdict(self, group: Group) -> tuple[VerdictLevel, int]:
@@ -243,13 +243,13 @@ class PlanKind:
     def _left_out(self, group: Group) -> list[Message]:
         """Return the runs that don't count, each with the reason."""
         reasons = [message("group.runs_deleted", count=group.deleted)] if group.deleted else []
-        alone = {run.id for pair in self.pairs(group) if not pair.counts for run in (pair.a, pair.b) if run}
+        alone = {run.id for pair in self.pairs(group) if not pair.is_usable for run in (pair.a, pair.b) if run}
         for run in group.runs:
             if run.status != "completed":
                 reasons.append(message("group.run_not_completed", run_id=run.id, status=run.status))
             elif not is_positive(run.value):
                 reasons.append(message("group.run_without_result", run_id=run.id))
-            elif not counts(run):
+            elif not is_usable(run):
                 reasons.append(message("group.run_invalid", run_id=run.id))
             elif run.id in alone:
                 reasons.append(message("group.run_alone", run_id=run.id))

@@ -2,13 +2,13 @@
 
 import dataclasses
 
-from app.core.analysis.ab import between_runs, counts, judge_repeats
+from app.core.analysis.ab import between_runs, is_usable, judge_repeats
 from app.core.analysis.comparability import differences, run_refusal
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.kind import PlanKind, metric_of, typical
 from app.core.records import Group, Plan, RunSummary
-from app.core.report.wording import runs_note
+from app.core.report.run_texts import runs_note
 from workloads.protocol.spec import RunSpec
 
 
@@ -25,7 +25,7 @@ class Repeat(PlanKind):
         result, metric = judge_repeats(group), metric_of(group)
         if result.median is None:
             return "n/a"
-        about = "≈ " if any(run.basis == "estimate" for run in group.runs if counts(run)) else ""
+        about = "≈ " if any(run.basis == "estimate" for run in group.runs if is_usable(run)) else ""
         unit = headline_kind(metric).short_unit.replace(" / ", "/")
         return f"{about}{format_value(metric, result.median)} {unit}"
 
@@ -51,12 +51,12 @@ class Repeat(PlanKind):
 
     def summary(self, group: Group) -> RunSummary | None:
         """Return the typical run with the median in the place of its value; None without one."""
-        runs = [run for run in group.runs if counts(run)]
+        runs = [run for run in group.runs if is_usable(run)]
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 
     def basis(self, group: Group, summary: RunSummary) -> str:
         """Return of how many runs it is the median, and its interval."""
-        return runs_note([run for run in group.runs if counts(run)], summary)
+        return runs_note([run for run in group.runs if is_usable(run)], summary)
 
     def spread_pct(self, group: Group) -> float | None:
         """Return the spread between the runs, in percent of the median; None with fewer than two."""
@@ -85,7 +85,7 @@ def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
 
 def _change(group: Group) -> str:
     """Name what changed between repetitions, which should all be the same; "" if nothing did."""
-    counted = [run for run in group.runs if counts(run)]
+    counted = [run for run in group.runs if is_usable(run)]
     for run in counted[1:]:
         first = counted[0]
         processor = (run.cpu_name or "",) if run.cpu_name != first.cpu_name else ()

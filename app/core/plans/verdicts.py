@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import is_usable
 from app.core.analysis.shared_host import SHARED_HOST
 from app.core.records import Group, RunSummary
 
@@ -12,7 +12,7 @@ WORST_FIRST: tuple[VerdictLevel, ...] = ("invalid", "caution")
 
 def worst_verdict(group: Group, *, is_same_work: bool = False) -> tuple[VerdictLevel, int]:
     """Return the worst verdict of a group's runs that count, and how many of them have it."""
-    counted = [run for run in group.runs if counts(run)]
+    counted = [run for run in group.runs if is_usable(run)]
     is_repeated = is_same_work and len(counted) > 1
     levels = [level_among(run) if is_repeated else run.verdict or "caution" for run in counted]
     worst: VerdictLevel = next((level for level in WORST_FIRST if level in levels), "valid")

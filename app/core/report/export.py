@@ -13,13 +13,13 @@ from app.core.report.html import document
 FORMATS: dict[str, ExportFormat] = {
     each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT, document.FORMAT)
 }
-USUAL = csv_table.FORMAT
+DEFAULT_ENGINE = csv_table.FORMAT
 
 
 def format_of(path: Path) -> ExportFormat:
     """Return the format for a file's ending, or else the default one."""
     fitting = [each for each in FORMATS.values() if path.name.lower().endswith(each.ending)]
-    return max(fitting, key=lambda each: len(each.ending), default=USUAL)
+    return max(fitting, key=lambda each: len(each.ending), default=DEFAULT_ENGINE)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

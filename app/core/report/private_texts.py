@@ -15,7 +15,7 @@ from app.core.paths import default_paths
 from app.core.privacy import Pattern, private_names
 from app.core.settings import load_settings
 from app.core.storage.database import Database
-from app.core.storage.reading import read_spec
+from app.core.storage.row_decoding import read_spec
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import RunSpec, spec_as_dict

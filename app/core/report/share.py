@@ -12,8 +12,8 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.result_records import result_of
+from app.core.report.run_texts import CONFIDENCE_PCT, Several, rate_text, verdict_texts, workload_title
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
-from app.core.report.wording import CONFIDENCE_PCT, Several, rate_text, verdict_texts, workload_title
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form

@@ -11,7 +11,7 @@ import msgspec
 
 from app.core.analysis.headline import estimate_so_far, interruptions
 from app.core.analysis.shared_host import shared_part
-from app.core.analysis.timed_steps import Timed
+from app.core.analysis.timed_steps import StepTimes
 from app.core.runs.state import RunState
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.runs import load_run
@@ -155,7 +155,7 @@ class LiveVerdict:
             run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:
             return None
-        held_up = interruptions(self._run.preset, self._state.steps or Timed())
+        held_up = interruptions(self._run.preset, self._state.steps or StepTimes())
         judged = events.Judged(
             level=(verdict := judge(run, is_over=False)).level,
             reasons=verdict.reasons,

@@ -10,7 +10,7 @@ from app.core.runs.memory_check import memory_problem
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from workloads import CATALOGUE
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
@@ -48,7 +48,7 @@ def probe_key(spec: RunSpec) -> tuple[str, str, str]:
     return spec.workload, spec.engine, spec.device
 
 
-def overview(paths: Paths, machine: Machine, engine: str = USUAL, device: str = "auto") -> list[Entry]:
+def overview(paths: Paths, machine: Machine, engine: str = DEFAULT_ENGINE, device: str = "auto") -> list[Entry]:
     """Return an entry for each workload, in the order of the catalogue."""
     installed = {dataset.id for dataset in list_datasets(paths) if dataset.installed}
     entries = []

@@ -24,7 +24,7 @@ from app.core.runs.event_messages import failure, problem, warn
 from app.core.runs.flood import Flood
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
-from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
+from app.core.runs.worker import BadLine, StreamClosed, Worker, WorkerMessage, explain_exit
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import NOT_SUMMARISED
@@ -32,7 +32,7 @@ from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from app.core.verdict.boost import is_burstable_instance
-from workloads.engines.registry import ENGINES, USUAL, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec
@@ -44,7 +44,7 @@ Listener = Callable[[events.Event], None]
 QUEUE_LIMIT = 2_000
 TICK_S = 0.1
 WRITE_PATIENCE_S = 0.2
-DAMAGED_TOLD = 3
+DAMAGED_REPORTED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Session:
         self._limits = limits
         self._listener = listener
         self._ownership = ownership
-        self._messages: queue.Queue[Heard] = queue.Queue(maxsize=QUEUE_LIMIT)
+        self._messages: queue.Queue[WorkerMessage] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
@@ -116,12 +116,12 @@ class Session:
         # Counted in empty waits, not by the clock: time in which this process slept or a view was slow isn't the
         # worker's silence.
         self._silent_s = 0.0
-        self._silence_told = False
+        self._silence_reported = False
         self._damaged = 0
         self._flood = Flood()
         self._step_s: float | None = None
-        self._store_told = False
-        self._told_enough = False
+        self._store_reported = False
+        self._enough_reported = False
 
     def cancel(self) -> None:
         """Ask the run to stop; it ends within cancel_s + terminate_s, even if the worker doesn't react."""
@@ -154,16 +154,16 @@ class Session:
                     raise
                 except Exception:  # noqa: BLE001 - see below
                     # The session's last resort: the run must end, and the log must say why.
-                    self._note_fault()
+                    self._record_bug()
                     self._finish(database)
         except AppError as error:
             self._give_up(error)
         except Exception:  # noqa: BLE001 - also where the end itself fails
-            self._give_up(self._note_fault())
+            self._give_up(self._record_bug())
         finally:
             self._ownership.release()
 
-    def _note_fault(self) -> AppError:
+    def _record_bug(self) -> AppError:
         """Log the current exception, and make the run fail with it."""
         _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
         said = message("run.fault")
@@ -175,8 +175,8 @@ class Session:
         """End a run that can't be stored; the next start recovers it."""
         self.trouble = error
         self.status = "failed"
-        self._tell(failure("internal", problem(error)))
-        self._tell(events.End(status="failed"))
+        self._publish(failure("internal", problem(error)))
+        self._publish(events.End(status="failed"))
 
     def _run(self, database: Database) -> None:
         summary = next(list_runs(database, ids=[self.run_id]), None)
@@ -186,7 +186,7 @@ class Session:
         self._live = LiveVerdict(
             self._state, database, self._machine, self._limits.verdict_s, is_burstable=is_burstable_instance()
         )
-        self._tell(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
+        self._publish(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
         worker = None
         try:
             job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))
@@ -207,41 +207,41 @@ class Session:
         """Handle messages until the worker's stream ends."""
         while True:
             try:
-                heard = self._messages.get(timeout=TICK_S)
+                received = self._messages.get(timeout=TICK_S)
             except queue.Empty:
-                heard = None
+                received = None
                 self._silent_s += TICK_S
                 if self._is_over(worker):
                     return
-            match heard:
-                case Gone():
+            match received:
+                case StreamClosed():
                     return
-                case Damaged():
-                    self._count_damaged(heard)
+                case BadLine():
+                    self._count_damaged(received)
                 case events.Event():
-                    self._hear(heard)
+                    self._on_event(received)
             for event in self._live.news():
-                self._tell(event)
-            if self._live.is_enough and not self._told_enough:
-                self._told_enough = True
+                self._publish(event)
+            if self._live.is_enough and not self._enough_reported:
+                self._enough_reported = True
                 worker.enough()
-            self._press(worker)
+            self._enforce_limits(worker)
 
     def _is_over(self, worker: Worker) -> bool:
         """Return whether the worker is done although its stream is open: a child of its own may hold it."""
         done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
         return done and self._silent_s > self._limits.exit_s
 
-    def _count_damaged(self, line: Damaged) -> None:
+    def _count_damaged(self, line: BadLine) -> None:
         """Report the first damaged lines; a runaway worker must not fill the database with them."""
         self._damaged += 1
-        if self._damaged <= DAMAGED_TOLD:
-            self._handle(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
+        if self._damaged <= DAMAGED_REPORTED_MAX:
+            self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
 
-    def _hear(self, event: events.Event) -> None:
+    def _on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.TelemetryEvent):
             self._silent_s = 0.0
-            self._silence_told = False
+            self._silence_reported = False
         match event:
             case events.Hello():
                 self._start_s = time.monotonic() - event.t_s
@@ -262,11 +262,11 @@ class Session:
         is_own = isinstance(event, events.TelemetryEvent)
         if not is_own and not self._flood.lets_in(event, time.monotonic() - self._start_s):
             return
-        self._handle(event)
+        self._store_and_publish(event)
         self._state.follow(event)
         self._live.follow(event)
 
-    def _press(self, worker: Worker) -> None:
+    def _enforce_limits(self, worker: Worker) -> None:
         """Make sure that every run ends: cancel, then terminate, then kill; detect a hung worker."""
         now_s = time.monotonic()
         if self._kill.is_set():
@@ -283,9 +283,9 @@ class Session:
         elif self._silent_s > self._patience_s():
             self._error = failure("hung", message("run.hung", silent_s=self._silent_s))
             self._kill.set()
-        elif self._silent_s > self._limits.silence_s and not self._silence_told:
-            self._silence_told = True
-            self._handle(warn("silent_worker", message("run.silent", silent_s=self._silent_s)))
+        elif self._silent_s > self._limits.silence_s and not self._silence_reported:
+            self._silence_reported = True
+            self._store_and_publish(warn("silent_worker", message("run.silent", silent_s=self._silent_s)))
 
     def _patience_s(self) -> float:
         if self._step_s is None:
@@ -307,12 +307,12 @@ class Session:
         engine = engine_named(self._spec.engine)
         # Also for a GPU that its driver or the system keeps from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
-        if ENGINES.get(engine.name, ENGINES[USUAL]).home is not None:
+        if ENGINES.get(engine.name, ENGINES[DEFAULT_ENGINE]).home is not None:
             gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
             # The doctor examines the usual engine only.
-            code = "run.gpu_not_used" if engine.name == USUAL else "run.gpu_not_used_by_other"
-            self._handle(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
+            code = "run.gpu_not_used" if engine.name == DEFAULT_ENGINE else "run.gpu_not_used_by_other"
+            self._store_and_publish(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue telemetry; runs in the monitor's thread."""
@@ -329,25 +329,27 @@ class Session:
             self.status = self._end.status
         else:
             self.status = "cancelled"
-        if self._damaged > DAMAGED_TOLD:
-            self._handle(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
+        if self._damaged > DAMAGED_REPORTED_MAX:
+            self._store_and_publish(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
         if self._flood.left_out:
-            self._handle(warn("events_left_out", message("run.events_left_out", count=self._flood.left_out)))
+            self._store_and_publish(
+                warn("events_left_out", message("run.events_left_out", count=self._flood.left_out))
+            )
         if self._error is not None:
-            self._handle(self._error)
+            self._store_and_publish(self._error)
         try:
             self._store_end()
         except DatabaseError as error:
             folders = (self._paths.data, Path(tempfile.gettempdir()))
             self.trouble = AppError(error.said, self._writer.rescue(folders) or error.advised)
             self.status = "failed"
-            self._tell(failure("internal", problem(self.trouble)))
+            self._publish(failure("internal", problem(self.trouble)))
         else:
             summary = next(list_runs(database, ids=[self.run_id]), None)
             if summary is not None and summary.error_code == NOT_SUMMARISED:
-                self._tell(events.Warn(code=NOT_SUMMARISED, message=summary.error_message or ""))
+                self._publish(events.Warn(code=NOT_SUMMARISED, message=summary.error_message or ""))
             if summary is not None and summary.value is not None:
-                self._tell(
+                self._publish(
                     events.Result(
                         metric=summary.metric,
                         value=summary.value,
@@ -357,7 +359,7 @@ class Session:
                         comparison=position(summary),
                     )
                 )
-        self._tell(events.End(status=_end_status(self.status)))
+        self._publish(events.End(status=_end_status(self.status)))
 
     def _store_end(self) -> None:
         """Store how the run ended; wait for a locked database or a full disk, unless the run was killed."""
@@ -370,19 +372,19 @@ class Session:
                 gone = isinstance(error, RunGoneError)
                 if gone or time.monotonic() > deadline_s or self._kill.is_set():
                     raise
-                if not self._store_told:
-                    self._store_told = True
+                if not self._store_reported:
+                    self._store_reported = True
                     said = message("run.not_stored_yet", problem=problem(error), patience_s=self._limits.store_s)
-                    self._tell(warn("not_stored", said))
+                    self._publish(warn("not_stored", said))
                 self._kill.wait(1)
 
-    def _handle(self, event: events.Event) -> None:
+    def _store_and_publish(self, event: events.Event) -> None:
         """Store an event, then pass it to the listener."""
         stamped = self._stamp(event)
         self._writer.add(stamped)
         self._pass_on(stamped)
 
-    def _tell(self, event: events.Event) -> None:
+    def _publish(self, event: events.Event) -> None:
         self._pass_on(self._stamp(event))
 
     def _stamp(self, event: events.Event) -> events.Event:

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from app.core.analysis.series import RunSeries, live_summary
-from app.core.analysis.timed_steps import Timed
+from app.core.analysis.timed_steps import StepTimes
 from app.core.records import RunSummary
 from app.core.runs.progress import Progress
 from workloads import CATALOGUE
@@ -35,7 +35,7 @@ class RunState:
         self.summary = summary
         self.progress = Progress(spec)
         self.series = RunSeries(spec.steps or CATALOGUE[spec.workload].steps_per_epoch(spec))
-        self.steps = Timed() if keeps_steps else None
+        self.steps = StepTimes() if keeps_steps else None
 
     def follow(self, event: events.Event) -> None:
         """Follow the next event of the run."""

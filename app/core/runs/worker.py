@@ -32,22 +32,22 @@ _EXITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class BadLine:
     """A line from the worker that isn't an event."""
 
     reason: Message | str
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class StreamClosed:
     """The worker closed its stream: nothing more will come."""
 
 
-Heard: TypeAlias = events.Event | Damaged | Gone
+WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 
 
 class Worker:
-    """A started worker. Events arrive in `messages`, which others may feed too; `Gone` is its last one.
+    """A started worker. Events arrive in `messages`, which others may feed too; `StreamClosed` is its last one.
 
     Before it come metrics of how the worker's clock ran, by this process's own.
 
@@ -55,7 +55,9 @@ class Worker:
         AppError: It can't be started.
     """
 
-    def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Heard]") -> None:
+    def __init__(
+        self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[WorkerMessage]"
+    ) -> None:
         self._messages = messages
         self._second_clock = SecondClock()
         try:
@@ -129,20 +131,20 @@ class Worker:
                     self._messages.put(heard)
         for key, value in self._second_clock.metrics().items():
             self._messages.put(events.Metric(key=key, value=value))
-        self._messages.put(Gone())
+        self._messages.put(StreamClosed())
 
     def _next_line(self, stream: IO[bytes], limit: int) -> bytes:
         self._second_clock.asked()
         return stream.readline(limit)
 
 
-def _parse(line: bytes) -> Heard:
+def _parse(line: bytes) -> WorkerMessage:
     if not line.endswith(b"\n"):
-        return Damaged(message("run.line_without_end"))
+        return BadLine(message("run.line_without_end"))
     try:
         event = events.decode(line)
     except events.DamagedEventError as error:
-        return Damaged(str(error))
+        return BadLine(str(error))
     return readable(event) if event is not None else events.Log(message=sentence("run.unknown_event"))
 
 

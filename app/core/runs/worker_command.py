@@ -9,7 +9,7 @@ from pathlib import Path
 import workloads
 from app.core.engines.locations import engine_folder
 from app.core.paths import Paths
-from workloads.engines.registry import ENGINES, USUAL, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol.spec import RunSpec
 
 # Everything else is left out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
@@ -44,7 +44,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 
 
 def trial_command(
-    trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = USUAL
+    trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = DEFAULT_ENGINE
 ) -> WorkerCommand:
     """Return the command for a trial of the doctor: like a worker, but with all of the engine's logging."""
     clean = (

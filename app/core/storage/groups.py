@@ -12,10 +12,10 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
-from app.core.storage.reading import read_object
+from app.core.storage.row_decoding import read_object
 from app.core.storage.runs import list_runs
 from workloads.protocol.spec import RunSpec
-from workloads.protocol.stored import take_fitting
+from workloads.protocol.stored import decode_leniently
 
 
 def begin_group(database: Database, plan: Plan) -> int:
@@ -120,7 +120,7 @@ class _PlanShape(msgspec.Struct):
 def _read_plan(row: Mapping[str, Any]) -> Plan:
     """Return a stored plan, as far as it can be read."""
     plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
-    return take_fitting(plain | {"kind": str(row["kind"])}, Plan)
+    return decode_leniently(plain | {"kind": str(row["kind"])}, Plan)
 
 
 def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:

@@ -15,7 +15,7 @@ import msgspec
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.records import RUN_COLUMNS, EpochColumns, Run, RunSummary
-from app.core.storage import reading
+from app.core.storage import row_decoding
 from app.core.storage.database import Database
 from app.core.storage.peak import peak_share
 from workloads.protocol.machine import Machine
@@ -48,7 +48,7 @@ def list_runs(
     sql, values = _select(ids, limit=limit, workload=workload)
     with database.complaints():
         for row in database.connection.execute(sql, values):
-            yield reading.read_summary(tuple(row))
+            yield row_decoding.read_summary(tuple(row))
 
 
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
@@ -68,7 +68,7 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
             while number is not None and number < row[0]:  # belongs to a run in the trash
                 number, group = next(groups, (None, ()))
             _, *cells = zip(*group, strict=True) if number == row[0] else ((), *without)
-            yield (*reading.read_row(row), *(cell and _exact(cell) for cell in cells))
+            yield (*row_decoding.read_row(row), *(cell and _exact(cell) for cell in cells))
 
 
 def _exact(values: Sequence[object]) -> str:
@@ -110,21 +110,27 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
             (run_id,),
         ).fetchone()
         damage: list[str] = []
-        summary = reading.read_summary(tuple(listed), damage)
-        model = reading.read_event(row["model"], reading.MODEL, "the network", damage)
+        summary = row_decoding.read_summary(tuple(listed), damage)
+        model = row_decoding.read_event(row["model"], row_decoding.MODEL, "the network", damage)
         run = Run(
             summary=summary,
-            spec=reading.read_spec(row["spec"], damage),
-            machine=reading.read_machine(row["machine"], damage),
-            environment=reading.read_event(row["environment"], reading.ENVIRONMENT, "the engine", damage),
-            dataset=reading.read_event(row["dataset"], reading.DATASET, "the data set", damage),
+            spec=row_decoding.read_spec(row["spec"], damage),
+            machine=row_decoding.read_machine(row["machine"], damage),
+            environment=row_decoding.read_event(
+                row["environment"], row_decoding.ENVIRONMENT, "the engine", damage
+            ),
+            dataset=row_decoding.read_event(row["dataset"], row_decoding.DATASET, "the data set", damage),
             model=model,
-            error_said=reading.read_message(row["error_said"]),
-            epochs=reading.read_epochs(reading.stored_rows(connection, "epochs", run_id), damage),
-            steps=tuple(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), damage)),
-            metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), damage),
-            warnings=reading.read_warnings(reading.stored_rows(connection, "warnings", run_id), damage),
-            telemetry=reading.read_telemetry_rows(reading.stored_rows(connection, "samples", run_id), damage),
+            error_said=row_decoding.read_message(row["error_said"]),
+            epochs=row_decoding.read_epochs(row_decoding.stored_rows(connection, "epochs", run_id), damage),
+            steps=tuple(
+                row_decoding.iter_steps(row_decoding.stored_rows(connection, "step_blocks", run_id), damage)
+            ),
+            metrics=row_decoding.read_metrics(row_decoding.stored_rows(connection, "metrics", run_id), damage),
+            warnings=row_decoding.read_warnings(row_decoding.stored_rows(connection, "warnings", run_id), damage),
+            telemetry=row_decoding.read_telemetry_rows(
+                row_decoding.stored_rows(connection, "samples", run_id), damage
+            ),
             peak=peak_share(database, summary, model) if with_peak else None,
         )
         if damage:
@@ -146,8 +152,8 @@ def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
 def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]]:
     row = database.connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
     tables = {"runs": [{name: row[name] for name in row.keys() if name not in _UNSAID}]}  # noqa: SIM118 - no dict
-    for table in reading.TABLES:
-        tables[table] = list(reading.stored_rows(database.connection, table, run_id))
+    for table in row_decoding.TABLES:
+        tables[table] = list(row_decoding.stored_rows(database.connection, table, run_id))
     return tables
 
 

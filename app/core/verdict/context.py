@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.core.analysis.shared_host import Shared, shared_part
-from app.core.analysis.timed_steps import Timed, timed
+from app.core.analysis.timed_steps import StepTimes, step_times
 from app.core.messages import Message, message, text
 from app.core.records import Run
 from workloads import CATALOGUE
@@ -70,7 +70,7 @@ class Evidence:
     steps_s: Sequence[float]
     typical_s: Sequence[float]
     measured_s: float | None
-    timed_steps: Timed
+    timed_steps: StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def reason(code: str, level: Level, said: Message, advice: str = "") -> events.R
 
 def evidence_of(run: Run) -> Evidence:
     """Collect what the rules judge."""
-    steps = timed(run.steps)
+    steps = step_times(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
         run=run,
@@ -168,7 +168,7 @@ def _window(run: Run) -> TelemetryWindow:
     )
 
 
-def _typical(run: Run, steps: Timed) -> Sequence[float]:
+def _typical(run: Run, steps: StepTimes) -> Sequence[float]:
     workload = CATALOGUE.get(run.summary.workload)
     if run.summary.metric == "words_per_s" or (workload is not None and not workload.steps_alike):
         return ()

@@ -11,7 +11,7 @@ from app.core.analysis.compare import Bar, baseline_name
 from app.core.messages import sentence
 from app.core.metrics import format_ratio
 from app.core.plain_text import safe_text
-from app.gui.style.theme import figures, font
+from app.gui.style.theme import font, tabular_font
 from app.gui.style.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
@@ -152,7 +152,7 @@ def name_font(look: RowLook, bar: Bar | None) -> QFont:
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
     """Return the font of the text after a bar."""
-    chosen = figures(look.text_px, _weight(bar))
+    chosen = tabular_font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
 
@@ -256,7 +256,7 @@ def paint_grid(
     """Paint a scale's grid lines over the rows, and their values below them, the last one with the unit."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
-    painter.setFont(unhinted(figures(label_px)) if look.outlined else figures(label_px))
+    painter.setFont(unhinted(tabular_font(label_px)) if look.outlined else tabular_font(label_px))
     metrics = QFontMetricsF(painter.font())
     height = metrics.height()
     for value_s in scale.ticks():

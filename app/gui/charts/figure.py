@@ -13,7 +13,7 @@ from app.core.plain_text import safe_text
 from app.core.plans.study.figures import Figure, Series, Spot
 from app.gui.charts.bars import draw_text, unhinted
 from app.gui.charts.figure_scale import Axis, label_step, value_axis, x_axis
-from app.gui.style.theme import Theme, figures, font
+from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import LABEL_PX, SERIES, TEXT_PX, Tokens
 
 ROW_MAX_PX, BAR_SHARE, SMALLEST_PX = 52.0, 0.5, 220
@@ -24,7 +24,7 @@ _GAP, _DOT_PX, _LINE_PX = 10.0, 4.0, 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ChartStyle:
     """How to draw a figure.
 
     Attributes:
@@ -40,7 +40,7 @@ class Look:
 
     def font(self, size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
         """Return a font for text."""
-        chosen = font(size_px, weight) if self.outlined else figures(size_px, weight)
+        chosen = font(size_px, weight) if self.outlined else tabular_font(size_px, weight)
         return unhinted(chosen) if self.outlined else chosen
 
     def write(
@@ -62,7 +62,7 @@ class Look:
         return QFontMetricsF(self.font(size_px)).horizontalAdvance(text)
 
 
-def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> None:
+def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: ChartStyle) -> None:
     """Paint a chart with its axes and legend."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -80,7 +80,7 @@ def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: Look) ->
     painter.restore()
 
 
-def figure_height(figure: Figure, width: float, look: Look) -> float:
+def figure_height(figure: Figure, width: float, look: ChartStyle) -> float:
     """Return the height in pixels from which a chart can be read."""
     line = look.label_px * 1.6
     legend = len(_legend_lines(_entries(figure, look), width, look)) * line
@@ -89,7 +89,7 @@ def figure_height(figure: Figure, width: float, look: Look) -> float:
     return len(figure.rows) * 1.7 * look.text_px + 5 * line + legend
 
 
-def largest_height(figure: Figure, width: float, look: Look) -> float | None:
+def largest_height(figure: Figure, width: float, look: ChartStyle) -> float | None:
     """Return the height in pixels that a chart can fill; None if it fills any."""
     if figure.kind == "lines":
         return None
@@ -120,7 +120,7 @@ def _is_square(figure: Figure, series: Series) -> bool:
 _Entry = tuple[str, str, bool, bool]
 
 
-def _entries(figure: Figure, look: Look) -> list[_Entry]:
+def _entries(figure: Figure, look: ChartStyle) -> list[_Entry]:
     """Return name, colour and shape of each series; none if there's only one."""
     named = [series for series in figure.series if series.name]
     if len(named) < 2:
@@ -131,7 +131,7 @@ def _entries(figure: Figure, look: Look) -> list[_Entry]:
     ]
 
 
-def _legend_lines(entries: Sequence[_Entry], width: float, look: Look) -> list[list[_Entry]]:
+def _legend_lines(entries: Sequence[_Entry], width: float, look: ChartStyle) -> list[list[_Entry]]:
     lines: list[list[_Entry]] = []
     used = width + 1
     for entry in entries:
@@ -144,7 +144,7 @@ def _legend_lines(entries: Sequence[_Entry], width: float, look: Look) -> list[l
     return lines
 
 
-def _paint_legend(painter: QPainter, box: QRectF, entries: Sequence[_Entry], look: Look) -> None:
+def _paint_legend(painter: QPainter, box: QRectF, entries: Sequence[_Entry], look: ChartStyle) -> None:
     x = box.left()
     for name, colour, is_square, is_dashed in entries:
         sign = QPointF(x + 0.6 * look.label_px, box.center().y())
@@ -168,7 +168,7 @@ def _paint_dot(painter: QPainter, at: QPointF, size: float, colour: str, *, is_s
         painter.drawEllipse(at, size, size)
 
 
-def _paint_lines(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> None:
+def _paint_lines(painter: QPainter, rect: QRectF, figure: Figure, look: ChartStyle) -> None:
     values, xs, tokens = value_axis(figure), x_axis(figure), look.tokens
     line = look.label_px * 1.5
     texts = {tick: _tick(tick) for tick in values.ticks()}
@@ -192,7 +192,7 @@ def _paint_lines(painter: QPainter, rect: QRectF, figure: Figure, look: Look) ->
         _Pen(painter, plot, figure, values, xs, look).paint(series)
 
 
-def _paint_x_ticks(painter: QPainter, plot: QRectF, figure: Figure, xs: Axis, look: Look) -> None:
+def _paint_x_ticks(painter: QPainter, plot: QRectF, figure: Figure, xs: Axis, look: ChartStyle) -> None:
     ticks = figure.ticks or tuple((tick, _tick(tick)) for tick in xs.ticks())
     line, last = look.label_px * 1.5, plot.left() - 100
     for x, text in ticks:
@@ -205,7 +205,7 @@ def _paint_x_ticks(painter: QPainter, plot: QRectF, figure: Figure, xs: Axis, lo
         look.write(painter, box, text, look.label_px, look.tokens.muted)
 
 
-def _paint_mark(painter: QPainter, plot: QRectF, x: float, name: str, look: Look) -> None:
+def _paint_mark(painter: QPainter, plot: QRectF, x: float, name: str, look: ChartStyle) -> None:
     painter.setPen(QPen(QColor(look.tokens.muted), 1, Qt.PenStyle.DashLine))
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
     width = look.width(name, look.label_px) + 2
@@ -223,7 +223,7 @@ class _Pen:
     figure: Figure
     values: Axis
     xs: Axis
-    look: Look
+    look: ChartStyle
 
     def at(self, x: float, value: float) -> QPointF:
         """Return where a value is."""
@@ -266,7 +266,7 @@ class _Pen:
         look.write(self.painter, box, spot.text, look.text_px, look.tokens.text)
 
 
-def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> None:
+def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: ChartStyle) -> None:
     values, tokens = value_axis(figure), look.tokens
     line = look.label_px * 1.5
     look = _fitting(look, (rect.height() - 3 * line) / max(1, len(figure.rows)))
@@ -302,12 +302,12 @@ def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: Look) -> 
                 _paint_dot(painter, place, size, _colour(figure, series, tokens), is_square=is_square)
 
 
-def _fitting(look: Look, row_px: float) -> Look:
+def _fitting(look: ChartStyle, row_px: float) -> ChartStyle:
     """Return a look whose names fit rows of a height, as small as labels at most."""
     return replace(look, text_px=max(look.label_px, min(look.text_px, int(row_px / 1.2))))
 
 
-def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: Look) -> None:
+def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: ChartStyle) -> None:
     """Paint a dashed line down the rows, with its name above them, right of the title."""
     painter.setPen(QPen(QColor(look.tokens.muted), 1.5, Qt.PenStyle.DashLine))
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
@@ -316,7 +316,7 @@ def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: 
     look.write(painter, box, name, look.label_px, look.tokens.text)
 
 
-def _paint_row_ticks(painter: QPainter, plot: QRectF, values: Axis, look: Look) -> None:
+def _paint_row_ticks(painter: QPainter, plot: QRectF, values: Axis, look: ChartStyle) -> None:
     """Paint lines down the rows, and what they stand for: each, or each second, third … where they are close."""
     labels = []
     for tick in values.ticks():
@@ -329,7 +329,7 @@ def _paint_row_ticks(painter: QPainter, plot: QRectF, values: Axis, look: Look) 
         look.write(painter, box, text, look.label_px, look.tokens.muted)
 
 
-def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: Look) -> None:
+def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: ChartStyle) -> None:
     tokens, height = look.tokens, BAR_SHARE * row.height()
     end = row.left() + max(3.0, values.share(spot.value) * row.width())
     bar = QRectF(row.left(), row.center().y() - height / 2, end - row.left(), height)
@@ -386,7 +386,7 @@ class FigureView(QWidget):
     def _take_room(self) -> None:
         least_px, most_px = float(SMALLEST_PX), None
         if self.figure is not None:
-            asked = self.figure, self.width(), Look(self._theme.tokens)
+            asked = self.figure, self.width(), ChartStyle(self._theme.tokens)
             least_px, most_px = figure_height(*asked), largest_height(*asked)
         self.setMinimumHeight(round(least_px))
         self.setMaximumHeight(UNLIMITED_PX if most_px is None else math.ceil(most_px))
@@ -396,5 +396,5 @@ class FigureView(QWidget):
         if self.figure is None:
             return
         painter = QPainter(self)
-        paint_figure(painter, QRectF(self.rect()), self.figure, Look(self._theme.tokens))
+        paint_figure(painter, QRectF(self.rect()), self.figure, ChartStyle(self._theme.tokens))
         painter.end()

@@ -11,7 +11,7 @@ from app.core.analysis.ab import Pair, PairResult, judge_pairs, pairs_of
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, PlannedRun, RunSummary
-from app.gui.style.theme import Theme, figures, font
+from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import LABEL_PX, TEXT_PX
 
 ROW_MIN_PX, ROW_MAX_PX, HEAD_PX, FOOT_PX = 22, 60, 24, 24
@@ -121,7 +121,7 @@ class PairPlot(QWidget):
                 unit=unit,
             )
             for number, pair in enumerate(self._pairs, 1)
-            if pair.counts
+            if pair.is_usable
         ]
         return "; ".join(parts) or sentence("ab_page.no_pair")
 
@@ -150,7 +150,7 @@ class PairPlot(QWidget):
         for number, pair in enumerate(self._pairs):
             line = QRectF(0, HEAD_PX + number * row_px, self.width(), row_px)
             self._paint_pair(painter, line, number, pair)
-            if pair.counts:
+            if pair.is_usable:
                 self._paint_ratio(painter, plot, line, scale, next(ratios))
         self._paint_mean(painter, plot, QRectF(0, plot.bottom() - row_px, self.width(), row_px), scale)
         painter.end()
@@ -176,7 +176,7 @@ class PairPlot(QWidget):
         tokens = self._theme.tokens
         one_px = self._x(plot, scale, 1.0)
         foot = QRectF(plot.left(), plot.bottom(), plot.width(), FOOT_PX)
-        painter.setFont(figures(LABEL_PX))
+        painter.setFont(tabular_font(LABEL_PX))
         metrics = QFontMetricsF(painter.font())
         taken: list[float] = []
         # The line of no difference takes precedence.
@@ -204,7 +204,7 @@ class PairPlot(QWidget):
     def _paint_pair(self, painter: QPainter, line: QRectF, number: int, pair: Pair) -> None:
         tokens = self._theme.tokens
         middle = Qt.AlignmentFlag.AlignVCenter
-        painter.setFont(figures(TEXT_PX))
+        painter.setFont(tabular_font(TEXT_PX))
         painter.setPen(QColor(tokens.muted))
         painter.drawText(QRectF(0, line.top(), NUMBER_PX, line.height()), middle, str(number + 1))
         for place, (side, run) in enumerate((("A", pair.a), ("B", pair.b))):
@@ -259,7 +259,7 @@ class PairPlot(QWidget):
         colour: str,
         weight: QFont.Weight = QFont.Weight.Normal,
     ) -> None:
-        painter.setFont(figures(TEXT_PX, weight))
+        painter.setFont(tabular_font(TEXT_PX, weight))
         painter.setPen(QColor(colour))
         box = QRectF(self.width() - RATIO_PX, line.top(), RATIO_PX, line.height())
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, text)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QSizePolicy
 
 from app.core.analysis.series import Curve
 from app.core.messages import sentence
-from app.gui.style.theme import Theme, figures
+from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import label
 
@@ -183,7 +183,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def _set_up_axis(self, side: str) -> None:
         axis = self.getAxis(side)
-        axis.setStyle(tickFont=figures(LABEL_PX), tickLength=0, maxTickLevel=0)
+        axis.setStyle(tickFont=tabular_font(LABEL_PX), tickLength=0, maxTickLevel=0)
         axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, hideOverlappingLabels=False)
         if side == "bottom":
             axis.setStyle(tickTextOffset=_BELOW_PX)
@@ -309,7 +309,7 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         """Return how wide the axis has to be for the labels of a range."""
         spacing = self.tickSpacing(low, high, self.size().height())[0][0]
         (text,) = self.tickStrings([high], 1.0, spacing)
-        return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(figures(LABEL_PX)).horizontalAdvance(text)) + 8)
+        return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance(text)) + 8)
 
 
 class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]

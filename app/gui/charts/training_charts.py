@@ -20,7 +20,7 @@ from app.gui.charts.plots import (
     has_values,
     round_up,
 )
-from app.gui.style.theme import Theme, figures
+from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX, SERIES
 from app.gui.widgets.basics import set_tip
 
@@ -37,7 +37,7 @@ class Legend(QWidget):
         super().__init__()
         self._theme = theme
         self._entries: list[tuple[str, str, bool]] = []
-        self.setFont(figures(LABEL_PX))
+        self.setFont(tabular_font(LABEL_PX))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(self._line_px)
         self.setAccessibleName(sentence("chart.nothing_yet"))

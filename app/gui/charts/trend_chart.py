@@ -10,7 +10,7 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from app.gui.charts.plots import RIGHT_MARGIN_PX, Plot
-from app.gui.style.theme import Theme, figures
+from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX
 
 POINT_PX, CURRENT_PX = 8, 13
@@ -81,7 +81,7 @@ class TrendChart(Plot):
             mark = pyqtgraph.InfiniteLine(
                 place - 0.5, pen=self.pen(tokens.caution, dashed=True), label=str(number), labelOpts=options
             )
-            mark.label.setFont(figures(LABEL_PX))
+            mark.label.setFont(tabular_font(LABEL_PX))
             self.addItem(mark, ignoreBounds=True)
             self.marks.append(mark)
 

@@ -164,7 +164,7 @@ class ResultActions:
     def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
         from app.core.plans.registry import kind_of
-        from app.core.report.wording import result_text
+        from app.core.report.run_texts import result_text
 
         self._begin_copy()
         text = result_text(run) if group is None else kind_of(group).text(run, group)
@@ -242,15 +242,15 @@ class ResultActions:
 
 
 def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[AnyCard, bytes]":
-    from app.core.exchange.leaving import leaving
+    from app.core.exchange.sharing import shared_result
 
-    whole = leaving(database, run, group)
+    whole = shared_result(database, run, group)
     return whole.card, whole.enclosed
 
 
 def _card(run: JudgedRun, group: Group | None, database: Database) -> "AnyCard":
     """Return what is on the picture, with the codes of all runs that it has the code of."""
-    from app.core.exchange.leaving import picture_card
+    from app.core.exchange.sharing import picture_card
 
     return picture_card(database, run, group)
 

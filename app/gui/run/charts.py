@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.core.analysis.ab import counts, judge_repeats
+from app.core.analysis.ab import is_usable, judge_repeats
 from app.core.analysis.compare import Bar, chart_note
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
@@ -13,14 +13,14 @@ from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.wording import rate_text, repeats_steps
+from app.core.report.run_texts import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.plots import LOW_PX, LOWEST_PX, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
 from app.gui.run.engine_table import EngineTable
-from app.gui.run.figures import FigureTable
+from app.gui.run.metric_table import MetricTable
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, LABEL_PX
 from app.gui.widgets.basics import Card, ClampedLabel, column, row
@@ -63,7 +63,7 @@ class RunCharts(QWidget):
         loss_legend = Legend(theme)
         loss_legend.show_entries([(colour, sentence(code), dashed) for colour, code, dashed in LossChart.ENTRIES])
         self._loss_card = _card(sentence("chart.loss_and_accuracy"), self.loss, legend=loss_legend)
-        self.figures = FigureTable()
+        self.figures = MetricTable()
         self._figures_card = _card(sentence("chart.figures"), self.figures)
         self._figures_card.hide()
         # The ranking has the larger part of the right half, and all of it if there is no loss to show.
@@ -135,7 +135,7 @@ class RunCharts(QWidget):
             self.epochs_card.heading.setText(sentence("chart.engines"))
             self.epochs_card.note.show_text(sentence("chart.engines_note", count=group.plan.times))
             return
-        runs = [run for run in group.runs if counts(run)]
+        runs = [run for run in group.runs if is_usable(run)]
         kind = headline_kind(runs[0].metric if runs else "seconds_per_epoch_s")
         values = [run.value * kind.scale for run in runs if run.value is not None]
         self._speed.setCurrentWidget(self.epochs)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QTableWidget, QTableWidgetItem
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.engines import Cell, Row
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import fit_columns, set_up_items
@@ -50,7 +50,7 @@ class EngineTable(QTableWidget):
                 item = QTableWidgetItem(text)
                 item.setToolTip(plain_tip(_rounds(row, cell) if place == 2 else text))
                 item.setFont(
-                    figures(TEXT_PX, QFont.Weight.DemiBold if cell in row.fastest else QFont.Weight.Normal)
+                    tabular_font(TEXT_PX, QFont.Weight.DemiBold if cell in row.fastest else QFont.Weight.Normal)
                 )
                 self.setItem(number, place, item)
         self.setAccessibleDescription(" ".join(row.sentence() for row in rows))

@@ -13,7 +13,7 @@ from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.wording import (
+from app.core.report.run_texts import (
     derived_epoch_text,
     error_advice,
     estimated_from_s,
@@ -25,7 +25,7 @@ from app.core.runs.progress import Progress
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
-from app.gui.style.theme import Theme, figures
+from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row
 from workloads import CATALOGUE
@@ -73,8 +73,8 @@ class HeadlineCard(Card):
         self.value, self.unit, self.pill = self._row.value, self._row.unit, self._row.pill
         self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.remaining = label(muted=True)
-        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
-        self.remaining.setFont(figures(TEXT_PX))
+        self.progress_text.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold))
+        self.remaining.setFont(tabular_font(TEXT_PX))
         self._where = ProgressLine(self.progress_text, self.remaining)
         self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
         self.progress_bar.setAccessibleName(sentence("run.progress"))

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app.gui.style.icons import LEVELS, renderer
-from app.gui.style.theme import Theme, figures, font
+from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
 from app.gui.widgets.basics import Button, ElidedLabel, Tone, label, set_tip
 
@@ -80,16 +80,16 @@ class VerdictPill(QWidget):
 class HeadlineRow(QWidget):
     """Number, unit and verdict side by side; the verdict uses fewer words before the number becomes smaller."""
 
-    def __init__(self, theme: Theme, beside: Button | None = None) -> None:
+    def __init__(self, theme: Theme, button: Button | None = None) -> None:
         super().__init__()
         self.value = QLabel("–", self)
         self.value.setTextFormat(Qt.TextFormat.PlainText)
         self.unit = label("", TITLE_PX, muted=True)
         self.pill = VerdictPill(theme)
-        self.beside = beside if beside is not None else Button(theme, "")
-        if beside is None:
-            self.beside.hide()
-        for widget in (self.unit, self.pill, self.beside):
+        self.button = button if button is not None else Button(theme, "")
+        if button is None:
+            self.button.hide()
+        for widget in (self.unit, self.pill, self.button):
             widget.setParent(self)
         self.setFixedHeight(HEIGHT_PX)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -118,9 +118,9 @@ class HeadlineRow(QWidget):
     def place(self) -> None:
         """Give everything its place; needed after one of them has changed."""
         unit_px = self.unit.sizeHint().width()
-        beside_px = 0 if self.beside.isHidden() else self.beside.sizeHint().width()
+        button_px = 0 if self.button.isHidden() else self.button.sizeHint().width()
         least_px = 0 if self.pill.isHidden() else self.pill.width_within(0)
-        room_px = self.width() - unit_px - 2 * GAP_PX - 4 - beside_px - least_px - 2
+        room_px = self.width() - unit_px - 2 * GAP_PX - 4 - button_px - least_px - 2
         number_font = _font_within(self.value.text(), room_px)
         metrics = QFontMetricsF(number_font)
         if self.value.font() != number_font:
@@ -135,11 +135,11 @@ class HeadlineRow(QWidget):
         x += unit_px + GAP_PX + 4
         middle = HEIGHT_PX // 2
         if not self.pill.isHidden():
-            width = self.pill.width_within(self.width() - x - beside_px)
+            width = self.pill.width_within(self.width() - x - button_px)
             self.pill.setGeometry(x, middle - PILL_PX // 2, width, PILL_PX)
             x += width
-        height = self.beside.sizeHint().height()
-        self.beside.setGeometry(x, middle - height // 2, beside_px, height)
+        height = self.button.sizeHint().height()
+        self.button.setGeometry(x, middle - height // 2, button_px, height)
 
 
 class ProgressLine(QWidget):
@@ -176,7 +176,7 @@ class ProgressLine(QWidget):
 
 
 def _number_font(size_px: int) -> QFont:
-    return figures(size_px, QFont.Weight.Bold)
+    return tabular_font(size_px, QFont.Weight.Bold)
 
 
 def _font_within(text: str, room_px: int) -> QFont:

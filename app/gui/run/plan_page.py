@@ -17,7 +17,7 @@ from app.gui.services.run_bridge import BusyError, Resumed
 from app.gui.services.tasks import Latest
 from app.gui.widgets.basics import Button, Card
 from app.gui.widgets.choice_box import ChoiceBox
-from app.gui.widgets.dialogs import ask_to_run_beside
+from app.gui.widgets.dialogs import ask_to_run_concurrently
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -160,10 +160,12 @@ class PlanPage(QWidget, Generic[Result]):
         """Run a stored plan once more, from the start."""
         self.begin(plan, machine)
 
-    def begin(self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, beside: bool = False) -> None:
+    def begin(
+        self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
+    ) -> None:
         """Begin a plan; for the arguments, see `RunBridge.start_plan`."""
         self._asked = (plan, machine, resumed)
-        self._services.bridge.start_plan(plan, machine, beside=beside, resumed=resumed)
+        self._services.bridge.start_plan(plan, machine, allow_concurrent=allow_concurrent, resumed=resumed)
         self.foot.cancel_button.setFocus()
 
     def cancel(self) -> None:
@@ -262,5 +264,5 @@ class PlanPage(QWidget, Generic[Result]):
             return
         if not isinstance(error, BusyError):
             self._services.complain(error)
-        elif self._asked is not None and ask_to_run_beside(self, error):
-            self.begin(*self._asked, beside=True)
+        elif self._asked is not None and ask_to_run_concurrently(self, error):
+            self.begin(*self._asked, allow_concurrent=True)

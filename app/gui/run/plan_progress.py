@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QProgressBar, QWidget
 from app.core.messages import sentence
 from app.core.metrics import format_time_left
 from app.gui.services.run_bridge import RunBridge
-from app.gui.style.theme import Theme, figures
+from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX
 from app.gui.widgets.basics import Button, ElidedLabel, column, label, row
 
@@ -22,8 +22,8 @@ class PlanProgress(QWidget):
         self.remaining = label(muted=True)
         self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
         self.progress_bar.setAccessibleName(sentence("run.progress"))
-        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
-        self.remaining.setFont(figures(TEXT_PX))
+        self.progress_text.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold))
+        self.remaining.setFont(tabular_font(TEXT_PX))
         self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
         texts = row(self.progress_text, self.remaining)
         texts.setStretch(0, 1)

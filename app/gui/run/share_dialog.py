@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QImage, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.exchange.leaving import TEXT_FORMS, Leaving, leaving
+from app.core.exchange.sharing import TEXT_FORMS, SharedResult, shared_result
 from app.core.exchange.submitting import Submission, submission
 from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
@@ -52,7 +52,7 @@ class ShareDialog(QDialog):
         self._services, self._shared = services, shared
         self._ask, self._tell_saved = ask, tell_saved
         self._asked = 0
-        self.leaving: Leaving | None = None
+        self.shared: SharedResult | None = None
         self.boxes: dict[str, QCheckBox] = {}
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(sentence("share_dialog.title"))
@@ -139,22 +139,22 @@ class ShareDialog(QDialog):
     def _refresh(self) -> None:
         """Find out what leaves, in the background: a group may have many runs."""
         self._asked += 1
-        self.leaving = None  # nothing else than what is ticked may leave
+        self.shared = None  # nothing else than what is ticked may leave
         self._allow()
         number, path, hidden = self._asked, self._services.paths.database, self.hidden
         run, group = self._shared
 
-        def look() -> tuple[int, Leaving]:
+        def look() -> tuple[int, SharedResult]:
             with Database(path) as database:
-                return number, leaving(database, run, group, hidden)
+                return number, shared_result(database, run, group, hidden)
 
         self._services.tasks.start(look, self._on_looked, self._services.complain)
 
-    def _on_looked(self, answer: tuple[int, Leaving]) -> None:
+    def _on_looked(self, answer: tuple[int, SharedResult]) -> None:
         number, shared = answer
         if number != self._asked:
             return  # a later one is on its way, or the dialog was closed
-        self.leaving = shared
+        self.shared = shared
         if not self._fields.count():
             self._show_fields(shared)
         self._show()
@@ -166,13 +166,13 @@ class ShareDialog(QDialog):
         super().done(result)
 
     def _allow(self) -> None:
-        shared = self.leaving
+        shared = self.shared
         for button in (self.save_button, self.copy_picture_button, self.copy_button):
             button.setEnabled(shared is not None)
         for button in (self.file_button, self.submit_button):
             button.setEnabled(shared is not None and bool(shared.enclosed))
 
-    def _show_fields(self, shared: Leaving) -> None:
+    def _show_fields(self, shared: SharedResult) -> None:
         for field in shared.fields:
             if field.removable:
                 box = QCheckBox(field.label)
@@ -191,36 +191,36 @@ class ShareDialog(QDialog):
         return DARK if self.colours.currentData() == "dark" else LIGHT
 
     def _painted(self) -> QImage:
-        assert self.leaving is not None
-        return paint_share_picture(self.leaving.card, self._tokens)
+        assert self.shared is not None
+        return paint_share_picture(self.shared.card, self._tokens)
 
     def _show(self) -> None:
         is_text = self.view.value == "text"
         self._stack.setCurrentIndex(int(is_text))
         self.colours.setVisible(not is_text)
         self.form.setVisible(is_text)
-        if self.leaving is None:
+        if self.shared is None:
             return
-        self.text.setPlainText(self.leaving.text_as(self.form.currentData()))
+        self.text.setPlainText(self.shared.text_as(self.form.currentData()))
         ratio = self.devicePixelRatioF()
         picture = self._painted().scaledToWidth(
             round(PICTURE_PX * ratio), Qt.TransformationMode.SmoothTransformation
         )
         picture.setDevicePixelRatio(ratio)
         self.picture.setPixmap(QPixmap.fromImage(picture))
-        self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.leaving.text))
+        self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.shared.text))
 
     def _save_picture(self) -> None:
         target = self._ask(sentence("picture.save"), ".png", sentence("picture.png"))
-        if target is not None and self.leaving is not None:
-            there, tokens = self.leaving, self._tokens
+        if target is not None and self.shared is not None:
+            there, tokens = self.shared, self._tokens
             write = partial(save_share_picture, there.card, tokens, target, there.enclosed)
             self._write(write, target, "picture.saved")
 
     def _submit(self) -> None:
         """Save the file, put the text for it on the clipboard, and open where results are collected."""
         address = self._services.preferences.settings.collection_address
-        target, shared = self._ask_for_file(), self.leaving
+        target, shared = self._ask_for_file(), self.shared
         if target is None or shared is None:
             return
 
@@ -243,8 +243,8 @@ class ShareDialog(QDialog):
 
     def _save_file(self) -> None:
         target = self._ask_for_file()
-        if target is not None and self.leaving is not None:
-            content = self.leaving.enclosed
+        if target is not None and self.shared is not None:
+            content = self.shared.enclosed
             self._write(lambda: write_lines(target, [content.decode()]), target, "share_dialog.file_saved")
 
     def _write(self, write: Callable[[], object], target: Path, code: str) -> None:
@@ -252,12 +252,12 @@ class ShareDialog(QDialog):
         self._services.tasks.start(write, lambda _: self._tell_saved(done, target), self._services.complain)
 
     def _copy_picture(self) -> None:
-        if self.leaving is not None:
+        if self.shared is not None:
             QGuiApplication.clipboard().setImage(self._painted())
             self._services.tell(sentence("picture.copied"), "", "", None)
 
     def _copy_text(self) -> None:
-        if self.leaving is not None:
+        if self.shared is not None:
             form = self.form.currentData()
-            QGuiApplication.clipboard().setText(safe_text(self.leaving.text_as(form)))
+            QGuiApplication.clipboard().setText(safe_text(self.shared.text_as(form)))
             self._services.tell(sentence("share_dialog.copied", form=self.form.currentText()), "", "", None)

@@ -28,7 +28,7 @@ from app.gui.charts.bars import (
     scale_for,
     value_font,
 )
-from app.gui.charts.figure import Look, paint_figure
+from app.gui.charts.figure import ChartStyle, paint_figure
 from app.gui.run.ab_picture import paint_ab
 from app.gui.run.picture_frame import (
     CODE_BESIDE_PX,
@@ -172,7 +172,7 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 def _paint_figure(painter: QPainter, card: SuiteCard, tokens: Tokens) -> None:
     """Paint the points of all parts on a card of their own."""
     paint_card(painter, _CHART, tokens)
-    look = Look(tokens, text_px=17, label_px=SMALLEST_PX, outlined=True)
+    look = ChartStyle(tokens, text_px=17, label_px=SMALLEST_PX, outlined=True)
     paint_figure(painter, _CHART.adjusted(24, 14, -24, -12), card.figure, look)
 
 

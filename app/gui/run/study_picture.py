@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QPainter
 
 from app.core.plans.study.share import StudyCard
-from app.gui.charts.figure import Look, paint_figure
+from app.gui.charts.figure import ChartStyle, paint_figure
 from app.gui.run.picture_frame import (
     MARGIN_PX,
     SMALLEST_PX,
@@ -36,7 +36,7 @@ def paint_study(painter: QPainter, card: StudyCard, tokens: Tokens) -> None:
         write_within(painter, place, note, light, tokens.muted, width=_WIDTH)
     chart = _CHART.adjusted(0, -(_NOTE_LINES - len(notes)) * _LINE_PX, 0, 0)
     paint_card(painter, chart, tokens)
-    look = Look(tokens, text_px=17, label_px=SMALLEST_PX, row_max_px=96.0, outlined=True)
+    look = ChartStyle(tokens, text_px=17, label_px=SMALLEST_PX, row_max_px=96.0, outlined=True)
     paint_figure(painter, chart.adjusted(24, 14, -24, -12), card.figure, look)
     _paint_foot(painter, card, tokens)
 

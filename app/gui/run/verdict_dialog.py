@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
 from app.core.records import Run
-from app.core.report.wording import estimated_from_s, headline, headline_note
+from app.core.report.run_texts import estimated_from_s, headline, headline_note
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.training_proof import proof_lines
 from app.gui.style.icons import LEVELS, pixmap

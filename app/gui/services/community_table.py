@@ -30,7 +30,7 @@ class CommunityTable(QObject):
         address, paths = self._services.preferences.settings.table_address, self._services.paths
 
         def fetch() -> str:
-            from app.core.exchange.table_file import get_table  # a window that opens has no use for it
+            from app.core.exchange.community_file import get_table  # a window that opens has no use for it
 
             count = get_table(paths, address)
             return sentence("table.newest_already") if count is None else sentence("table.fetched", count=count)
@@ -42,7 +42,7 @@ class CommunityTable(QObject):
         paths = self._services.paths
 
         def swap() -> str:
-            from app.core.exchange.table_file import use_previous
+            from app.core.exchange.community_file import use_previous
 
             return sentence("table.previous_used", count=use_previous(paths))
 
@@ -66,6 +66,6 @@ def community_rows(paths: Paths) -> list[CommunityRow]:
     """Return the rows of the table in use, for work in the background."""
     if not paths.table.exists():
         return []
-    from app.core.exchange.table_file import load_table
+    from app.core.exchange.community_file import load_table
 
     return load_table(paths)

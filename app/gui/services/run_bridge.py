@@ -162,13 +162,13 @@ class RunBridge(QObject):
         runs = self.planned_runs - len(self.done) - self._within
         return max(1.0, runs * statistics.fmean(finished_s))
 
-    def start(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
+    def start(self, spec: RunSpec, machine: Machine, *, allow_concurrent: bool = False) -> None:
         """Start a run in the background; `refused` tells why if that fails.
 
         Args:
             spec: What to run.
             machine: The machine to store the result for.
-            beside: Whether to run although another Epochmark is running a benchmark (otherwise BusyError).
+            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError.
         """
         if self.is_running:
             return
@@ -179,7 +179,7 @@ class RunBridge(QObject):
 
         def begin() -> tuple[Session, RunSummary]:
             with Database(paths.database) as database:
-                _check_alone(database, beside=beside)
+                _check_alone(database, allow_concurrent=allow_concurrent)
                 session = runner.start(spec, listener)
                 if self.is_cancelled:  # the window may have closed by now
                     session.cancel()
@@ -189,14 +189,14 @@ class RunBridge(QObject):
         self.started.emit()
 
     def start_plan(
-        self, plan: Plan, machine: Machine, *, beside: bool = False, resumed: Resumed | None = None
+        self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, resumed: Resumed | None = None
     ) -> None:
         """Start several runs, one after another, in the background; `refused` tells why if that fails.
 
         Args:
             plan: What to run.
             machine: The machine to store the results for.
-            beside: As for `start`; checked only before the first run.
+            allow_concurrent: As for `start`; checked only before the first run.
             resumed: The stored plan, and those of its runs that are still to come; None for a new one.
         """
         if self.is_running:
@@ -210,7 +210,7 @@ class RunBridge(QObject):
 
         def begin() -> PlanSession:
             with Database(paths.database) as database:
-                _check_alone(database, beside=beside)
+                _check_alone(database, allow_concurrent=allow_concurrent)
                 if resumed is not None:
                     asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
             if resumed is None:
@@ -377,9 +377,9 @@ def _stored(database: Database, run_id: int) -> RunSummary:
     return summary
 
 
-def _check_alone(database: Database, *, beside: bool) -> None:
+def _check_alone(database: Database, *, allow_concurrent: bool) -> None:
     recover_runs(database)
-    if not beside and find_ids(database, Query(status="running")):
+    if not allow_concurrent and find_ids(database, Query(status="running")):
         raise BusyError(message("busy.other_epochmark"))
 
 

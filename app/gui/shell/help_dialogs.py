@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QPlainText
 
 from app.core.messages import sentence
 from app.core.report.private_texts import hide, private_texts
-from app.core.report.wording import machine_line
+from app.core.report.run_texts import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label
 from app.gui.widgets.dialogs import LEAST_PX, report_head

@@ -222,7 +222,7 @@ def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     return chosen
 
 
-def figures(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+def tabular_font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """Return the bundled font with figures of equal width, so that changing numbers don't move.
 
     Not for words: it widens hyphens too.

@@ -10,7 +10,7 @@ from app.core.engines.choices import Choice, automatic_choice
 from app.core.messages import sentence
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.choice_box import ChoiceBox
-from workloads.engines.registry import ENGINES, USUAL, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_title
 
 AUTO = "auto"
 
@@ -115,7 +115,7 @@ class EngineList(ChoiceBox):
         super().__init__()
         for name in ENGINES:
             self.addItem(engine_title(name), name)
-        self.offer((USUAL,), tuple(ENGINES))
+        self.offer((DEFAULT_ENGINE,), tuple(ENGINES))
 
     @property
     def engine(self) -> str:
@@ -144,4 +144,4 @@ class EngineList(ChoiceBox):
             self.setItemData(number, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
         if self.currentIndex() < 0 or not model.item(self.currentIndex()).isEnabled():
             with QSignalBlocker(self):
-                self.take(USUAL)
+                self.take(DEFAULT_ENGINE)

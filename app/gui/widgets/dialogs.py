@@ -91,7 +91,7 @@ class MethodDialog(QDialog):
             block = block.next()
 
 
-def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
+def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
     """Ask whether to run alongside another Epochmark that is running a benchmark."""
     text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
     buttons = QMessageBox.StandardButton

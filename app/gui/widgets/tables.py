@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
 
@@ -181,7 +181,7 @@ class TextTable(QTableWidget):
             is_bold = bool(bold) and bold[number]
             for place, text in enumerate(texts):
                 item = QTableWidgetItem(safe_text(text))
-                item.setFont(figures(TEXT_PX, QFont.Weight.DemiBold if is_bold else QFont.Weight.Normal))
+                item.setFont(tabular_font(TEXT_PX, QFont.Weight.DemiBold if is_bold else QFont.Weight.Normal))
                 item.setToolTip(plain_tip((tips[number] if tips else "") or text))
                 if place in numbers:
                     item.setTextAlignment(right)

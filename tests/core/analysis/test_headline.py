@@ -11,11 +11,11 @@ from app.core.analysis.compare import Bar, bars, find_baseline, left_out, positi
 from app.core.analysis.conversion import converted
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
-from app.core.analysis.timed_steps import Timed, timed
+from app.core.analysis.timed_steps import StepTimes, step_times
 from app.core.messages import message, sentence
 from app.core.metrics import HEADLINES, format_value
 from app.core.records import RunSummary
-from app.core.report.wording import derived_epoch_text, headline, result_text
+from app.core.report.run_texts import derived_epoch_text, headline, result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
@@ -48,8 +48,8 @@ def run_of(database: Database, machine: Machine) -> Of:
     return store
 
 
-def timed_epochs(*epochs_s: list[float]) -> Timed:
-    return timed(measured(*each_s, epoch=epoch) for epoch, each_s in enumerate(epochs_s))
+def timed_epochs(*epochs_s: list[float]) -> StepTimes:
+    return step_times(measured(*each_s, epoch=epoch) for epoch, each_s in enumerate(epochs_s))
 
 
 def test_the_first_round_warms_up() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from app.core.analysis.headline import half_interval_pct
 from app.core.records import Run
+from app.core.report.run_texts import interval_text
 from app.core.report.share import share_card
-from app.core.report.wording import interval_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.verdict.changes import QUICK, metrics, summarised

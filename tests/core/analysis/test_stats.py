@@ -17,7 +17,7 @@ from app.core.analysis.stats import (
     sustained_pct,
     trimmed_mean,
 )
-from app.core.analysis.timed_steps import Timed, timed
+from app.core.analysis.timed_steps import StepTimes, step_times
 from tests.sure import sure
 from workloads.protocol.events import Steps
 from workloads.training.medians import median_interval, related_interval
@@ -25,9 +25,9 @@ from workloads.training.medians import median_interval, related_interval
 durations = st.floats(0.001, 10_000)
 
 
-def steps(*epochs_s: list[float]) -> Timed:
+def steps(*epochs_s: list[float]) -> StepTimes:
     """Steps as they come from a worker, epoch by epoch."""
-    return timed(
+    return step_times(
         Steps(phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s))
         for epoch, durations_s in enumerate(epochs_s)
     )

@@ -12,8 +12,8 @@ from app.core.messages import sentence
 from app.core.plans.repeat import Repeat
 from app.core.records import Group, Plan, Run
 from app.core.report.result_records import result_of
+from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
-from app.core.report.wording import result_text
 from app.core.result_file.canonical import short_code
 from app.core.verdict.judged_run import JudgedRun
 from tests.saying import said

@@ -9,7 +9,7 @@ import pytest
 from app.core.analysis import estimator
 from app.core.analysis.estimator import estimate_steps
 from app.core.analysis.stats import sustained_pct
-from app.core.analysis.timed_steps import timed
+from app.core.analysis.timed_steps import step_times
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.live_verdict import LiveVerdict
@@ -72,7 +72,7 @@ def test_sustained_trains_for_its_time_and_reports_the_speed_it_kept(paths: Path
     assert run.summary.status == "completed"
     assert all(epoch.steps == 10 for epoch in run.epochs), "the last one was cut, and is no epoch"
     assert run.summary.epochs_done > 5
-    assert run.summary.sustained_pct == pytest.approx(sustained_pct(timed(run.steps)))
+    assert run.summary.sustained_pct == pytest.approx(sustained_pct(step_times(run.steps)))
     assert run.summary.sustained_pct is not None
     assert run.summary.basis == "later_epochs"
 

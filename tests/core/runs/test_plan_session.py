@@ -20,7 +20,7 @@ from app.core.storage.groups import load_group
 from tests.conftest import pretend_installed
 from tests.saying import has_at_its_core, said
 from workloads import CATALOGUE
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -224,7 +224,9 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
 @pytest.mark.slow
 def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: RanPlan, second_engine: str) -> None:
     pretend_installed(second_engine, paths)  # its packages are empty: it fails at once
-    specs = tuple(CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (USUAL, second_engine))
+    specs = tuple(
+        CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (DEFAULT_ENGINE, second_engine)
+    )
     session, group = ran_plan(
         Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=2)
     )

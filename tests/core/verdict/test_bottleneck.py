@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.core.messages import message, sentence
 from app.core.records import PeakShare, Run
-from app.core.report.wording import result_text
+from app.core.report.run_texts import result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text, explain

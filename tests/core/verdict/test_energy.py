@@ -16,7 +16,7 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_energy
 from app.core.records import Run, RunSummary
 from app.core.report.formats.csv_table import CSV_COLUMNS
-from app.core.report.wording import energy_text
+from app.core.report.run_texts import energy_text
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, rows_for_export
 from app.core.verdict.energy import Energy, energy_columns, energy_of

@@ -16,7 +16,7 @@ from app.gui.charts import bars as bar_painting
 from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList, fitting_remarks
 from app.gui.charts.bars import tick_text, value_texts
 from app.gui.charts.plots import Plot, ValueAxis
-from app.gui.style.theme import Theme, figures
+from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import LABEL_PX
 from tests.gui.driving import added
 from tests.gui.pixels import number, pixels
@@ -159,7 +159,7 @@ def test_an_axis_is_as_wide_as_its_labels(qtbot: QtBot, application_theme: Theme
     narrow = plot.getAxis("left").minimumWidth()
     plot.set_range("y", 1_331_000.0, 1_339_000.0)
     wide = plot.getAxis("left").minimumWidth()
-    text = QFontMetricsF(figures(LABEL_PX)).horizontalAdvance("1,339,000")
+    text = QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance("1,339,000")
     assert narrow < text < wide
 
 
@@ -218,16 +218,16 @@ def test_shorter_texts_of_the_list_keep_the_factor_and_what_the_baseline_is() ->
     [(1.01, "caution · synthetic data · running"), (0.95, "caution · synthetic data …"), (0.35, "caution …")],
 )
 def test_remarks_after_a_bar_are_left_out_whole(application_theme: Theme, of_whole: float, text: str) -> None:
-    metrics, remarks = QFontMetricsF(figures(LABEL_PX)), ("caution", "synthetic data", "running")
+    metrics, remarks = QFontMetricsF(tabular_font(LABEL_PX)), ("caution", "synthetic data", "running")
     room_px = of_whole * metrics.horizontalAdvance(" · ".join(remarks))
     assert fitting_remarks(remarks, metrics, room_px) == text
 
 
 def test_a_remark_that_is_too_long_ends_after_a_word(application_theme: Theme) -> None:
-    metrics, remarks = QFontMetricsF(figures(LABEL_PX)), ("an anomaly, see notes", "2019")
+    metrics, remarks = QFontMetricsF(tabular_font(LABEL_PX)), ("an anomaly, see notes", "2019")
     room_px = metrics.horizontalAdvance("an anomaly, see n")
     assert fitting_remarks(remarks, metrics, room_px) == "an anomaly …"
 
 
 def test_without_remarks_nothing_is_written(application_theme: Theme) -> None:
-    assert fitting_remarks((), QFontMetricsF(figures(LABEL_PX)), 100.0) == ""
+    assert fitting_remarks((), QFontMetricsF(tabular_font(LABEL_PX)), 100.0) == ""

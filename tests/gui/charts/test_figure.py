@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from app.core.plans.study.figures import Figure, Series, Spot
-from app.gui.charts.figure import SMALLEST_PX, Look, figure_height, largest_height
+from app.gui.charts.figure import SMALLEST_PX, ChartStyle, figure_height, largest_height
 from app.gui.charts.figure_scale import LABELS_APART_PX, label_step
 from app.gui.style.theme import Theme
 
@@ -31,7 +31,7 @@ def test_no_label_touches_the_next(gaps: list[tuple[float, float]]) -> None:
 
 
 def test_a_chart_of_few_rows_leaves_no_empty_room(application_theme: Theme) -> None:
-    look = Look(application_theme.tokens)
+    look = ChartStyle(application_theme.tokens)
     heights_px = []
     for rows in (1, 3, 8):
         series = Series("", tuple(Spot(0, 10.0 * number, text="10") for number in range(1, rows + 1)))

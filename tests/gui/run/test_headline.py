@@ -13,12 +13,12 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.headline import estimate_so_far
 from app.core.analysis.series import RunSeries, live_summary
-from app.core.analysis.timed_steps import Timed
+from app.core.analysis.timed_steps import StepTimes
 from app.core.messages import message, sentence
 from app.core.metrics import HEADLINES, format_value
 from app.core.records import Run
+from app.core.report.run_texts import error_advice
 from app.core.report.share import share_card
-from app.core.report.wording import error_advice
 from app.core.runs.progress import Progress
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
@@ -207,7 +207,7 @@ def assert_all_is_read(line: HeadlineRow) -> None:
     assert line.value.height() >= metrics.capHeight()
     assert line.unit.width() >= QFontMetricsF(line.unit.font()).horizontalAdvance(line.unit.text())
     right = 0
-    for part in (line.value, line.unit, line.pill, line.beside):
+    for part in (line.value, line.unit, line.pill, line.button):
         if part.isHidden():
             continue
         assert part.x() >= right
@@ -233,7 +233,7 @@ def test_nothing_is_cut_whatever_is_measured(
     texts: tuple[str, ...],
     has_button: bool,
 ) -> None:
-    line.beside.setVisible(has_button)
+    line.button.setVisible(has_button)
     line.pill.show_verdict(texts, "caution")
     value = shown / HEADLINES[metric].scale
     line.show_number(about + format_value(metric, value), HEADLINES[metric].short_unit, muted=False)
@@ -349,7 +349,7 @@ def test_the_headline_so_far_is_that_of_the_workload(
         summary = next(list_runs(database, ids=[run_id]))
     series = RunSeries(100)
     assert live_summary(summary, series).value is None
-    steps = Timed()
+    steps = StepTimes()
     for number in range(3):
         durations_s = (2.0 if number == 0 else 0.5,) * 4
         steps.add(events.Steps(phase="measure", epoch=number, first_index=0, durations_s=durations_s))

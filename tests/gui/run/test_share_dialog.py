@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from app.core.exchange.leaving import TEXT_FORMS
 from app.core.exchange.png_embed import extract
+from app.core.exchange.sharing import TEXT_FORMS
 from app.core.report.share import ShareCard
 from app.core.storage.database import Database
 from app.gui.run.share_dialog import ShareDialog
@@ -31,14 +31,14 @@ def dialog(driver: Driver) -> ShareDialog:
     opened = [
         each for each in QApplication.topLevelWidgets() if isinstance(each, ShareDialog) and each.isVisible()
     ]
-    driver.until(lambda: opened[0].leaving is not None)
+    driver.until(lambda: opened[0].shared is not None)
     return opened[0]
 
 
 def machine(dialog: ShareDialog) -> str:
-    assert dialog.leaving is not None
-    assert isinstance(dialog.leaving.card, ShareCard)
-    return dialog.leaving.card.machine
+    assert dialog.shared is not None
+    assert isinstance(dialog.shared.card, ShareCard)
+    return dialog.shared.card.machine
 
 
 def test_every_field_is_there_and_what_is_unticked_goes(driver: Driver, dialog: ShareDialog) -> None:
@@ -71,7 +71,7 @@ def test_saved_files_leave_it_out_too(
     driver: Driver, dialog: ShareDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dialog.boxes["system"].click()
-    driver.until(lambda: "Debian" not in (dialog.leaving.text if dialog.leaving else "Debian"))
+    driver.until(lambda: "Debian" not in (dialog.shared.text if dialog.shared else "Debian"))
     for name, button in (("a.png", dialog.save_button), ("a.epochmark.json", dialog.file_button)):
         target = tmp_path / name
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, target=target: (str(target), ""))
@@ -86,8 +86,8 @@ def test_saved_files_leave_it_out_too(
 
 
 def test_hints_are_no_html(dialog: ShareDialog) -> None:
-    assert dialog.leaving is not None
-    texts = {field.name: field.text for field in dialog.leaving.fields}
+    assert dialog.shared is not None
+    texts = {field.name: field.text for field in dialog.shared.fields}
     assert all(box.toolTip() == plain_tip(texts[name]) for name, box in dialog.boxes.items())
 
 
@@ -137,7 +137,7 @@ def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
     address = "https://example.org/results?a=%20b"
     driver.services.preferences.change(collection_address=address)
     dialog.boxes["cpu"].click()
-    driver.until(lambda: dialog.leaving is not None and dialog.submit_button.isEnabled())
+    driver.until(lambda: dialog.shared is not None and dialog.submit_button.isEnabled())
     driver.press(dialog.submit_button)
     driver.until(lambda: browser.opened != [])
     assert browser.opened == [address], "with nothing added"

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
 from app.core.records import Run
-from app.core.report.wording import headline_note
+from app.core.report.run_texts import headline_note
 from app.core.runs.progress import Progress
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run import verdict_dialog

@@ -220,8 +220,8 @@ def test_reviews_are_stored_one_a_line_in_the_order_of_their_numbers(tmp_path: P
 
 def test_other_members_are_passed_over(tmp_path: Path, folder: Path) -> None:
     names = ("../escaped", "/tmp/escaped", "other/aclImdb/train/pos/9_1.txt", "aclImdb/train/unsup/0_0.txt")
-    beside = ("../neg/9_1.txt", "readme.txt", "9_1.txt.gz", "٣_1.txt")
-    extras = [adding(name) for name in (*names, *(f"aclImdb/train/pos/{name}" for name in beside))]
+    others = ("../neg/9_1.txt", "readme.txt", "9_1.txt.gz", "٣_1.txt")
+    extras = [adding(name) for name in (*names, *(f"aclImdb/train/pos/{name}" for name in others))]
     extras.append(adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"))
     extras.append(adding("aclImdb/train", kind=tarfile.DIRTYPE))
     imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS, *extras)}, folder)

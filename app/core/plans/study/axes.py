@@ -151,7 +151,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return str(value)
     if name == "precision" and spec.settings.get("tf32"):
         return sentence("studies.with_tf32", precision=value)
-    return setting.words(value) if setting.kind in ("device", "choice", "switch") else setting.beside_label(value)
+    return setting.words(value) if setting.kind in ("device", "choice", "switch") else setting.label_value(value)
 
 
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:

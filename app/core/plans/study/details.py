@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import is_usable
 from app.core.plans.study.axes import FOLDERS
 from app.core.plans.study.points import Point, StudyResult
 from app.core.storage.database import Database
@@ -70,6 +70,6 @@ def load_details(database: Database, result: StudyResult) -> Details:
 
 def _cases(database: Database, point: Point) -> dict[str, tuple[float, ...]]:
     """Return the images per second of each case in the only folder of a point's runs that count."""
-    ids = [run.id for run in point.runs if counts(run)]
+    ids = [run.id for run in point.runs if is_usable(run)]
     rates = {case: metric_values(database, ids, f"folder1_{case}_images_per_s") for case in CASES}
     return {case: tuple(by_run.values()) for case, by_run in rates.items() if by_run}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.core.analysis.ab import compare_pairs, counts
+from app.core.analysis.ab import compare_pairs, is_usable
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.plans.study.axes import axis_value
@@ -319,7 +319,7 @@ def _doubts(result: StudyResult) -> list[str]:
     """Tell how many of the runs behind it aren't valid, and that a demo means nothing."""
     if all(CATALOGUE[name].is_demo for name in result.workloads):
         return [sentence("verdict.demo")]
-    counted = [run for run in result.group.runs if counts(run)]
+    counted = [run for run in result.group.runs if is_usable(run)]
     level, count = worst_verdict(result.group)
     return [] if level == "valid" else [sentence("studies.cautions", count=count, runs=len(counted))]
 

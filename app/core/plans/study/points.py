@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from app.core.analysis.ab import between_runs, counts
+from app.core.analysis.ab import between_runs, is_usable
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
@@ -67,7 +67,7 @@ class Point:
     @property
     def best_run(self) -> RunSummary | None:
         """The run that stands for it: of those that count, the one nearest to the median."""
-        counted = [run for run in self.runs if counts(run) and run.value is not None]
+        counted = [run for run in self.runs if is_usable(run) and run.value is not None]
         return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
 
     @property
@@ -198,7 +198,7 @@ def make_result(
         own = [(run, number) for (_, run), number in zip(began, rounds_of, strict=True) if asked[run.id] == spec]
         rounds: list[float | None] = [None] * plan.times
         for run, number in own:
-            if number is not None and counts(run):
+            if number is not None and is_usable(run):
                 rounds[number] = run.value
         results.append(
             _point(spec, _place(spec, specs, study.axes), [run for run, _ in own], rounds, metrics or {})
@@ -248,7 +248,7 @@ def _point(
     rounds: Sequence[float | None],
     metrics: Mapping[str, Mapping[int, float]],
 ) -> Point:
-    counted = [run for run in runs if counts(run)]
+    counted = [run for run in runs if is_usable(run)]
     result = between_runs([run.value for run in counted if run.value is not None], [])
     low, high = result.low, result.high
     if len(counted) == 1:

@@ -10,7 +10,7 @@ from app.core.engines.choices import Choice, Installed, device_choices
 from app.core.messages import sentence
 from app.core.plans.study.axes import CONFIGURATION, FOLDERS, WORKLOAD, with_values
 from workloads import CATALOGUE, STANDARD
-from workloads.engines.registry import USUAL, compiles_always, engine_named
+from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_named
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Precision, Preset, RunSpec
 from workloads.workload import Workload
@@ -211,7 +211,7 @@ def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
     specs = []
     for workload in workloads:
         seen: set[str] = set()
-        for choice in sorted(place.choices(workload), key=lambda each: each.engine != USUAL):
+        for choice in sorted(place.choices(workload), key=lambda each: each.engine != DEFAULT_ENGINE):
             if choice.device not in seen:
                 seen.add(choice.device)
                 jit = compiles_always(choice.engine)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import engine_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
@@ -18,8 +18,8 @@ from app.core.plans.study.tables import study_table
 from app.core.plans.verdicts import worst_verdict
 from app.core.records import RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
+from app.core.report.run_texts import workload_title
 from app.core.report.share_texts import computer_parts, device_title
-from app.core.report.wording import workload_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def study_card(
     charts, runs = figures(result, details, costs), _runs(result)
     lines = study_lines_to_read(result, details, costs, with_advice=False)
     level, count = worst_verdict(result.group)
-    counted = sum(map(counts, result.group.runs))
+    counted = sum(map(is_usable, result.group.runs))
     badge = sentence(f"studies.badge_{level}", count=count, runs=counted)
     return StudyCard(
         title=" · ".join((result.title, _what(result, runs))),

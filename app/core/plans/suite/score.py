@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import is_usable
 from app.core.analysis.shared_host import SHARED_HOST
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
@@ -19,7 +19,7 @@ from app.core.plans.suite.definition import POINTS, Definition, Part, Purpose, d
 from app.core.plans.suite.planning import is_for_lack_of_memory
 from app.core.plans.suite.uncertainty import Score, hull, mean_of_rounds
 from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
-from app.core.report.wording import reason_name
+from app.core.report.run_texts import reason_name
 from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol.spec import RunSpec
 
@@ -200,7 +200,7 @@ def _says_shared(run: RunSummary) -> bool:
 def points_of(part: Part, run: RunSummary) -> Score | None:
     """Return the points of a run; None if it doesn't count, or measured something else than the reference."""
     is_same = (run.metric, run.workload_version) == (part.metric, part.workload_version)
-    if not counts(run) or run.value is None or not is_same:
+    if not is_usable(run) or run.value is None or not is_same:
         return None
     kind = headline_kind(run.metric)
     ends = (run.value_low, run.value_high) if kind.is_rate else (run.value_high, run.value_low)

@@ -12,7 +12,7 @@ from app.core.paths import RESOURCES
 from app.core.report.html.elements import element, table, without_private
 from app.core.report.html.run_sections import run_article
 from app.core.report.private_texts import chosen_texts
-from app.core.report.wording import workload_title
+from app.core.report.run_texts import workload_title
 from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

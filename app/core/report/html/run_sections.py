@@ -13,14 +13,14 @@ from app.core.metrics import headline_kind, metric_lines
 from app.core.records import Run
 from app.core.report.html.charts import Line, Row, bar_chart, column_chart, line_chart
 from app.core.report.html.elements import element, pairs, pill, section, table
-from app.core.report.share import share_card
-from app.core.report.telemetry_table import telemetry_rows
-from app.core.report.wording import (
+from app.core.report.run_texts import (
     energy_text,
     rate_text,
     result_notes,
     workload_title,
 )
+from app.core.report.share import share_card
+from app.core.report.telemetry_table import telemetry_rows
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol.events import Epoch
 

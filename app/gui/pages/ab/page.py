@@ -26,7 +26,7 @@ from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_page import HISTORY_LIMIT, PlanPage
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import Resumed
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import (
     ClampedLabel,
@@ -96,10 +96,12 @@ class AbPage(PlanPage[AbResult]):
         refill(self.setup, plan)
         self.begin(plan, machine)
 
-    def begin(self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, beside: bool = False) -> None:
+    def begin(
+        self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
+    ) -> None:
         """Begin an A/B; for the arguments, see `RunBridge.start_plan`."""
         self._runs_s, self._run_began_s = [], time.monotonic()
-        super().begin(plan, machine, resumed, beside=beside)
+        super().begin(plan, machine, resumed, allow_concurrent=allow_concurrent)
 
     @property
     def can_share(self) -> bool:
@@ -227,7 +229,7 @@ class AbPage(PlanPage[AbResult]):
         """Give the factor the size that a narrow window has room for."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
-        self.value.setFont(figures(size_px, QFont.Weight.Bold))
+        self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
 
     def _left_s(self, runs: int) -> float | None:
         """Return how long the remaining runs take, judging by the finished ones; None before the first."""
@@ -238,7 +240,7 @@ class AbPage(PlanPage[AbResult]):
 
     def _lay_out(self) -> None:
         name_box(self.history, "ab_page.earlier")
-        self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
+        self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
         self._card = ResultCard("ab_page.nothing", NOTHING, self.history, self._shown(), self.foot)
         lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
 

@@ -25,7 +25,7 @@ from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, column
-from app.gui.widgets.dialogs import ask_to_run_beside
+from app.gui.widgets.dialogs import ask_to_run_concurrently
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -197,14 +197,14 @@ class BenchmarkPage(QWidget):
         else:
             self._begin(repeat_plan(spec, repeats), machine)
 
-    def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
+    def _begin(self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False) -> None:
         self._asked = (plan, machine)
         self._remember(plan.specs[0].workload)
         self.show_run_view()
         if plan.count > 1:
-            self._services.bridge.start_plan(plan, machine, beside=beside)
+            self._services.bridge.start_plan(plan, machine, allow_concurrent=allow_concurrent)
         else:
-            self._services.bridge.start(plan.specs[0], machine, beside=beside)
+            self._services.bridge.start(plan.specs[0], machine, allow_concurrent=allow_concurrent)
         self.cancel_button.setFocus()
         self.state_changed.emit()
 
@@ -238,8 +238,8 @@ class BenchmarkPage(QWidget):
 
     def _on_other(self, error: AppError) -> None:
         assert self._asked is not None
-        if ask_to_run_beside(self, error):
-            self._begin(*self._asked, beside=True)
+        if ask_to_run_concurrently(self, error):
+            self._begin(*self._asked, allow_concurrent=True)
         else:
             self.choose()
 

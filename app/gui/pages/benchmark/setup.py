@@ -37,7 +37,7 @@ from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.pills import PillRow
 from app.gui.widgets.timers import timer
 from workloads import CATALOGUE
-from workloads.engines.registry import USUAL, compiles_always, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import all_settings
@@ -154,7 +154,7 @@ class SetupView(QWidget):
             self.chosen_workload.id,
             self.probed_s,
             parent=self.window(),
-            chosen=(self.device.engine or USUAL, self.device.device or "auto"),
+            chosen=(self.device.engine or DEFAULT_ENGINE, self.device.device or "auto"),
         )
         if chooser.exec():
             self.workload.choose(chooser.chosen_id)
@@ -260,7 +260,7 @@ class SetupView(QWidget):
 
     def _on_choice(self) -> None:
         self.device_row.offer(self.chosen_workload)
-        engine = self.device.engine or USUAL
+        engine = self.device.engine or DEFAULT_ENGINE
         reason = sentence("setup.always_compiled", engine=engine_title(engine)) if compiles_always(engine) else ""
         self.form.keep_on("jit", reason)
         self._check()

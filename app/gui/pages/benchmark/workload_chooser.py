@@ -11,8 +11,8 @@ from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.core.metrics import format_memory, format_time_left, headline_kind
 from app.core.runs.overview import Entry, overview, probe_key
+from app.core.runs.probe import probe_duration_s
 from app.core.runs.session import Session
-from app.core.runs.time_estimate import probe_duration_s
 from app.gui.pages.benchmark.workload_box import Star
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
@@ -20,7 +20,7 @@ from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, plain_tip, row
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import DEFAULT_ENGINE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -160,7 +160,7 @@ class WorkloadChooser(QDialog):
         probed_s: dict[tuple[str, str, str], float],
         parent: QWidget | None = None,
         *,
-        chosen: tuple[str, str] = (USUAL, "auto"),
+        chosen: tuple[str, str] = (DEFAULT_ENGINE, "auto"),
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(sentence("workloads.choose_one"))

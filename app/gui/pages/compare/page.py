@@ -22,7 +22,7 @@ from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
-from app.core.report.wording import workload_title
+from app.core.report.run_texts import workload_title
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results

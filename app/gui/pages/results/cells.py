@@ -12,7 +12,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.plans.kind import Answer, workloads_title
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.report.wording import reason_name
+from app.core.report.run_texts import reason_name
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
 from app.gui.pages.results.columns import COLUMNS

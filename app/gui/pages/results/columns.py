@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QTableView
 
 from app.core.messages import sentence
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.tables import Column
 from workloads import CATALOGUE
@@ -58,13 +58,13 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_group
     texts = _LONGEST | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
-        fonts = QFontMetrics(figures(TEXT_PX)) if column.is_number else metrics
+        fonts = QFontMetrics(tabular_font(TEXT_PX)) if column.is_number else metrics
         heading_px = metrics.horizontalAdvance(sentence(column.heading)) + HEADING_PX
         cells_px = [fonts.horizontalAdvance(text) + CELL_PX for text in texts.get(key, ())]
         usual_px = column.width_px or 0 if key in ("device", "comment") else 0
         widths[key] = min(max(heading_px, usual_px, *cells_px, 0), WIDEST_PX)
     if has_groups:
-        text_px = QFontMetrics(figures(TEXT_PX)).horizontalAdvance(sentence("results_page.runs", count=88))
+        text_px = QFontMetrics(tabular_font(TEXT_PX)).horizontalAdvance(sentence("results_page.runs", count=88))
         widths["id"] = max(widths["id"], text_px + CELL_PX + TRIANGLE_PX)
     return widths
 

@@ -20,7 +20,7 @@ from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.commands import Handlers, RunCommands
 from app.gui.run.engine_table import ROW_PX, EngineTable
 from app.gui.services.bundle import Services
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled
 from app.gui.widgets.tables import set_up_items
@@ -129,7 +129,7 @@ class GroupDetail(QWidget):
             self.run_chosen.emit(self.group.runs[index.row()].id)
 
     def _lay_out(self) -> None:
-        self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
+        self.value.setFont(tabular_font(HEADLINE_PX, QFont.Weight.Bold))
         self._set_up_runs()
         self.results = QStackedWidget()
         for page in (scrolled(self.plot), self.runs):

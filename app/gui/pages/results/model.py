@@ -21,7 +21,7 @@ from app.gui.pages.results.cells import GroupRow, cell_text, group_row, reasons_
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import Index, TableModel
@@ -157,7 +157,7 @@ class RunsModel(TableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.columns[index.column()].alignment
         if role == Qt.ItemDataRole.FontRole:
-            return figures(TEXT_PX) if self.columns[index.column()].is_number else None
+            return tabular_font(TEXT_PX) if self.columns[index.column()].is_number else None
         if role not in _ROLES:
             return None
         item = self.item(index.row())

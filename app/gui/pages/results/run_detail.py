@@ -18,8 +18,8 @@ from app.core.messages import sentence
 from app.core.messages import text as text_of
 from app.core.metrics import METRICS, format_metric
 from app.core.records import Run
+from app.core.report.run_texts import energy_text
 from app.core.report.telemetry_table import telemetry_rows
-from app.core.report.wording import energy_text
 from app.core.storage.queries import COMMENT_LIMIT
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import damaged

@@ -126,9 +126,9 @@ class SettingsPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the cards in two columns where there is room for both."""
         super().resizeEvent(event)
-        beside = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # what is inside has its old size still
-        if beside != self._is_beside:
-            self._place(beside=beside)
+        two_columns = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # what is inside has its old size still
+        if two_columns != self._has_two_columns:
+            self._place(two_columns=two_columns)
 
     def show_engines(self, engine: str) -> None:
         """Scroll to the engines, now or when they are listed: the user wants to install one of them."""
@@ -189,7 +189,7 @@ class SettingsPage(QWidget):
         content.setObjectName("scrolled")
         self._both = row(*self._columns)
         content.setLayout(self._both)
-        self._place(beside=False)
+        self._place(two_columns=False)
         self.view = QScrollArea(widgetResizable=True)
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -201,20 +201,20 @@ class SettingsPage(QWidget):
         layout.addWidget(title(sentence("page.settings")))
         layout.addWidget(self.view, stretch=1)
 
-    def _place(self, *, beside: bool) -> None:
-        self._is_beside = beside
+    def _place(self, *, two_columns: bool) -> None:
+        self._has_two_columns = two_columns
         for each in self._columns:
             for card in self._one:
                 each.removeWidget(card)
         for each, cards in zip(
-            self._columns, (self._left, self._right) if beside else (self._one, ()), strict=True
+            self._columns, (self._left, self._right) if two_columns else (self._one, ()), strict=True
         ):
             for number, card in enumerate(cards):
                 each.insertWidget(number, card)
         self._both.setStretch(0, 1)
-        self._both.setStretch(1, int(beside))
-        self._both.setSpacing(2 * GAP_PX if beside else 0)
-        self._content.setMaximumWidth(2 * WIDTH_PX + 2 * GAP_PX if beside else WIDTH_PX)
+        self._both.setStretch(1, int(two_columns))
+        self._both.setSpacing(2 * GAP_PX if two_columns else 0)
+        self._content.setMaximumWidth(2 * WIDTH_PX + 2 * GAP_PX if two_columns else WIDTH_PX)
 
     def _on_changed(self) -> None:
         settings = self._services.preferences.settings

@@ -106,7 +106,7 @@ def test_a_selected_run_is_shared_from_the_menu_bar_and_the_tool_bar(driver: Dri
     driver.until(lambda: driver.window.findChild(ShareDialog) is not None)
     dialog = driver.window.findChild(ShareDialog)
     assert dialog is not None
-    driver.until(lambda: dialog.leaving is not None)
+    driver.until(lambda: dialog.shared is not None)
     dialog.reject()
 
 

@@ -222,5 +222,5 @@ def test_a_run_is_judged_once_and_not_in_the_windows_thread(
     page.save_picture()
     driver.until((tmp_path / "picture.png").is_file)
     page.share()
-    driver.until(lambda: any(each.leaving is not None for each in driver.window.findChildren(ShareDialog)))
+    driver.until(lambda: any(each.shared is not None for each in driver.window.findChildren(ShareDialog)))
     assert sorted(made) == sorted((name, False) for name in names)

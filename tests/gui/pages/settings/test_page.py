@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.datasets.install import import_dataset
-from app.core.exchange.table_file import load_table
+from app.core.exchange.community_file import load_table
 from app.core.messages import sentence
 from app.core.settings import Settings, load_settings
 from app.gui.pages.compare.page import ComparePage
@@ -20,7 +20,7 @@ from app.gui.pages.settings.page import SettingsPage, SharingCard
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, LIGHT
 from tests.core.datasets.server import serving
-from tests.core.exchange.test_table_file import ROW, table
+from tests.core.exchange.test_community_file import ROW, table
 from tests.gui.conftest import Told
 from tests.gui.driving import added
 from tests.gui.pages.settings.using import answer, pick, press

@@ -14,8 +14,8 @@ from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
 from app.core.report.forum_texts import FORMS, in_form
 from app.core.report.result_records import result_of
+from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
-from app.core.report.wording import result_text
 from app.core.result_file.canonical import file_bytes
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_forms
@@ -47,7 +47,7 @@ _MACHINE: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class SharedResult:
     """What can leave, all of it without the same fields.
 
     Attributes:
@@ -69,9 +69,9 @@ class Leaving:
         return self.row if form == CSV else in_form(self.text, form)
 
 
-def leaving(
+def shared_result(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
-) -> Leaving:
+) -> SharedResult:
     """Return what can leave of a run, of repetitions, or of an A/B.
 
     Args:
@@ -90,7 +90,7 @@ def leaving(
     shown, others = run_without(run, hidden), None if group is None else _group_without(group, hidden)
     left = [without(result, hidden) for result in results] if hidden else results
     result = left[0] if left and group is None else _result_without(run.run, hidden)
-    return Leaving(
+    return SharedResult(
         fields=_fields(results),
         card=_card(database, shown, (group, others), hidden, result),
         text=result_text(shown) if others is None else kind_of(others).text(shown, others),
@@ -102,7 +102,7 @@ def leaving(
 def picture_card(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
 ) -> Card:
-    """Return what is on a picture, in its code, too; arguments and errors as in `leaving`."""
+    """Return what is on a picture, in its code, too; arguments and errors as in `shared_result`."""
     others = None if group is None else _group_without(group, hidden)
     return _card(database, run_without(run, hidden), (group, others), hidden, _result_without(run.run, hidden))
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.exchange.leaving import TEXT_FORMS, leaving, picture_card, run_without
 from app.core.exchange.preview import without
+from app.core.exchange.sharing import TEXT_FORMS, picture_card, run_without, shared_result
 from app.core.plans.kind import Card
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, Run, Side
@@ -47,7 +47,7 @@ def run(database: Database, one_run: Database) -> Run:
 
 
 def everything(database: Database, run: Run, hidden: tuple[str, ...]) -> str:
-    parts = leaving(database, JudgedRun(run), hidden=hidden)
+    parts = shared_result(database, JudgedRun(run), hidden=hidden)
     texts = (parts.text_as(form) for form in TEXT_FORMS)
     return "\n".join((str(astuple(parts.card)), parts.enclosed.decode(), *texts))
 
@@ -62,9 +62,9 @@ def test_what_is_left_out_is_nowhere(database: Database, run: Run) -> None:
 
 
 def test_without_anything_removable_it_still_says_how_fast(database: Database, run: Run) -> None:
-    parts = leaving(database, JudgedRun(run))
+    parts = shared_result(database, JudgedRun(run))
     names = tuple(field.name for field in parts.fields if field.removable)
-    bare = leaving(database, JudgedRun(run), hidden=names)
+    bare = shared_result(database, JudgedRun(run), hidden=names)
     assert {"cpu", "cores", "memory", "system", "date", "comment", "steps", "telemetry"} <= set(names)
     assert isinstance(bare.card, ShareCard)
     assert (bare.card.value, bare.card.machine) == ("≈ 51.8", "CPU")
@@ -82,7 +82,7 @@ def test_picture_and_file_leave_out_the_same(run: Run, names: tuple[str, ...]) -
 
 def test_the_picture_has_the_digits_of_its_file(database: Database, run: Run) -> None:
     for hidden in ((), ("cpu",), ("date", "telemetry")):
-        parts = leaving(database, JudgedRun(run), hidden=hidden)
+        parts = shared_result(database, JudgedRun(run), hidden=hidden)
         (result,) = decode(parts.enclosed)
         assert isinstance(parts.card, ShareCard)
         assert short_code(result.digest or "") in parts.card.footer
@@ -106,7 +106,7 @@ def test_forums_show_the_words_and_no_markup_of_a_name() -> None:
 
 
 def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> None:
-    heading, row, *rest = leaving(database, JudgedRun(run), hidden=("cpu",)).row.splitlines()
+    heading, row, *rest = shared_result(database, JudgedRun(run), hidden=("cpu",)).row.splitlines()
     assert not rest
     cells = dict(zip(heading.split(","), row.split(","), strict=False))
     assert float(cells["value"]) == run.summary.value
@@ -115,7 +115,7 @@ def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> 
 
 def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, run: Run) -> None:
     database.connection.execute("UPDATE runs SET precision = 'very fine'")
-    parts = leaving(database, JudgedRun(load_run(database, run.summary.id)))
+    parts = shared_result(database, JudgedRun(load_run(database, run.summary.id)))
     assert (parts.fields, isinstance(parts.card, ShareCard)) == ((), True)
     assert list(itertools.islice(parts.text.splitlines(), 1))
 
@@ -132,9 +132,9 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     ids = [store_recording(database, recorded, group=(group_id, side)) for side in sides]
     set_comment(database, ids[1], "Marvin's secret lab")
     group = load_group(database, group_id)
-    parts = leaving(database, JudgedRun(load_run(database, ids[0])), group)
+    parts = shared_result(database, JudgedRun(load_run(database, ids[0])), group)
     assert "comment" in {field.name for field in parts.fields if field.removable}
-    bare = leaving(database, JudgedRun(load_run(database, ids[0])), group, ("comment", "date", "cpu"))
+    bare = shared_result(database, JudgedRun(load_run(database, ids[0])), group, ("comment", "date", "cpu"))
     everything_left = "\n".join((str(astuple(bare.card)), bare.enclosed.decode(), bare.text, bare.row))
     for words in ("Marvin", "EPYC", group.created_at[:10]):
         assert words not in everything_left, words
@@ -148,7 +148,7 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
 
 def test_why_a_run_failed_stays_here(database: Database, run: Run) -> None:
     failed = replace(run, summary=replace(run.summary, error_message="/mnt/nas-of-marvin is full"))
-    assert "marvin" not in leaving(database, JudgedRun(failed)).row
+    assert "marvin" not in shared_result(database, JudgedRun(failed)).row
 
 
 def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]], times: int = 3) -> Group:
@@ -181,7 +181,7 @@ def test_an_ab_has_the_typical_runs_of_both_sides_in_its_code(database: Database
     values = {side: sorted(run.value or 0 for run in group.runs if run.side == side) for side in "AB"}
     for code, side in ((a, "A"), (b, "B")):
         assert code.statistics.value == pytest.approx(values[side][1], rel=1e-3), "the median of three"
-    again = leaving(database, JudgedRun(load_run(database, group.runs[0].id)), group)
+    again = shared_result(database, JudgedRun(load_run(database, group.runs[0].id)), group)
     assert again.card.short_form == card.short_form
     wholes = decode(again.enclosed)
     assert all(any(is_told_by(whole, code) for whole in wholes) for code in (a, b))

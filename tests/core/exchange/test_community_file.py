@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from app.core.analysis.compare import Bar, bars, find_baseline, position, rank_text
 from app.core.analysis.provenance import provenance
 from app.core.errors import AppError, UsageError
-from app.core.exchange import table_file
-from app.core.exchange.community import Row, look_at, table_rows, table_text
-from app.core.exchange.table_file import get_table, load_table, read_table, rows_hash, use_previous
+from app.core.exchange import community_file
+from app.core.exchange.community_build import Row, look_at, table_rows, table_text
+from app.core.exchange.community_file import get_table, load_table, read_table, rows_hash, use_previous
 from app.core.external_results import CommunityRow
 from app.core.files import write_whole
 from app.core.locks import take
@@ -235,7 +235,7 @@ def test_when_the_disk_fails_in_between_a_good_table_stays(
             raise OSError(28, "No space left on device")
         write_whole(path, chunks)
 
-    monkeypatch.setattr(table_file, "write_whole", fail)
+    monkeypatch.setattr(community_file, "write_whole", fail)
     with pytest.raises(AppError, match="No space left"):
         get_table(paths, server.url)
     assert paths.table.read_bytes() == kept

@@ -11,9 +11,7 @@ import msgspec
 
 from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
-from app.core.exchange.file_import import read_results
-from app.core.exchange.importing import files_of
-from app.core.exchange.table_file import (
+from app.core.exchange.community_file import (
     CODES_LIMIT,
     FORMAT,
     FORMAT_VERSION,
@@ -22,6 +20,8 @@ from app.core.exchange.table_file import (
     check_row,
     rows_hash,
 )
+from app.core.exchange.file_import import read_results
+from app.core.exchange.importing import files_of
 from app.core.messages import Message, message
 from app.core.metrics import headline_kind
 from app.core.result_file.canonical import UnfitError, canonical, short_code

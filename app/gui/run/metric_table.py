@@ -7,14 +7,14 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidg
 
 from app.core.messages import sentence
 from app.core.metrics import metric_lines
-from app.gui.style.theme import figures
+from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.tables import set_up_items
 
 ROW_PX = 26
 
 
-class FigureTable(QTableWidget):
+class MetricTable(QTableWidget):
     """Shows labels and values in two columns."""
 
     def __init__(self) -> None:
@@ -39,6 +39,6 @@ class FigureTable(QTableWidget):
         for number, (name, value) in enumerate(lines):
             self.setItem(number, 0, QTableWidgetItem(name))
             cell = QTableWidgetItem(value)
-            cell.setFont(figures(TEXT_PX))
+            cell.setFont(tabular_font(TEXT_PX))
             cell.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             self.setItem(number, 1, cell)

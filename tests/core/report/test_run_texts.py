@@ -9,7 +9,7 @@ import pytest
 
 from app.core.messages import Message, message, sentence, text
 from app.core.records import Run, RunSummary
-from app.core.report.wording import (
+from app.core.report.run_texts import (
     error_advice,
     estimated_from_s,
     headline,
@@ -20,7 +20,7 @@ from app.core.report.wording import (
     verdict_line,
     verdict_texts,
 )
-from app.core.storage.reading import read_machine
+from app.core.storage.row_decoding import read_machine
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge

@@ -16,7 +16,7 @@ from app.core.verdict.notes import damaged
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
 from workloads.protocol.spec import RunSpec
-from workloads.protocol.stored import misfits, take_fitting
+from workloads.protocol.stored import decode_leniently, unknown_fields
 from workloads.protocol.telemetry import Telemetry
 
 DAMAGED_CODE = "damaged_record"
@@ -131,9 +131,9 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
 def read_spec(text: object, damage: list[str]) -> RunSpec:
     """Return what was asked for, as far as it can be read; a spec without a workload if not."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
-    if names := misfits(plain, RunSpec):
+    if names := unknown_fields(plain, RunSpec):
         damage.append(f"what was asked ({', '.join(names)})")
-    return take_fitting(plain, RunSpec, workload="")
+    return decode_leniently(plain, RunSpec, workload="")
 
 
 def read_machine(text: object, damage: list[str]) -> Machine:
@@ -142,7 +142,7 @@ def read_machine(text: object, damage: list[str]) -> Machine:
         damage.append("the machine")
     plain = read_object(text, _WithGpus, "the machine", damage) or {}
     gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in plain.get("gpus", ())]
-    return take_fitting(plain | {"gpus": gpus}, Machine, **_UNKNOWN)
+    return decode_leniently(plain | {"gpus": gpus}, Machine, **_UNKNOWN)
 
 
 def read_epochs(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Epoch, ...]:
@@ -172,7 +172,7 @@ def read_telemetry_rows(rows: Iterable[Mapping[str, Any]], damage: list[str]) ->
         plain = msgspec.json.decode(_text(row["telemetry"]), type=dict[str, Any])
         msgspec.convert(plain, _WithGpus)
         t_s = msgspec.convert(row["t_s"], events.Duration)
-        return events.TelemetryEvent(t_s=t_s, telemetry=take_fitting(plain, Telemetry))
+        return events.TelemetryEvent(t_s=t_s, telemetry=decode_leniently(plain, Telemetry))
 
     return tuple(_read(rows, event, "rows of telemetry", damage))
 

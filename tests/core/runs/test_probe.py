@@ -11,15 +11,15 @@ import pytest
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.runs.overview import overview
+from app.core.runs.probe import ProbeError, probe_duration_s
 from app.core.runs.session import Session
-from app.core.runs.time_estimate import ProbeError, probe_duration_s
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
 from tests.saying import said
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, USUAL
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
@@ -52,9 +52,9 @@ def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) 
 def test_an_engine_with_its_own_packages_can_be_probed(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ENGINES, USUAL, replace(ENGINES[USUAL], home=USUAL))
+    monkeypatch.setitem(ENGINES, DEFAULT_ENGINE, replace(ENGINES[DEFAULT_ENGINE], home=DEFAULT_ENGINE))
     spec = DEMO.default_spec(parameters={"step_s": 0.05})
-    packages = pretend_installed(USUAL, paths)
+    packages = pretend_installed(DEFAULT_ENGINE, paths)
     with pytest.raises(ProbeError, match="msgspec"):  # not the app's
         probe_duration_s(spec, paths, machine)
     (packages / "msgspec").symlink_to(Path(msgspec.__file__).parent)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.errors import UsageError
-from app.core.exchange.community import look_at, table_rows, table_text
-from app.core.exchange.table_file import read_table
+from app.core.exchange.community_build import look_at, table_rows, table_text
+from app.core.exchange.community_file import read_table
 from app.core.messages import text
 from app.core.result_file.canonical import file_bytes, sealed, without_durations
 from app.core.result_file.record import Epoch, Result
