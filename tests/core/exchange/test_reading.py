@@ -157,7 +157,7 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     for path, why in (
         (tmp_path, said("exchange.refused", problem=said("files.not_regular"))),
         (tmp_path / "none", said("files.unreadable", reason=os.strerror(errno.ENOENT))),
-        (Path("a\0b"), said("files.unreadable", reason="embedded null byte")),
+        (Path("a\0b"), said("files.unreadable")),  # with a reason that each Python words in its own way
     ):
         with pytest.raises(UsageError, match=why.pattern):
             read_results(path)
