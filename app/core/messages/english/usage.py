@@ -49,7 +49,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.group_id": "number of the group",
     "help.hardware": "show this computer's parts",
     "help.import": "import other computers' results, or list or remove them",
-    "help.import_files": "result files, pictures and reports saved by Epochmark, its JSON and CSV exports, epoch logs, or folders of these",
+    "help.import_files": "result files, pictures and JSON exports of Epochmark, epoch logs, or folders of these",
     "help.import_list": "show the imported results",
     "help.import_remove": "delete the imported result with this number",
     "help.json": "print JSON",
