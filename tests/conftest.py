@@ -132,7 +132,8 @@ def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of an engine besides the usual one: plain NumPy, which uses no GPU and isn't installed."""
     folder = ROOT / "tests" / "workloads" / "engines" / "plain_numpy"
     monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(folder)])
-    monkeypatch.setitem(ENGINES, "plain_numpy", EngineEntry("workloads.engines.plain_numpy", home="plain_numpy"))
+    entry = EngineEntry("workloads.engines.plain_numpy", packages_folder="plain_numpy")
+    monkeypatch.setitem(ENGINES, "plain_numpy", entry)
     return "plain_numpy"
 
 

@@ -31,7 +31,7 @@ def installed() -> Path:
     paths = default_paths(environment)
     paths.create()
     note, wanted = _HOME / "locks.txt", _fingerprint()
-    hold = locks.take(_HOME / "tests.lock", PATIENCE_S)  # pytest-xdist's other processes want them, too
+    hold = locks.acquire(_HOME / "tests.lock", PATIENCE_S)  # pytest-xdist's other processes want them, too
     assert hold is not None
     with hold:
         if not (note.is_file() and note.read_text(encoding="utf-8") == wanted and _are_ready(paths)):

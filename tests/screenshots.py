@@ -200,14 +200,14 @@ def take_engines(camera: Photographer) -> None:
     pretend_installed("jax", camera.services.paths)
     camera.services.engines.look()
     camera.wait(lambda: "torch" in camera.services.engines.installed)
-    window.benchmark.setup.device.take("tensorflow", "cpu")
+    window.benchmark.setup.device.select("tensorflow", "cpu")
     camera.take("benchmark-idle-card-installed", "benchmark", camera.calm)
     window.benchmark.setup.device.showPopup()
     camera.wait(patience_s=0.5)
     camera.save(window.benchmark.setup.device.view().window(), "devices")
     window.benchmark.setup.device.hidePopup()
     camera.take("settings-engines-installed", "settings", lambda: window.settings.show_engines("torch"))
-    window.ab.setup.sides[1].engine.take("torch")
+    window.ab.setup.sides[1].engine.select("torch")
     camera.take("ab-engines", "ab", camera.calm)
 
 

@@ -77,7 +77,7 @@ class Setting:
             return value
         return spec.settings.get(self.name, self.default)
 
-    def words(self, value: Value) -> str:
+    def phrase(self, value: Value) -> str:
         """Return a value as words that stand on their own; a text may be one that only another version knows."""
         if isinstance(value, str) and self.kind in ("int", "switch"):
             return f"{self.label} {value}"
@@ -97,7 +97,7 @@ class Setting:
             return "on" if value else "off"
         return self.title(value) if isinstance(value, str) else str(value)
 
-    def typed(self, text: str, name: str = "") -> Value:
+    def parse(self, text: str, name: str = "") -> Value:
         """Parse what a user typed; raises WorkloadError with the name that it was typed for."""
         if self.may_be_auto and text == AUTO:
             return None
@@ -165,11 +165,11 @@ class Setting:
         shown = AUTO if default is None else str(default)
         return Parameter(self.name, "choice", shown, self.description, choices=self.allowed())
 
-    def edited(self, value: ParameterValue) -> Value:
+    def from_editor(self, value: ParameterValue) -> Value:
         """Return the value of an editor: 0 and "auto" leave the choice to workload or engine."""
         if self.kind == "int":
             return None if value == 0 and self.default is None else value
-        return self.typed(value) if isinstance(value, str) else value
+        return self.parse(value) if isinstance(value, str) else value
 
 
 def _word(words: Mapping[Value, str], otherwise: str) -> Callable[[Value], str]:
@@ -343,7 +343,7 @@ def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
     if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # each as usual
         apart = [setting for setting in apart if setting.name != "jit"]
-    words = [", ".join(setting.words(setting.of(spec)) for setting in apart) for spec in (a, b)]
+    words = [", ".join(setting.phrase(setting.of(spec)) for setting in apart) for spec in (a, b)]
     return words[0] or "A", words[1] or "B"
 
 
@@ -385,7 +385,7 @@ def unknown_recorded(text: str) -> list[str]:
 
 def _read(setting: Setting | None, text: str) -> Value:
     try:
-        return text if setting is None else setting.typed(text)
+        return text if setting is None else setting.parse(text)
     except (WorkloadError, ValueError):
         return text
 

@@ -77,7 +77,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 def _typed(setting: Setting, name: str, text: str) -> Any:
     """Parse a side's value for a setting like the option of that name."""
     if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
-        setting.typed(text, name)
+        setting.parse(text, name)
         return text
     try:
         return read_whole(text)

@@ -77,15 +77,15 @@ def _line(outcome: Outcome) -> Message:
     """Return what became of a file that was read."""
     added, path = outcome.added, str(outcome.path)
     parts = _of_log(outcome.log) if outcome.log is not None else []
-    if added.taken:
-        parts.append(message("imports.taken", numbers=_numbers(added.taken), count=len(added.taken)))
-    if added.replaced:
-        numbers = _numbers(added.replaced)
-        parts.append(message("imports.replaced", numbers=numbers, count=len(added.replaced)))
-    if added.present:
-        parts.append(message("imports.present", numbers=_numbers(added.present), count=len(added.present)))
-    if added.own:
-        parts.append(message("imports.own", numbers=_numbers(added.own), count=len(added.own)))
+    if added.imported:
+        parts.append(message("imports.taken", numbers=_numbers(added.imported), count=len(added.imported)))
+    if added.upgraded:
+        numbers = _numbers(added.upgraded)
+        parts.append(message("imports.replaced", numbers=numbers, count=len(added.upgraded)))
+    if added.duplicates:
+        parts.append(message("imports.present", numbers=_numbers(added.duplicates), count=len(added.duplicates)))
+    if added.own_runs:
+        parts.append(message("imports.own", numbers=_numbers(added.own_runs), count=len(added.own_runs)))
     return message("imports.file", path=path, parts=parts)
 
 

@@ -40,7 +40,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     """Return the run settings that were given, without the omitted ones."""
     values = {setting: getattr(options, setting.name) for setting in all_settings()}
     return {
-        setting.name: setting.typed(value) if isinstance(value, str) else value
+        setting.name: setting.parse(value) if isinstance(value, str) else value
         for setting, value in values.items()
         if value is not None
     }

@@ -31,7 +31,7 @@ class Hold:
         self.release()
 
 
-def take(path: Path, patience_s: float = 0.0) -> Hold | None:
+def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
     """Take a file's lock; None if another holder, even in this process, keeps it for longer than the wait.
 
     Args:
@@ -62,7 +62,7 @@ def is_held(path: Path) -> bool:
     """Return whether anyone holds the lock; raises AppError if unknown."""
     if not path.exists():
         return False
-    hold = take(path)
+    hold = acquire(path)
     if hold is not None:
         with contextlib.suppress(OSError):
             hold.release()

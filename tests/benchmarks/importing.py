@@ -57,7 +57,7 @@ def report(name: str, lab: Path, home: Path) -> None:
             begin_s = time.perf_counter()
             outcomes = list(import_files(database, [lab]))
             took_s = time.perf_counter() - begin_s
-            taken = sum(len(outcome.added.taken) for outcome in outcomes)
+            taken = sum(len(outcome.added.imported) for outcome in outcomes)
             refused = sum(outcome.refusal is not None for outcome in outcomes)
             print(f"{name}, {when}: {took_s:5.2f} s, {taken:,} taken, {refused:,} refused", flush=True)
         begin_s = time.perf_counter()

@@ -143,7 +143,7 @@ def replay(window: MainWindow, services: Services, recorded: Sequence[events.Any
     page.show_run_view()
     bridge.state = RunState(spec, summary)
     for event in with_estimates(summary, recorded):
-        bridge.take(event)
+        bridge.apply(event)
     assert page.view is not None
     page.view.refresh()
 

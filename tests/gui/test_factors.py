@@ -122,7 +122,7 @@ def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, 
 def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
     page = added(qtbot, ComparePage(services))
     for view in ("bars", "table"):
-        page.view.take(view)
+        page.view.select(view)
         page.draw()
         assert said("compare_page.times_as_fast", baseline=YEAR).is_in(page.card.note.whole_text)
 

@@ -40,7 +40,7 @@ class Prefetcher(Generic[_Batch]):
         thread.start()
         try:
             while buffer.is_filled():
-                yield buffer.take()
+                yield buffer.pop()
         finally:
             buffer.close()
             if self._stop is not None:
@@ -100,7 +100,7 @@ class _Buffer(Generic[_Batch]):
             raise error
         return False
 
-    def take(self) -> _Batch:
+    def pop(self) -> _Batch:
         """Take the oldest batch."""
         with self._changed:
             self._changed.notify_all()

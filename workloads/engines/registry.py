@@ -14,17 +14,17 @@ class EngineEntry:
 
     Attributes:
         module: Defines ENGINE; importing it doesn't import the engine yet.
-        home: Its folder of packages among those of engines; None for an engine that is installed with the app.
+        packages_folder: Of its packages, among those of engines; None for an engine that comes with the app.
     """
 
     module: str
-    home: str | None = None
+    packages_folder: str | None = None
 
 
 ENGINES: dict[str, EngineEntry] = {
     "tensorflow": EngineEntry("workloads.engines.tensorflow"),
-    "torch": EngineEntry("workloads.engines.torch", home="torch"),
-    "jax": EngineEntry("workloads.engines.jax", home="jax"),
+    "torch": EngineEntry("workloads.engines.torch", packages_folder="torch"),
+    "jax": EngineEntry("workloads.engines.jax", packages_folder="jax"),
 }
 DEFAULT_ENGINE = "tensorflow"
 NO_ENGINE = "none"  # of the demo

@@ -24,7 +24,7 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
     for setting in _settings("must_match"):
         mine, theirs = recorded(run, setting), recorded(other, setting)
         if mine != theirs:
-            return sentence("compare.other_setting", theirs=setting.words(theirs), mine=setting.words(mine))
+            return sentence("compare.other_setting", theirs=setting.phrase(theirs), mine=setting.phrase(mine))
     return _refusal_by_unknown(run, other)
 
 
@@ -74,7 +74,7 @@ def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
         setting for setting in all_settings() if setting.comparability != "ignored" and setting.name not in shown
     )
     values = ((setting, recorded(run, setting)) for setting in settings)
-    apart = [setting.words(value) for setting, value in values if value != _usual(setting, run)]
+    apart = [setting.phrase(value) for setting, value in values if value != _usual(setting, run)]
     names = {setting.name for setting in all_settings()}
     return apart + [part for part in unknown_recorded(run.settings) if part.partition("=")[0] not in names]
 
@@ -97,7 +97,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         _switch("oneDNN", environment.onednn if environment is not None else None),
         _switch("TF32", environment.tf32 if environment is not None else None),
         *(
-            setting.words(recorded(summary, setting))
+            setting.phrase(recorded(summary, setting))
             for setting in _settings("noted")
             if setting.name not in (*_TOLD_APART, "jit", "onednn", "tf32")
         ),
@@ -119,7 +119,7 @@ def _settings(comparability: str) -> list[Setting]:
 def _other_settings(run: RunSummary, other: RunSummary) -> list[str]:
     settings = [setting for setting in _settings("noted") if setting.name not in _TOLD_APART]
     return [
-        setting.words(theirs)
+        setting.phrase(theirs)
         for setting in settings
         if (theirs := recorded(other, setting)) != recorded(run, setting)
     ]

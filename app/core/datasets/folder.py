@@ -213,7 +213,7 @@ def _is_hardly_begun(folder: Path) -> bool:
 def _claim(fresh: Path) -> locks.Hold | None:
     """Lock a folder as in use; None if the file system has no locks (nothing is tidied there)."""
     try:
-        return locks.take(fresh / LOCK)
+        return locks.acquire(fresh / LOCK)
     except AppError:
         return None
 

@@ -193,10 +193,10 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
     """Lock a data set and its downloads against all other processes that use these folders."""
     make_folder(paths.locks)
     path = _lock_place(paths, source)
-    hold = locks.take(path)
+    hold = locks.acquire(path)
     while hold is None:
         waits()
-        hold = locks.take(path, _LOOK_EVERY_S)
+        hold = locks.acquire(path, _LOOK_EVERY_S)
     with hold:
         yield
 
@@ -212,7 +212,7 @@ def _put_back(paths: Paths) -> None:
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():
             with contextlib.suppress(AppError):
-                hold = locks.take(_lock_place(paths, module.SOURCE))
+                hold = locks.acquire(_lock_place(paths, module.SOURCE))
                 if hold is not None:
                     with hold:
                         place.tidy()

@@ -45,7 +45,7 @@ def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
     """
     asked = engine_named(engine)
     cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
-    if ENGINES[engine].home is None:
+    if ENGINES[engine].packages_folder is None:
         return tuple(cards)
     variants = _variants(engine, machine)
     return tuple(gpu for gpu in cards if not variants or any(is_made_for(variant, gpu) for variant in variants))

@@ -13,7 +13,7 @@ from workloads.protocol.machine import Gpu, Machine
 
 # Installed engines with the variant of each; None for those that come with Epochmark.
 Installed = Mapping[str, str | None]
-INCLUDED: Installed = {name: None for name, entry in ENGINES.items() if entry.home is None}
+INCLUDED: Installed = {name: None for name, entry in ENGINES.items() if entry.packages_folder is None}
 
 
 @dataclass(frozen=True, slots=True)

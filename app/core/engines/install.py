@@ -107,7 +107,7 @@ def check_installable(engine: str) -> None:
     if engine not in ENGINES:
         names = list(ENGINES)
         raise UsageError(message("engine.unknown", engine=one_line(engine, 60), engines=names))
-    if ENGINES[engine].home is None:
+    if ENGINES[engine].packages_folder is None:
         raise UsageError(message("engines.comes_with_epochmark", title=engine_title(engine)))
 
 

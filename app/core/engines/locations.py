@@ -17,12 +17,12 @@ from workloads.engines.registry import ENGINES, engine_title
 
 def installable() -> tuple[str, ...]:
     """Return the engines that can be installed and removed."""
-    return tuple(name for name, entry in ENGINES.items() if entry.home is not None)
+    return tuple(name for name, entry in ENGINES.items() if entry.packages_folder is not None)
 
 
 def engine_folder(paths: Paths, engine: str) -> EngineFolder:
     """Return the place of an engine that can be installed."""
-    home = ENGINES[engine].home
+    home = ENGINES[engine].packages_folder
     assert home is not None
     return EngineFolder(paths.engines, home, engine_title(engine))
 
@@ -44,7 +44,7 @@ def is_busy(paths: Paths, engine: str) -> bool:
 def exclusive(paths: Paths, engine: str) -> Iterator[None]:
     """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
     make_folder(paths.locks)
-    hold = locks.take(_lock_place(paths, engine))
+    hold = locks.acquire(_lock_place(paths, engine))
     if hold is None:
         raise AppError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))
     with hold:

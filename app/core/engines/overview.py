@@ -45,7 +45,7 @@ class EngineRow:
 def list_engines(paths: Paths, machine: Machine) -> list[EngineRow]:
     """Return all engines, those that use a graphics card of this computer first. Reads no packages."""
     rows = [
-        _included(name, machine) if entry.home is None else _row(name, paths, machine)
+        _included(name, machine) if entry.packages_folder is None else _row(name, paths, machine)
         for name, entry in ENGINES.items()
     ]
     return sorted(rows, key=lambda row: not row.gpus)

@@ -20,7 +20,7 @@ from app.core.errors import AppError, UsageError
 from app.core.external_results import CommunityRow
 from app.core.files import write_whole
 from app.core.hardware.blocking import call_in_thread
-from app.core.locks import Hold, take
+from app.core.locks import Hold, acquire
 from app.core.messages import message
 from app.core.paths import Paths, make_folder
 from app.core.plain_text import one_line
@@ -218,7 +218,7 @@ def _good(path: Path) -> bytes | None:
 
 
 def _only_one(paths: Paths, patience_s: float) -> Hold:
-    hold = take(paths.locks / "table.lock", patience_s)
+    hold = acquire(paths.locks / "table.lock", patience_s)
     if hold is None:
         raise AppError(message("table.busy"))
     return hold

@@ -40,7 +40,7 @@ class Outcome:
     @property
     def count(self) -> int:
         """Of what is new."""
-        return len(self.added.taken) + len(self.added.replaced) + (self.log is not None and self.log.is_new)
+        return len(self.added.imported) + len(self.added.upgraded) + (self.log is not None and self.log.is_new)
 
 
 def import_files(

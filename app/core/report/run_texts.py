@@ -79,7 +79,7 @@ class Note:
 def error_advice(error_code: str | None, engine: str) -> str | None:
     """Return the advice for an error that ended a run, by code and engine; None for unknown ones."""
     # `start.py --repair` installs what is in the app's own Python, not other engines.
-    in_own_python = engine in ENGINES and ENGINES[engine].home is None
+    in_own_python = engine in ENGINES and ENGINES[engine].packages_folder is None
     if not in_own_python and f"advice.other_{error_code}" in ENGLISH:
         return sentence(f"advice.other_{error_code}", engine=engine_title(engine))
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None

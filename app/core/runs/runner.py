@@ -92,7 +92,9 @@ class Runner:
 
     def is_there(self, engine: str) -> bool:
         """Return whether an engine is installed, whole or not."""
-        return ENGINES[engine].home is None or engine_folder(self.paths, engine).look().state != "absent"
+        return (
+            ENGINES[engine].packages_folder is None or engine_folder(self.paths, engine).look().state != "absent"
+        )
 
     def check(self, spec: RunSpec) -> Workload:
         """Return the spec's workload; raises UsageError if it can't be run on this computer."""
@@ -121,7 +123,7 @@ class Runner:
 
 def check_engine_is_there(engine: str, paths: Paths) -> None:
     """Raise UsageError unless an engine is installed for this Python, as far as a look at its folder tells."""
-    if ENGINES[engine].home is None:
+    if ENGINES[engine].packages_folder is None:
         return
     if is_busy(paths, engine):
         raise UsageError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))

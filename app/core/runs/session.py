@@ -307,7 +307,7 @@ class Session:
         engine = engine_named(self._spec.engine)
         # Also for a GPU that its driver or the system keeps from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
-        if ENGINES.get(engine.name, ENGINES[DEFAULT_ENGINE]).home is not None:
+        if ENGINES.get(engine.name, ENGINES[DEFAULT_ENGINE]).packages_folder is not None:
             gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
             # The doctor examines the usual engine only.

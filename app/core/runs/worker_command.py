@@ -68,7 +68,7 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
 
 def packages_of(engine: str, paths: Paths) -> Path | None:
     """Return the folder of an engine's packages; None for an engine that is installed with the app."""
-    return None if ENGINES[engine].home is None else engine_folder(paths, engine).packages
+    return None if ENGINES[engine].packages_folder is None else engine_folder(paths, engine).packages
 
 
 def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:

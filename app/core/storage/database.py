@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.core.errors import AppError
 from app.core.files import has_no_room, patiently
-from app.core.locks import take
+from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
 from app.core.storage.salvage import differs, salvage
@@ -136,7 +136,7 @@ class Database:
         If another process has already repaired the file, it stays as it is.
         """
         with contextlib.ExitStack() as stack:
-            lock = take(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
+            lock = acquire(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
             if lock is None:
                 raise DatabaseError(
                     message("database.being_repaired", path=str(self.path)), message("database.try_later")

@@ -63,16 +63,16 @@ class Added:
     """What became of the results of one file.
 
     Attributes:
-        taken: Number of each new one.
-        present: Number of each that had been imported before, also from a file of another kind, or as a code.
-        replaced: Number of each that only a code had told until now.
-        own: Number of each run of the user's own that came back.
+        imported: Number of each new one.
+        duplicates: Number of each that had been imported before, also from a file of another kind, or as a code.
+        upgraded: Number of each that only a code had told until now.
+        own_runs: Number of each run of the user's own that came back.
     """
 
-    taken: tuple[int, ...] = ()
-    present: tuple[int, ...] = ()
-    replaced: tuple[int, ...] = ()
-    own: tuple[int, ...] = ()
+    imported: tuple[int, ...] = ()
+    duplicates: tuple[int, ...] = ()
+    upgraded: tuple[int, ...] = ()
+    own_runs: tuple[int, ...] = ()
 
 
 def add_results(database: Database, results: Sequence[Result], source: str) -> Added:

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from app.core.errors import AppError, UsageError
-from app.core.locks import Hold, is_held, take
+from app.core.locks import Hold, acquire, is_held
 from app.core.messages import message
 from app.core.paths import make_folder
 
@@ -47,7 +47,7 @@ def own(database: Path) -> Ownership:
     path = _path(database, token)
     try:
         make_folder(path.parent)
-        return Ownership(token, path, take(path))
+        return Ownership(token, path, acquire(path))
     except AppError as error:
         _log.info("Runs are owned by process numbers: %s", error)
         return Ownership(None, path, None)
@@ -62,7 +62,7 @@ def own_group(database: Path, group_id: int) -> Ownership:
     path = _path(database, f"group-{group_id}")
     try:
         make_folder(path.parent)
-        hold = take(path)
+        hold = acquire(path)
     except AppError as error:
         _log.info("Plan %s can be run twice at the same time: %s", group_id, error)
         return Ownership(None, path, None)

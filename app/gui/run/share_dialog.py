@@ -69,7 +69,7 @@ class ShareDialog(QDialog):
             sentence("share_dialog.show"),
             (("picture", sentence("share_dialog.picture")), ("text", sentence("share_dialog.text"))),
         )
-        self.view.take("picture")
+        self.view.select("picture")
         self.colours = ChoiceBox(sentence("share_dialog.colours"))
         for name in ("dark", "light"):
             self.colours.addItem(sentence(f"share_dialog.{name}"), name)

@@ -279,7 +279,7 @@ class RunBridge(QObject):
             self._session = None
         return ended
 
-    def take(self, event: events.Event) -> None:
+    def apply(self, event: events.Event) -> None:
         """Follow one event of the run."""
         assert self.state is not None
         self.state.follow(event)
@@ -342,7 +342,7 @@ class RunBridge(QObject):
             event = self._events.popleft()
             if isinstance(event, events.Event):
                 kinds.add(type(event))
-                self.take(event)
+                self.apply(event)
             else:
                 event()
         if kinds:

@@ -61,7 +61,7 @@ class DeviceList(ChoiceBox):
             self._fill()
             self.setCurrentIndex(self._place(self._wanted))
 
-    def take(self, engine: str, device: str) -> None:
+    def select(self, engine: str, device: str) -> None:
         """Choose a pair, as if the user had; unknown ones are ignored."""
         place = self._place((engine, device))
         if place:
@@ -122,7 +122,7 @@ class EngineList(ChoiceBox):
         """The chosen engine."""
         return str(self.currentData())
 
-    def take(self, engine: str) -> None:
+    def select(self, engine: str) -> None:
         """Choose an engine, as if the user had."""
         self.setCurrentIndex(self.findData(engine))
 
@@ -144,4 +144,4 @@ class EngineList(ChoiceBox):
             self.setItemData(number, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
         if self.currentIndex() < 0 or not model.item(self.currentIndex()).isEnabled():
             with QSignalBlocker(self):
-                self.take(DEFAULT_ENGINE)
+                self.select(DEFAULT_ENGINE)

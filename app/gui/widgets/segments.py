@@ -35,7 +35,7 @@ class Segments(QWidget):
             button.clicked.connect(lambda _=False, value=value: self._on_clicked(value))
         self.setLayout(row(*self.buttons.values(), spacing_px=_BETWEEN_PX))
 
-    def take(self, value: str) -> None:
+    def select(self, value: str) -> None:
         """Mark a choice as selected, without emitting `chosen`."""
         self.value = value
         self.buttons[value].setChecked(True)

@@ -287,7 +287,7 @@ def test_a_folder_of_wheels_is_enough(
 
 
 def test_a_second_one_at_the_same_time_is_refused(paths: Paths, variant: Variant) -> None:
-    hold = sure(locks.take(paths.locks / "engine-torch.lock"))
+    hold = sure(locks.acquire(paths.locks / "engine-torch.lock"))
     with hold:
         for act in (
             lambda: install_engine(paths, variant),

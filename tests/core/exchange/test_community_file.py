@@ -20,7 +20,7 @@ from app.core.exchange.community_build import Row, look_at, table_rows, table_te
 from app.core.exchange.community_file import get_table, load_table, read_table, rows_hash, use_previous
 from app.core.external_results import CommunityRow
 from app.core.files import write_whole
-from app.core.locks import take
+from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
 from app.core.records import RunSummary
@@ -264,7 +264,7 @@ def test_other_addresses_are_refused(paths: Paths, address: str) -> None:
 
 def test_two_at_once_wait_for_each_other(paths: Paths, server: Server) -> None:
     paths.create()
-    hold = sure(take(paths.locks / "table.lock"))
+    hold = sure(acquire(paths.locks / "table.lock"))
     with hold, pytest.raises(AppError, match=said("table.busy").pattern):
         get_table(paths, server.url, patience_s=0.0)
     assert server.asked == []

@@ -34,9 +34,9 @@ def test_good_files_come_in_whatever_else_is_in_their_folder(database: Database,
         (lab / "loop.json").symlink_to(lab / "loop.json")
         os.mkfifo(lab / "pipe.json")
     outcomes = {each.path.name: each for each in import_files(database, [lab])}
-    assert outcomes["2 good.JSON"].added.taken == (1, 2)
-    assert outcomes["good.png"].added.taken == (3, 4)
-    assert outcomes["again.json"].added.present == (1,)
+    assert outcomes["2 good.JSON"].added.imported == (1, 2)
+    assert outcomes["good.png"].added.imported == (3, 4)
+    assert outcomes["again.json"].added.duplicates == (1,)
     refused = {name for name, each in outcomes.items() if each.refusal is not None}
     assert refused == {"1 bad.json", "3 half.json"} | ({"loop.json", "pipe.json"} if os.name == "posix" else set())
     assert set(outcomes) == refused | {"2 good.JSON", "good.png", "again.json"}
@@ -57,7 +57,7 @@ def test_a_file_that_is_named_is_read_whatever_its_name(database: Database, tmp_
     path = tmp_path / ("Result of Bob's <b>computer.txt" if os.name == "posix" else "Result of Bob's computer.txt")
     path.write_bytes(file_bytes(golden()))
     (outcome,) = import_files(database, [path])
-    assert len(outcome.added.taken) == 4
+    assert len(outcome.added.imported) == 4
     assert list_results(database)[0].source == path.name
 
 
@@ -77,7 +77,7 @@ def test_a_folder_that_cannot_be_read_stops_no_other(
     closed, good = import_files(database, [tmp_path / "lab"])
     assert closed.refusal is not None
     assert closed.path.name == "closed"
-    assert len(good.added.taken) == 4
+    assert len(good.added.imported) == 4
 
 
 def test_a_code_of_both_sides_of_an_ab_becomes_two_results_and_gives_way_to_their_file(
@@ -92,12 +92,12 @@ def test_a_code_of_both_sides_of_an_ab_becomes_two_results_and_gives_way_to_thei
     file.write_bytes(file_bytes(both))
     code = short_forms(both)
     (outcome,) = import_files(database, [picture], lambda _: code)
-    assert (outcome.added.taken, outcome.count) == ((1, 2), 2)
+    assert (outcome.added.imported, outcome.count) == ((1, 2), 2)
     assert [each.summary.jit for each in list_results(database)] == [spec.jit, one.spec.jit]
-    assert import_text(database, code).added.present == (1, 2)
+    assert import_text(database, code).added.duplicates == (1, 2)
     wrong = import_text(database, code[:-1])
     assert (wrong.count, said("short_form.wrong_letter").is_in(str(wrong.refusal))) == (0, True)
     (outcome,) = import_files(database, [file])
-    assert outcome.added.replaced == (1, 2)
-    assert import_text(database, code).added.present == (1, 2)
+    assert outcome.added.upgraded == (1, 2)
+    assert import_text(database, code).added.duplicates == (1, 2)
     assert len(list_results(database)) == 2

@@ -59,7 +59,7 @@ def test_a_folder_of_logs_comes_in_with_its_computers(paths: Paths, logs: Path) 
     assert said("exchange.log_of_what").is_in(refused["gpu/unknown.csv"])
     assert said("logs.not_a_number", line="2").is_in(refused["gpu/mnist_cnn.csv"])
     assert sure(outcomes["gpu/mnist_mlp_tensorflow.csv"].log).of_totals
-    assert outcomes["logs/result.json"].added.taken == (1,)
+    assert outcomes["logs/result.json"].added.imported == (1,)
 
 
 def test_logs_that_come_again_are_recognised(paths: Paths, logs: Path) -> None:

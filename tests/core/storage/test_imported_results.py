@@ -49,7 +49,7 @@ def other(number: int = 2, **spec: object) -> Result:
 
 def test_results_are_stored_listed_and_removed(database: Database) -> None:
     added = add_results(database, golden(), "lab \u202e.json")
-    assert (added.taken, added.present, added.own) == ((1, 2, 3, 4), (), ())
+    assert (added.imported, added.duplicates, added.own_runs) == ((1, 2, 3, 4), (), ())
     listed = list_results(database)
     assert [(result.id, result.label) for result in listed] == [(n, "EPYC") for n in (4, 3, 2, 1)]
     assert listed[0].source == "lab \\u202e.json"
@@ -67,9 +67,9 @@ def test_what_comes_again_is_recognised_also_in_another_form(database: Database)
     again = without_durations(golden()[2])
     poorer = sealed(msgspec.structs.replace(again, steps=None, telemetry=None, epochs=None))
     undated = sealed(msgspec.structs.replace(again, started_at=None, finished_at=None))
-    assert add_results(database, [golden()[2]], "a").taken == (1,)
-    assert add_results(database, [again, poorer], "b").present == (1, 1)
-    assert add_results(database, [undated], "c").present == (1,), "all digits of the headline tell"
+    assert add_results(database, [golden()[2]], "a").imported == (1,)
+    assert add_results(database, [again, poorer], "b").duplicates == (1, 1)
+    assert add_results(database, [undated], "c").duplicates == (1,), "all digits of the headline tell"
 
 
 def whole_and_code(**changes: float | None) -> tuple[Result, Result]:
@@ -82,13 +82,13 @@ def whole_and_code(**changes: float | None) -> tuple[Result, Result]:
 
 def test_a_file_takes_the_place_of_what_its_code_told(database: Database) -> None:
     whole, code = whole_and_code()
-    assert add_results(database, [code], "typed").taken == (1,)
-    assert add_results(database, [golden()[1]], "another").taken == (2,)
+    assert add_results(database, [code], "typed").imported == (1,)
+    assert add_results(database, [golden()[1]], "another").imported == (2,)
     added = add_results(database, [whole], "whole.json")
-    assert (added.taken, added.replaced) == ((), (1,))
+    assert (added.imported, added.upgraded) == ((), (1,))
     assert load_result(database, 1) == without_durations(whole)
     assert [(each.id, each.source) for each in list_results(database)] == [(2, "another"), (1, "whole.json")]
-    assert add_results(database, [code], "typed").present == (1,)
+    assert add_results(database, [code], "typed").duplicates == (1,)
     assert len(list_results(database)) == 2
 
 
@@ -96,8 +96,8 @@ def test_a_file_takes_the_place_of_what_its_code_told(database: Database) -> Non
 def test_a_code_of_a_result_without_some_fields_is_the_same(database: Database, left_out: str) -> None:
     whole, _ = whole_and_code()
     code = read_short_form(short_form(without(whole, [left_out])))
-    assert add_results(database, [code], "typed").taken == (1,)
-    assert add_results(database, [whole], "whole").replaced == (1,)
+    assert add_results(database, [code], "typed").imported == (1,)
+    assert add_results(database, [whole], "whole").upgraded == (1,)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_another_run_or_computer_is_not_what_a_code_told(database: Database, cha
     changed = {part: msgspec.structs.replace(getattr(whole, part), **changes)}
     other_run = sealed(msgspec.structs.replace(whole, **changed, started_at="2026-11-01T00:00:00Z"))
     add_results(database, [code], "typed")
-    assert add_results(database, [other_run], "other").taken == (2,)
-    assert add_results(database, [code], "typed").present == (1,)
+    assert add_results(database, [other_run], "other").imported == (2,)
+    assert add_results(database, [code], "typed").duplicates == (1,)
 
 
 def test_the_code_of_an_own_run_is_recognised(database: Database) -> None:
@@ -124,17 +124,17 @@ def test_the_code_of_an_own_run_is_recognised(database: Database) -> None:
     (result,) = results_of(database, [run_id])
     code = read_short_form(short_form(result))
     assert code.statistics.low is not None
-    assert add_results(database, [code], "typed").own == (run_id,)
+    assert add_results(database, [code], "typed").own_runs == (run_id,)
     database.connection.execute("UPDATE runs SET value_low = value_low * 0.99")
-    assert add_results(database, [code], "typed").taken == (1,)
+    assert add_results(database, [code], "typed").imported == (1,)
 
 
 def test_own_runs_that_come_back_stay_own(database: Database, machine: Machine) -> None:
     ids = make_results(database, machine)
     before = len(list_results(database))
     added = add_results(database, results_of(database, []), "mine.json")
-    assert added.taken == ()
-    assert set(added.own) <= set(ids)
+    assert added.imported == ()
+    assert set(added.own_runs) <= set(ids)
     assert len(list_results(database)) == before
 
 
@@ -168,7 +168,7 @@ def test_nothing_of_them_is_among_the_users_own(database: Database, machine: Mac
         }
 
     before = own()
-    assert len(add_results(database, theirs, "others.json").taken) == 5
+    assert len(add_results(database, theirs, "others.json").imported) == 5
     after = own()
     assert {name: after[name] for name in before if after[name] != before[name]} == {}
 
@@ -242,7 +242,7 @@ def test_results_that_are_much_alike_are_not_all_compared_with_each_other(
         return decode(document, **how)
 
     monkeypatch.setattr(msgspec.json, "decode", counting)
-    assert len(add_results(database, alike, "alike.json").taken) == 200
+    assert len(add_results(database, alike, "alike.json").imported) == 200
     assert len(read) <= 2 * len(alike), "each pair would be 19,900"
 
 

@@ -63,7 +63,7 @@ def _values(key: str, texts: Sequence[str], workload: Workload) -> tuple[str, tu
 def _typed(setting: Setting, key: str, text: str) -> Value:
     if setting.kind == "int" and text != AUTO and not (text.isascii() and text.isdecimal()):
         raise UsageError(message("studies.not_whole", axis=key, value=repr(text[:_SHOWN_LIMIT])))
-    value = setting.typed(text[:20], key)
+    value = setting.parse(text[:20], key)
     setting.check(value)
     return value
 
@@ -151,7 +151,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return str(value)
     if name == "precision" and spec.settings.get("tf32"):
         return sentence("studies.with_tf32", precision=value)
-    return setting.words(value) if setting.kind in ("device", "choice", "switch") else setting.label_value(value)
+    return setting.phrase(value) if setting.kind in ("device", "choice", "switch") else setting.label_value(value)
 
 
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
@@ -164,5 +164,5 @@ def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     for setting in apart:
         value = setting.of(spec)
         if setting.name == "device" or (setting.name != "engine" and value not in (setting.default, None)):
-            words.append(setting.words(value))
+            words.append(setting.phrase(value))
     return " ".join(words)

@@ -15,7 +15,7 @@ def refill(setup: AbSetup, plan: Plan) -> None:
         return
     setup.workload.setCurrentIndex(place)
     if plan.specs[0].preset in setup.preset.buttons:
-        setup.preset.take(plan.specs[0].preset)
+        setup.preset.select(plan.specs[0].preset)
         setup.preset.chosen.emit(plan.specs[0].preset)
     setup.pairs.setValue(plan.times)
     setup.by_hand.setChecked(plan.by_hand)
@@ -27,8 +27,8 @@ def refill(setup: AbSetup, plan: Plan) -> None:
 
 
 def _refill_side(side: SideForm, spec: RunSpec) -> None:
-    side.engine.take(spec.engine)
-    side.device.take(spec.engine, spec.device)
+    side.engine.select(spec.engine)
+    side.device.select(spec.engine, spec.device)
     if spec.device == "auto":
         side.device.setCurrentIndex(0)
     for setting in side_settings():

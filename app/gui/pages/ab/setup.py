@@ -131,7 +131,7 @@ class SideForm(QObject):
             return self.engine.engine
         if editor is self.device:
             return self.device.device
-        return setting.edited(edited_value(editor))
+        return setting.from_editor(edited_value(editor))
 
 
 def side_settings() -> list[Setting]:
@@ -160,7 +160,7 @@ class AbSetup(PlanSetup):
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
-        self.preset.take("standard" if services.preferences.settings.preset == "standard" else "quick")
+        self.preset.select("standard" if services.preferences.settings.preset == "standard" else "quick")
         self.pairs = indented(QSpinBox(minimum=1, maximum=PAIRS_LIMIT, value=PAIRS))
         self.pairs.setAccessibleName(sentence("ab_setup.pairs"))
         guard_wheel(self.pairs)

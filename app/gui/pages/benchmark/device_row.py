@@ -67,7 +67,7 @@ class DeviceRow(QWidget):
         if self._help.choice is None:
             self.install_wanted.emit(self._help.engine)
         else:
-            self.list.take(self._help.choice.engine, self._help.choice.device)
+            self.list.select(self._help.choice.engine, self._help.choice.device)
 
 
 def _told(help_: GpuHelp, machine: Machine) -> str:

@@ -35,9 +35,9 @@ def refill(setup: SetupView, plan: Plan) -> None:
 def _choose_device(setup: SetupView, spec: RunSpec) -> None:
     """Choose engine and device; "automatic" is the first entry if that stands for the same engine."""
     if spec.device != "auto":
-        setup.device.take(spec.engine, spec.device)
+        setup.device.select(spec.engine, spec.device)
         return
     setup.device.setCurrentIndex(0)
     if setup.device.engine != spec.engine:
         for device in ("cpu", "gpu:0"):  # the last one that is there stays
-            setup.device.take(spec.engine, device)
+            setup.device.select(spec.engine, device)

@@ -166,7 +166,7 @@ class SetupView(QWidget):
         workload = self.chosen_workload
         own = {parameter.name: values[parameter.name] for parameter in workload.parameters}
         chosen = {
-            setting.name: setting.edited(values[setting.name])
+            setting.name: setting.from_editor(values[setting.name])
             for setting in all_settings()
             if setting.name in values
         }

@@ -176,7 +176,7 @@ class WorkloadChooser(QDialog):
         self.kinds = Segments(
             services.theme, sentence("workloads.kind"), tuple((kind, sentence(code)) for kind, code in KINDS)
         )
-        self.kinds.take("")
+        self.kinds.select("")
         self.search = QLineEdit(placeholderText=sentence("label.search"))
         self.search.setAccessibleName(sentence("label.search"))
         self.search.setClearButtonEnabled(True)

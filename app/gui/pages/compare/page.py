@@ -184,13 +184,13 @@ class ComparePage(QWidget):
             sentence("compare_page.scale"),
             (("log", sentence("compare_page.log")), ("linear", sentence("compare_page.linear"))),
         )
-        self.scale.take("log")
+        self.scale.select("log")
         self.view = Segments(
             theme,
             sentence("compare_page.show"),
             (("bars", sentence("compare_page.bars")), ("table", sentence("label.table"))),
         )
-        self.view.take("bars")
+        self.view.select("bars")
         self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy")
         self.import_button = Button(theme, sentence("compare_page.import_log"), "folder-open")
         self.table_button = Button(theme, sentence("compare_page.get_table"), "download")

@@ -68,7 +68,7 @@ class HardwarePage(QWidget):
 
     def show_view(self, name: str) -> None:
         """Show a view by its name in VIEWS."""
-        self.views.take(name)
+        self.views.select(name)
         self._on_view(name)
 
     def _on_view(self, name: str) -> None:

@@ -218,9 +218,9 @@ class SettingsPage(QWidget):
 
     def _on_changed(self) -> None:
         settings = self._services.preferences.settings
-        self.theme.take(settings.theme)
-        self.preset.take(settings.preset or "quick")
-        self.data.take(settings.data)
+        self.theme.select(settings.theme)
+        self.preset.select(settings.preset or "quick")
+        self.data.select(settings.data)
 
     def _on_theme(self, theme: str) -> None:
         self._change(theme=theme)

@@ -144,7 +144,7 @@ class StudySetup(PlanSetup):
         usual = "" if several else preset.workloads[0] if preset else self.workload.currentData()
         self.workload.setCurrentIndex(max(0, self.workload.findData(usual)))
         self.rounds.setValue(preset.rounds if preset else 1)
-        self.preset.take("standard" if self.study == "convergence" else "quick")
+        self.preset.select("standard" if self.study == "convergence" else "quick")
         self._own.setVisible(preset is None)
         self._reading.setVisible(preset is not None and bool(preset.reading))
         self._on_folders()

@@ -392,11 +392,11 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
     driver.window.show_page("ab")
     a, b = driver.window.ab.setup.sides
     set_edited(b.editors["device"], "GPU 0")
-    b.engine.take("torch")
+    b.engine.select("torch")
     automatic = sentence("label.automatic")
     assert [devices_of(side) for side in (a, b)] == [[automatic, "CPU", "GPU 0"], [automatic, "CPU"]]
     assert b.values()["device"] == "auto"
-    b.engine.take("tensorflow")
+    b.engine.select("tensorflow")
     assert b.values()["device"] == "gpu:0"
 
 
@@ -435,7 +435,7 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(
     assert told(b.engine, "setup.engine_not_installed")
     install(driver, paths, "torch")
     assert [is_enabled(b, engine) for engine in ("tensorflow", "torch", "jax")] == [True, True, False]
-    b.engine.take("torch")
+    b.engine.select("torch")
     assert [side.name.placeholderText() for side in (a, b)] == ["TensorFlow", "PyTorch"]
     plan = setup.plan()
     assert [spec.engine for spec in plan.specs] == ["tensorflow", "torch"]
@@ -451,14 +451,14 @@ def test_a_side_that_always_compiles_says_so(driver: Driver, paths: Paths) -> No
     setup = driver.window.ab.setup
     install(driver, paths, "jax")
     b = setup.sides[1]
-    b.engine.take("jax")
+    b.engine.select("jax")
     assert [spec.jit for spec in setup.plan().specs] == [False, True]
     assert (b.compiled.isEnabled(), said("setup.always_compiled", engine="JAX").is_in(b.compiled.toolTip())) == (
         False,
         True,
     )
     assert setup.run_button.isEnabled()
-    b.engine.take("tensorflow")
+    b.engine.select("tensorflow")
     assert (b.compiled.isEnabled(), b.values()["jit"]) == (True, False)
 
 
@@ -469,7 +469,7 @@ def test_two_engines_are_compared(driver: Driver, installed_engines: Paths) -> N
     page.setup.workload.setCurrentIndex(page.setup.workload.findData("mnist_mlp"))
     driver.services.engines.look()
     driver.until(lambda: "torch" in driver.services.engines.installed)
-    page.setup.sides[1].engine.take("torch")
+    page.setup.sides[1].engine.select("torch")
     plan = page.setup.plan()
     short = tuple(msgspec.structs.replace(spec, epochs=1, steps=3) for spec in plan.specs)
     begin(driver, page, replace(plan, specs=short))

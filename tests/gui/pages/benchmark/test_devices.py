@@ -112,7 +112,7 @@ def test_the_choice_is_kept_where_it_is_offered(
     monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     setup = driver.page.setup
     on_computer("Linux 6.1", torch="cpu")
-    setup.device.take("torch", "cpu")
+    setup.device.select("torch", "cpu")
     choose(driver, "mnist_mlp")
     assert asked(driver) == ("torch", "cpu", False)
     choose(driver, "imdb_bidirectional_lstm")
@@ -126,19 +126,19 @@ def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer:
     setup = driver.page.setup
     on_computer("Linux 6.1", jax="cpu", torch="cpu")
     usual_tip = compiled(driver).toolTip()
-    setup.device.take("jax", "cpu")
+    setup.device.select("jax", "cpu")
     assert asked(driver) == ("jax", "cpu", True)
     assert (compiled(driver).isChecked(), compiled(driver).isEnabled()) == (True, False)
     assert said("setup.always_compiled", engine="JAX").is_in(compiled(driver).toolTip())
     choose(driver, "mnist_mlp")
     assert asked(driver) == ("jax", "cpu", True)
     assert not compiled(driver).isEnabled()
-    setup.device.take("torch", "cpu")
+    setup.device.select("torch", "cpu")
     assert asked(driver) == ("torch", "cpu", False)
     assert (compiled(driver).isEnabled(), compiled(driver).toolTip()) == (True, usual_tip)
     setup.form.set_value("jit", True)
     for engine in ("jax", "tensorflow"):
-        setup.device.take(engine, "cpu")
+        setup.device.select(engine, "cpu")
         assert asked(driver) == (engine, "cpu", True)
 
 
@@ -149,9 +149,9 @@ def test_the_time_is_that_of_the_engine(driver: Driver, on_computer: Callable[..
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0, device="cpu")
         store(database, machine, 130.0, 120.0, 120.0, device="cpu", engine="torch")
-    setup.device.take("torch", "cpu")
+    setup.device.select("torch", "cpu")
     driver.until(lambda: "about 20 min" in standard.accessibleName())
-    setup.device.take("tensorflow", "cpu")
+    setup.device.select("tensorflow", "cpu")
     driver.until(lambda: "about 10 min" in standard.accessibleName())
 
 
@@ -175,7 +175,7 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     setup, row = driver.page.setup, driver.page.setup.device_row
     on_computer(WINDOWS, RTX, torch="cuda")
     assert not row.help_text.isVisible()
-    setup.device.take("tensorflow", "cpu")
+    setup.device.select("tensorflow", "cpu")
     assert said("setup.gpu_runs_with", engine="PyTorch", gpu="RTX 5070").is_all_of(row.help_text.whole_text)
     place = setup.dataset.y()
     driver.press(row.help_button)
@@ -183,7 +183,7 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     assert not row.help_text.isVisible()
     QCoreApplication.sendPostedEvents()  # which lay the form out again
     assert setup.dataset.y() == place
-    setup.device.take("torch", "cpu")  # which the user seems to want
+    setup.device.select("torch", "cpu")  # which the user seems to want
     assert not row.help_text.isVisible()
 
 
@@ -229,7 +229,7 @@ def test_only_what_helps_is_said(
 def test_another_build_of_the_chosen_engine_may_help(driver: Driver, on_computer: Callable[..., None]) -> None:
     setup = driver.page.setup
     on_computer(WINDOWS, RTX, torch="cpu")
-    setup.device.take("torch", "cpu")
+    setup.device.select("torch", "cpu")
     said = sentence("setup.gpu_needs_other_build", gpu="RTX 5070", engine="PyTorch")
     assert setup.device_row.help_text.whole_text == said
 

@@ -83,7 +83,7 @@ def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
 
 def hold(services: Services) -> locks.Hold:
     """Be the other Epochmark."""
-    found = locks.take(services.paths.locks / "data-cifar10.lock")
+    found = locks.acquire(services.paths.locks / "data-cifar10.lock")
     assert found is not None
     return found
 

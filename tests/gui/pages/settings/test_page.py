@@ -301,7 +301,7 @@ def test_its_bars_are_on_compare(services: Services, qtbot: QtBot) -> None:
         )
     (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "community")
     assert said("compare.community", count="3").is_all_of(bar.remarks[0])
-    page.view.take("table")
+    page.view.select("table")
     page.draw()
     cells = [
         row.texts
