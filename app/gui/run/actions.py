@@ -59,18 +59,17 @@ class ResultActions:
         """Write the picture and the result file that it carries, both loaded in the background."""
         from app.gui.run.share_picture import save_share_picture
 
-        tokens, database_path = self._services.theme.tokens, self._services.paths.database
+        tokens = self._services.theme.tokens
 
         def done(_: None) -> None:
             self._tell_saved(sentence("picture.saved", name=target.name), target)
 
-        def write() -> None:
+        def write(database: Database) -> None:
             _check_is_file(target)
-            with Database(database_path) as database:
-                card, enclosed = load(database)
+            card, enclosed = load(database)
             save_share_picture(card, tokens, target, enclosed)
 
-        self._services.tasks.start(write, done, self._services.complain)
+        self._services.query(write, done)
 
     def share(self, run: JudgedRun, group: Group | None = None) -> None:
         """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
@@ -142,12 +141,10 @@ class ResultActions:
         """Put the share picture on the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
-        tokens, database_path = self._services.theme.tokens, self._services.paths.database
-        number = self._begin_copy()
+        tokens, number = self._services.theme.tokens, self._begin_copy()
 
-        def paint() -> QImage:
-            with Database(database_path) as database:
-                return paint_share_picture(_card(run, group, database), tokens)
+        def paint(database: Database) -> QImage:
+            return paint_share_picture(_card(run, group, database), tokens)
 
         def done(picture: QImage) -> None:
             if number != self._copies:
@@ -155,7 +152,7 @@ class ResultActions:
             QGuiApplication.clipboard().setImage(picture)
             self._services.tell(sentence("picture.copied"), "", "", None)
 
-        self._services.tasks.start(paint, done, self._services.complain)
+        self._services.query(paint, done)
 
     def _begin_copy(self) -> int:
         self._copies += 1
@@ -190,17 +187,16 @@ class ResultActions:
             path = self._ask(what, "epochmark-runs", kinds, documents)
         if path is None:
             return
-        target, database_path = path, self._services.paths.database
+        target = path
 
-        def write() -> int:
+        def write(database: Database) -> int:
             _check_is_file(target)
-            with Database(database_path) as database:
-                return _write(target, database, ids)
+            return _write(target, database, ids)
 
         def done(count: int) -> None:
             self._tell_saved(sentence("export.done", count=count, name=target.name), target)
 
-        self._services.tasks.start(write, done, self._services.complain)
+        self._services.query(write, done)
 
     def _tell_saved(self, text: str, target: Path) -> None:
         folder = target.absolute().parent

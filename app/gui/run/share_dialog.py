@@ -141,14 +141,13 @@ class ShareDialog(QDialog):
         self._asked += 1
         self.shared = None  # nothing else than what is ticked may leave
         self._allow()
-        number, path, hidden = self._asked, self._services.paths.database, self.hidden
+        number, hidden = self._asked, self.hidden
         run, group = self._shared
 
-        def look() -> tuple[int, SharedResult]:
-            with Database(path) as database:
-                return number, shared_result(database, run, group, hidden)
+        def look(database: Database) -> tuple[int, SharedResult]:
+            return number, shared_result(database, run, group, hidden)
 
-        self._services.tasks.start(look, self._on_looked, self._services.complain)
+        self._services.query(look, self._on_looked)
 
     def _on_looked(self, answer: tuple[int, SharedResult]) -> None:
         number, shared = answer

@@ -266,7 +266,7 @@ class AbSetup(PlanSetup):
 
     def _estimate(self) -> None:
         """Look up how long the runs take, from earlier ones."""
-        machine, number, path = self._services.finder.machine, self._asked, self._services.paths.database
+        machine, number = self._services.finder.machine, self._asked
         try:
             specs = self.plan().specs
         except UsageError:
@@ -274,11 +274,10 @@ class AbSetup(PlanSetup):
         if machine is None or specs[0].preset == "quick":
             return
 
-        def look() -> tuple[int, list[float | None]]:
-            with Database(path) as database:
-                return number, [expected_duration_s(database, spec, machine) for spec in specs]
+        def look(database: Database) -> tuple[int, list[float | None]]:
+            return number, [expected_duration_s(database, spec, machine) for spec in specs]
 
-        self._services.tasks.start(look, self._on_expected, self._services.complain)
+        self._services.query(look, self._on_expected)
 
     def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
         number, durations_s = answer

@@ -138,12 +138,11 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
 def copy_rows(services: Services, ids: Sequence[int]) -> None:
     """Put runs on the clipboard as a table."""
 
-    def read() -> str:
-        with Database(services.paths.database) as database:
-            return table_text(list_runs(database, ids=ids))
+    def read(database: Database) -> str:
+        return table_text(list_runs(database, ids=ids))
 
     def done(text: str) -> None:
         QGuiApplication.clipboard().setText(text)
         services.tell(sentence("results_page.copied", count=len(ids)), "", "", None)
 
-    services.tasks.start(read, done, services.complain)
+    services.query(read, done)

@@ -128,15 +128,14 @@ class ImportedCard(Card):
         if not is_wanted:
             return
         self._asked += 1
-        number, path = self._asked, self._services.paths.database
+        number = self._asked
         words, workload = self._filters.search.text().casefold().split(), self._filters.workload.currentData()
 
-        def look() -> _Answer:
-            with Database(path) as database:
-                results = list_results(database, workload, ROWS_LIMIT)
+        def look(database: Database) -> _Answer:
+            results = list_results(database, workload, ROWS_LIMIT)
             return number, [each for each in results if _has(each, words)]
 
-        self._services.tasks.start(look, self._show, self._services.complain)
+        self._services.query(look, self._show)
 
     def remove(self, result: ImportedResult | None) -> None:
         """Delete one; nothing if there is none."""
@@ -166,13 +165,8 @@ class ImportedCard(Card):
         result = self._results[index.row()] if index is not None and index.isValid() else self._chosen()
         if result is None:
             return
-        path, number = self._services.paths.database, result.id
-
-        def load() -> Result:
-            with Database(path) as database:
-                return load_result(database, number)
-
-        self._services.tasks.start(load, partial(self.opened.emit, result), self._services.complain)
+        number = result.id
+        self._services.query(lambda database: load_result(database, number), partial(self.opened.emit, result))
 
     def _remove(self) -> None:
         self.remove(self._chosen())

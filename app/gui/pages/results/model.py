@@ -89,13 +89,12 @@ class RunsModel(TableModel):
         self.query = query
         self._asked += 1
         self._complained = False
-        number, path = self._asked, self._services.paths.database
+        number = self._asked
 
-        def look() -> tuple[int, History, bool]:
-            with Database(path) as database:
-                return number, find_history(database, query), has_results(database)
+        def look(database: Database) -> tuple[int, History, bool]:
+            return number, find_history(database, query), has_results(database)
 
-        self._services.tasks.start(look, self._on_found, self.failed.emit)
+        self._services.query(look, self._on_found, self.failed.emit)
 
     def item(self, row: int) -> RunSummary | GroupRow | None:
         """Return what a row shows; None if it is gone or can't be read."""

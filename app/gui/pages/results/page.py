@@ -124,14 +124,12 @@ class ResultsPage(QWidget):
     def open_group(self, group_id: int) -> None:
         """Show a group in full."""
         self._wanted += 1
-        number, path = self._wanted, self._services.paths.database
 
-        def load() -> tuple[Group, Answer]:
-            with Database(path) as database:
-                group = load_group(database, group_id)
-                return group, kind_of(group).answer(database, group)
+        def load(database: Database) -> tuple[Group, Answer]:
+            group = load_group(database, group_id)
+            return group, kind_of(group).answer(database, group)
 
-        self._services.tasks.start(load, partial(self._on_group_loaded, number), self._services.complain)
+        self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
     def run_again(self) -> None:
         """Ask for what is shown, or the selected row, once more; or explain why it can't be run here."""
@@ -142,13 +140,12 @@ class ResultsPage(QWidget):
             self._services.tell(sentence(code), "caution", "", None)
             return
 
-        def prepare() -> Plan:
-            with Database(paths.database) as database:
-                plan = plan_of_group(database, -entry) if entry < 0 else plan_of_run(database, entry)
+        def prepare(database: Database) -> Plan:
+            plan = plan_of_group(database, -entry) if entry < 0 else plan_of_run(database, entry)
             check_again(plan, paths, machine)
             return plan
 
-        self._services.tasks.start(prepare, self.again_requested.emit, self._services.complain)
+        self._services.query(prepare, self.again_requested.emit)
 
     def compare(self) -> None:
         """Ask to compare the run shown, or the selected ones."""
@@ -215,13 +212,7 @@ class ResultsPage(QWidget):
         return [self.run.summary.id] if self.run is not None else self.selected_ids()
 
     def _load(self, run_id: int, done: Callable[[JudgedRun], None]) -> None:
-        path = self._services.paths.database
-
-        def load() -> JudgedRun:
-            with Database(path) as database:
-                return JudgedRun(load_run(database, run_id)).prepared()
-
-        self._services.tasks.start(load, done, self._services.complain)
+        self._services.query(lambda database: JudgedRun(load_run(database, run_id)).prepared(), done)
 
     def _with_run(self, do: Callable[[JudgedRun, Group | None], None]) -> None:
         rows, group = self._targeted(), self.group

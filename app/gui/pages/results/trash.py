@@ -33,26 +33,19 @@ class Trash(QObject):
 
     def delete(self, ids: Sequence[int]) -> None:
         """Delete runs."""
-        path = self._services.paths.database
 
-        def remove() -> Sequence[int]:
-            with Database(path) as database:
-                trash_runs(database, ids)
+        def remove(database: Database) -> Sequence[int]:
+            trash_runs(database, ids)
             return ids
 
-        self._services.tasks.start(remove, self._on_deleted, self._services.complain)
+        self._services.query(remove, self._on_deleted)
 
     def undo(self) -> None:
         """Restore the runs deleted last."""
         if not self._deleted:
             return
-        ids, path = self._deleted.pop(), self._services.paths.database
-
-        def restore() -> int:
-            with Database(path) as database:
-                return restore_runs(database, ids)
-
-        self._services.tasks.start(restore, self._on_restored, self._services.complain)
+        ids = self._deleted.pop()
+        self._services.query(lambda database: restore_runs(database, ids), self._on_restored)
 
     def purge(self) -> None:
         """Delete them for good; called when the window closes."""

@@ -46,13 +46,11 @@ class TrendView(QWidget):
         """Show another run's trend as soon as it is loaded."""
         self._run_id, self.trend = run.id, None
         self.line.show_text("")
-        path = self._services.paths.database
 
-        def look() -> Trend:
-            with Database(path) as database:
-                return trend_of(run, past_runs(database, run.workload))
+        def look(database: Database) -> Trend:
+            return trend_of(run, past_runs(database, run.workload))
 
-        self._services.tasks.start(look, partial(self._show, run.id), self._services.complain)
+        self._services.query(look, partial(self._show, run.id))
 
     def _show(self, run_id: int, trend: Trend) -> None:
         if run_id != self._run_id:
