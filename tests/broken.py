@@ -76,7 +76,7 @@ NASTY: tuple[object, ...] = (
 
 def make_results(database: Database, machine: Machine) -> list[int]:
     """Store five runs: three alike, of which the second and the third are a group, and two of other kinds."""
-    group_id = begin_group(database, Plan(kind="repeat", specs=(SPEC,), times=2))
+    group_id = begin_group(database, Plan(kind="repeat", specs=(SPEC,), rounds=2))
     other = replace(machine, cpu_name="Other CPU")
     ids = [
         _store(database, machine, None),

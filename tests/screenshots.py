@@ -274,7 +274,7 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
     spec, _ = asked(recorded)
     sides = (spec, msgspec.structs.replace(spec, threads=1))
     plan = Plan(
-        kind="ab", order="pairs", specs=sides, times=len(AB_FACTORS), label_a="automatic", label_b="1 thread"
+        kind="ab", order="pairs", specs=sides, rounds=len(AB_FACTORS), label_a="automatic", label_b="1 thread"
     )
     group_id, ids = begin_group(database, plan), []
     factors = {"A": [a for a, _ in AB_FACTORS], "B": [b for _, b in AB_FACTORS]}

@@ -281,7 +281,7 @@ class Plan:
         kind: A key of app.core.plans.registry; other versions of Epochmark may have more.
         specs: What to run: one to repeat, A and B, workloads with several engines each, a study's points, a
             suite's parts.
-        times: How often each of them runs; for an A/B, the number of pairs.
+        rounds: How often each of them runs; for an A/B, the number of pairs.
         order: "in_turn": all specs in their order, again and again. "pairs": A B B A A B B A …, each pair two
             neighbours, so that slow changes affect both sides equally. "there_and_back": the same for any number,
             workload by workload: A B C C B A. "shuffled": each round in an order of its own, so that heat affects
@@ -296,7 +296,7 @@ class Plan:
 
     kind: str
     specs: tuple[RunSpec, ...] = ()
-    times: Positive = 1
+    rounds: Positive = 1
     order: Order = "in_turn"
     survives_failures: bool = False
     label_a: str = "A"
@@ -308,7 +308,7 @@ class Plan:
     @property
     def count(self) -> int:
         """Number of runs."""
-        return self.times * (2 if self.order == "pairs" else max(1, len(self.specs)))
+        return self.rounds * (2 if self.order == "pairs" else max(1, len(self.specs)))
 
     def runs(self) -> list[PlannedRun]:
         """Return the runs in order."""
@@ -323,13 +323,13 @@ class Plan:
             a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
             b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
             return list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
-        rounds = {"shuffled": self._shuffled, "there_and_back": self._there_and_back}.get(self.order)
-        specs = list(self.specs) * self.times if rounds is None else rounds()
+        ordered = {"shuffled": self._shuffled, "there_and_back": self._there_and_back}.get(self.order)
+        specs = list(self.specs) * self.rounds if ordered is None else ordered()
         return [(None, spec) for spec in specs]
 
     def _shuffled(self) -> list[RunSpec]:
         seed = self.study.seed if self.study is not None else 0
-        rounds = [list(self.specs) for _ in range(self.times)]
+        rounds = [list(self.specs) for _ in range(self.rounds)]
         for number, specs in enumerate(rounds):
             random.Random(f"{seed} {number}").shuffle(specs)  # noqa: S311 - no secret
         return list(itertools.chain.from_iterable(rounds))
@@ -338,7 +338,7 @@ class Plan:
         rounds = []
         for _, specs in itertools.groupby(self.specs, key=lambda spec: spec.workload):
             of_workload = list(specs)
-            for number in range(self.times):
+            for number in range(self.rounds):
                 rounds += of_workload[::-1] if number % 2 else of_workload
         return rounds
 

@@ -211,7 +211,7 @@ def test_the_pairs_of_an_ab_stay_where_they_are_whatever_is_said_above(driver: D
             (long, (60.0, 60.1, 60.5, 60.2, 60.2, 60.4)),
         ):
             plan = Plan(
-                kind="ab", order="pairs", specs=(spec, spec), times=3, label_a=labels[0], label_b=labels[1]
+                kind="ab", order="pairs", specs=(spec, spec), rounds=3, label_a=labels[0], label_b=labels[1]
             )
             store_group(database, machine, plan, *durations_s)
     driver.window.resize(1440, 900)

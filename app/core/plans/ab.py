@@ -98,7 +98,7 @@ def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str],
         by_hand: Whether the user changes something between them.
     """
     a, b = labels
-    return Plan(kind=AbTest.key, specs=specs, times=pairs, order="pairs", label_a=a, label_b=b, by_hand=by_hand)
+    return Plan(kind=AbTest.key, specs=specs, rounds=pairs, order="pairs", label_a=a, label_b=b, by_hand=by_hand)
 
 
 def paired_runs(group: Group) -> list[RunSummary]:

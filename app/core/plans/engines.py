@@ -37,7 +37,7 @@ class EngineComparison(PlanKind):
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
         """Return the preset and the rounds."""
         del count
-        return sentence("cli.engines_title", preset=spec.preset, rounds=plan.times)
+        return sentence("cli.engines_title", preset=spec.preset, rounds=plan.rounds)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
         """Return workload and engine."""
@@ -62,7 +62,7 @@ class EngineComparison(PlanKind):
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
         """Return that one round has no interval."""
         del with_interval
-        return [sentence("engines_table.one_round")] if group.plan.times < ENOUGH_ROUNDS else []
+        return [sentence("engines_table.one_round")] if group.plan.rounds < ENOUGH_ROUNDS else []
 
     def summary(self, group: Group) -> RunSummary | None:
         """Return what stands for the fastest engine; None for several workloads."""
@@ -110,7 +110,7 @@ def engines_plan(specs: Sequence[RunSpec], rounds: int) -> Plan:
     return Plan(
         kind=EngineComparison.key,
         specs=tuple(specs),
-        times=rounds,
+        rounds=rounds,
         order="there_and_back",
         survives_failures=True,
     )

@@ -65,7 +65,7 @@ class Repeat(PlanKind):
 
 def repeat_plan(spec: RunSpec, times: int = 1) -> Plan:
     """Return the plan of running a spec so many times."""
-    return Plan(kind=Repeat.key, specs=(spec,), times=times)
+    return Plan(kind=Repeat.key, specs=(spec,), rounds=times)
 
 
 def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:

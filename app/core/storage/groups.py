@@ -107,7 +107,7 @@ class _PlanShape(msgspec.Struct):
     """The known fields of a stored plan; others may belong to another version."""
 
     specs: list[dict[str, Any]] = []
-    times: int = 1
+    rounds: int = 1
     order: str = "in_turn"
     survives_failures: bool = False
     label_a: str = "A"

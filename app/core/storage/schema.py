@@ -189,7 +189,8 @@ MIGRATIONS: dict[int, str] = {
     ) WHERE group_id IS NOT NULL;
     UPDATE groups SET begun = coalesce(json_array_length(plan, '$.run_ids'), 0) WHERE json_valid(plan);
     UPDATE groups SET plan = json_set(
-        json_remove(plan, '$.run_ids', '$.numbers'),
+        json_remove(plan, '$.run_ids', '$.numbers', '$.times'),
+        '$.rounds', coalesce(json_extract(plan, '$.times'), 1),
         '$.order', CASE kind
             WHEN 'ab' THEN 'pairs' WHEN 'engines' THEN 'there_and_back' WHEN 'study' THEN 'shuffled' ELSE 'in_turn'
         END,

@@ -133,7 +133,7 @@ class RunCharts(QWidget):
             self._speed.setCurrentWidget(self.engines)
             self.engines.show_rows(rows)
             self.epochs_card.heading.setText(sentence("chart.engines"))
-            self.epochs_card.note.show_text(sentence("chart.engines_note", count=group.plan.times))
+            self.epochs_card.note.show_text(sentence("chart.engines_note", count=group.plan.rounds))
             return
         runs = [run for run in group.runs if is_usable(run)]
         kind = headline_kind(runs[0].metric if runs else "seconds_per_epoch_s")

@@ -166,7 +166,7 @@ def ab(*runs: RunSummary, times: int = 2, begun: int | None = None) -> Group:
     return Group(
         id=1,
         created_at="",
-        plan=Plan(kind="ab", order="pairs", times=times),
+        plan=Plan(kind="ab", order="pairs", rounds=times),
         runs=runs,
         begun=begun,
         numbers=numbers,
@@ -174,7 +174,7 @@ def ab(*runs: RunSummary, times: int = 2, begun: int | None = None) -> Group:
 
 
 def repeat(*runs: RunSummary, times: int | None = None) -> Group:
-    return Group(id=1, created_at="", plan=Plan(kind="repeat", times=times or len(runs)), runs=runs)
+    return Group(id=1, created_at="", plan=Plan(kind="repeat", rounds=times or len(runs)), runs=runs)
 
 
 def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:

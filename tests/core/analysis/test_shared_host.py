@@ -200,7 +200,7 @@ def test_several_runs_measure_what_the_host_changes(summary: RunSummary) -> None
     shared = replace(summary, value=9.0, verdict="caution", reasons="shared_host")
 
     def worst(kind: str, *runs: RunSummary) -> tuple[str, int]:
-        plan = Plan(kind=kind, times=len(runs))
+        plan = Plan(kind=kind, rounds=len(runs))
         group = Group(id=1, created_at="", plan=plan, runs=runs)
         return kind_of(group).worst_verdict(group)
 

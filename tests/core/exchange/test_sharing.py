@@ -126,7 +126,7 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     recorded = as_preset(recorded_events(), "quick")
     spec, _ = asked(recorded)
     specs = (spec,) if kind == "repeat" else (spec, msgspec.structs.replace(spec, threads=1))
-    plan = Plan(kind=kind, specs=specs, times=2 if kind == "repeat" else 1, order=ORDERS.get(kind, "in_turn"))
+    plan = Plan(kind=kind, specs=specs, rounds=2 if kind == "repeat" else 1, order=ORDERS.get(kind, "in_turn"))
     group_id = begin_group(database, plan)
     sides: tuple[Side | None, ...] = ("A", "B") if kind == "ab" else (None, None)
     ids = [store_recording(database, recorded, group=(group_id, side)) for side in sides]
@@ -156,7 +156,7 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
     recorded = as_preset(recorded_events(), "quick")
     spec, _ = asked(recorded)
     specs = tuple(msgspec.structs.replace(spec, **change) for change in changes)
-    group_id = begin_group(database, Plan(kind=kind, specs=specs, times=times, order=ORDERS.get(kind, "in_turn")))
+    group_id = begin_group(database, Plan(kind=kind, specs=specs, rounds=times, order=ORDERS.get(kind, "in_turn")))
     for number, planned in enumerate(load_group(database, group_id).plan.runs()):
         run_id = store_recording(database, recorded, group=(group_id, planned.side))
         columns: dict[str, Any] = {"engine": planned.spec.engine, "jit": planned.spec.jit}

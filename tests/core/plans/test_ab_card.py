@@ -31,7 +31,7 @@ def ab(run: Run, *pairs: tuple[float, float], b: dict[str, Any] | None = None, l
         for side, value, changes in zip("AB", values, ({}, b or {}), strict=True):
             each = {"id": len(runs) + 1, "side": side, "value": value, "verdict": "valid", **changes}
             runs.append(dataclasses.replace(run.summary, **each))
-    plan = Plan(kind="ab", order="pairs", specs=SPECS, times=len(pairs), label_b=label_b)
+    plan = Plan(kind="ab", order="pairs", specs=SPECS, rounds=len(pairs), label_b=label_b)
     return Group(id=7, created_at="2026-11-01T10:00:00Z", plan=plan, runs=tuple(runs))
 
 

@@ -16,7 +16,7 @@ ENGINES = ("tensorflow", "torch", "jax")
 
 def plan(*workloads: str, times: int = 3) -> Plan:
     specs = tuple(CATALOGUE[name].default_spec("quick", engine=engine) for name in workloads for engine in ENGINES)
-    return Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=times)
+    return Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, rounds=times)
 
 
 def group(summary: RunSummary, *values: list[float | None], asked: Plan | None = None) -> Group:

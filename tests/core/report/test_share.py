@@ -154,7 +154,7 @@ def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, s
 
 
 def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
-    plan = Plan(kind="repeat", specs=(stored_run.spec,), times=3)
+    plan = Plan(kind="repeat", specs=(stored_run.spec,), rounds=3)
     values = ((7, 66.3, "valid"), (8, 70.1, "caution"), (9, 65.0, "valid"))
     runs = tuple(
         replace(stored_run.summary, id=run_id, value=value, verdict=verdict) for run_id, value, verdict in values

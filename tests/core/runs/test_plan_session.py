@@ -31,7 +31,7 @@ def demo(step_s: float = 0.001, **parameters: Any) -> RunSpec:
 
 
 def ab(a: RunSpec, b: RunSpec, pairs: int, **changes: Any) -> Plan:
-    return Plan(kind="ab", order="pairs", specs=(a, b), times=pairs, label_a="one", label_b="two", **changes)
+    return Plan(kind="ab", order="pairs", specs=(a, b), rounds=pairs, label_a="one", label_b="two", **changes)
 
 
 class Diary:
@@ -101,7 +101,7 @@ def ran_plan(paths: Paths, machine: Machine, diary: Diary) -> RanPlan:
 def test_sides_alternate_so_that_drift_hits_both() -> None:
     assert [planned.side for planned in ab(demo(), demo(), 4).runs()] == list("ABBAABBA")
     assert [(planned.number, planned.count) for planned in ab(demo(), demo(), 1).runs()] == [(1, 2), (2, 2)]
-    repeated = Plan(kind="repeat", specs=(demo(),), times=3).runs()
+    repeated = Plan(kind="repeat", specs=(demo(),), rounds=3).runs()
     assert [(planned.side, planned.label, planned.number) for planned in repeated] == [
         (None, "", n) for n in (1, 2, 3)
     ]
@@ -124,7 +124,7 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(ran_pl
 
 @pytest.mark.slow
 def test_a_repetition_is_stored_as_one_group(ran_plan: RanPlan) -> None:
-    _, group = ran_plan(Plan(kind="repeat", specs=(demo(),), times=2))
+    _, group = ran_plan(Plan(kind="repeat", specs=(demo(),), rounds=2))
     assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
     assert [group.numbers[run.id] for run in group.runs] == [1, 2]
     assert said("repeat.spread", runs="2").begins(kind_of(group).sentence(group))
@@ -151,7 +151,7 @@ def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, 
         ready.wait(30)
         holder[0].cancel()
 
-    plan = Plan(kind="repeat", specs=(demo(),), times=3)
+    plan = Plan(kind="repeat", specs=(demo(),), rounds=3)
     holder.append(run_plan(plan, Runner(paths, machine), diary.callbacks(on_run_ended=end)))
     ready.set()
     finish(holder[0])
@@ -160,7 +160,7 @@ def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, 
 
 @pytest.mark.slow
 def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary: Diary) -> None:
-    plan = Plan(kind="repeat", specs=(demo(outcome="hang"),), times=2)
+    plan = Plan(kind="repeat", specs=(demo(outcome="hang"),), rounds=2)
     session = run_plan(plan, Runner(paths, machine, Limits(exit_s=1)), diary.callbacks())
     assert diary.epoch_of[1].wait(30)
     session.kill()
@@ -212,7 +212,7 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
             database.connection.execute("PRAGMA user_version = 99")
             database.connection.execute("UPDATE format SET version = 99")
 
-    plan = Plan(kind="repeat", specs=(demo(),), times=3)
+    plan = Plan(kind="repeat", specs=(demo(),), rounds=3)
     session = run_plan(plan, Runner(paths, machine), diary.callbacks(on_run_ended=end))
     finish(session)
     assert session.status == "failed"
@@ -228,7 +228,7 @@ def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: Ra
         CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (DEFAULT_ENGINE, second_engine)
     )
     session, group = ran_plan(
-        Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=2)
+        Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, rounds=2)
     )
     assert session.status == "completed"
     usual, second = ("none", "completed"), (second_engine, "failed")
@@ -240,7 +240,7 @@ def test_comparing_engines_goes_on_after_a_failed_run(paths: Paths, ran_plan: Ra
 
 @pytest.mark.slow
 def test_two_resumes_of_a_plan_make_each_run_once(paths: Paths, machine: Machine, diary: Diary) -> None:
-    runner, plan = Runner(paths, machine), Plan(kind="repeat", specs=(demo(0.02),), times=3)
+    runner, plan = Runner(paths, machine), Plan(kind="repeat", specs=(demo(0.02),), rounds=3)
 
     def act(planned: PlannedRun, run_id: int) -> None:
         diary.begin(planned, run_id)

@@ -33,7 +33,7 @@ def places(database: Database) -> dict[int, str]:
 
 def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine) -> None:
     specs = (DEMO.default_spec(), DEMO.default_spec(seed=1))
-    plan = Plan(kind="ab", order="pairs", specs=specs, times=2, label_a="one", label_b="two", by_hand=True)
+    plan = Plan(kind="ab", order="pairs", specs=specs, rounds=2, label_a="one", label_b="two", by_hand=True)
     group_id = begin_group(database, plan)
     assert (load_group(database, group_id).runs, load_group(database, group_id).not_begun) == ((), 4)
     ids = add(database, machine, group_id, "A", "B", "B", "A")
@@ -46,9 +46,9 @@ def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine
 
 
 def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, machine: Machine) -> None:
-    group_id = begin_group(database, Plan(kind="sweep", specs=(DEMO.default_spec(),), times=2))
+    group_id = begin_group(database, Plan(kind="sweep", specs=(DEMO.default_spec(),), rounds=2))
     (run_id,) = add(database, machine, group_id, None)
-    sql = "UPDATE groups SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.times', -1)"
+    sql = "UPDATE groups SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.rounds', -1)"
     database.connection.execute(sql)
     group = load_group(database, group_id)
     assert (group.kind, group.workload, group.planned, group.numbers) == ("sweep", "demo", 1, {run_id: 1})
@@ -57,7 +57,7 @@ def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, 
 def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: Machine) -> None:
     group_id = begin_group(
         database,
-        Plan(kind="study", order="shuffled", survives_failures=True, specs=(DEMO.default_spec(),), times=4),
+        Plan(kind="study", order="shuffled", survives_failures=True, specs=(DEMO.default_spec(),), rounds=4),
     )
     first, second = (
         begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, None), number=number)
@@ -73,7 +73,7 @@ def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: 
 
 
 def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Database, machine: Machine) -> None:
-    group_id = begin_group(database, Plan(kind="repeat", times=3))
+    group_id = begin_group(database, Plan(kind="repeat", rounds=3))
     ids = add(database, machine, group_id, None, None, None)
     trash_runs(database, ids[:1])
     assert [run.id for run in load_group(database, group_id).runs] == ids[1:]
@@ -101,7 +101,7 @@ def test_groups_are_listed_newest_first_and_by_kind(database: Database, machine:
 
 
 def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
-    repeat = begin_group(database, Plan(kind="repeat", times=5))
+    repeat = begin_group(database, Plan(kind="repeat", rounds=5))
     ab = begin_group(database, Plan(kind="ab", order="pairs"))
     first, second = add(database, machine, repeat, None, None)
     a, b = add(database, machine, ab, "A", "B")

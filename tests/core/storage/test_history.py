@@ -23,7 +23,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Thirty runs: each third in one of three groups, which are mixed, one in a group that isn't stored."""
     paths: Paths = default_paths({"EPOCHMARK_HOME": str(tmp_path_factory.mktemp("history"))})
     with Database(paths.database) as database:
-        groups = [begin_group(database, Plan(kind="repeat", specs=(SPEC,), times=3)) for _ in range(3)]
+        groups = [begin_group(database, Plan(kind="repeat", specs=(SPEC,), rounds=3)) for _ in range(3)]
         for number in range(30):
             columns = {
                 "group_id": None if number % 3 else groups[number // 3 % 3],
@@ -73,7 +73,7 @@ def test_nothing_is_lost_or_shown_twice(
 
 def test_deleted_runs_leave_their_group(paths: Paths) -> None:
     with Database(paths.database) as database:
-        group_id = begin_group(database, Plan(kind="repeat", specs=(SPEC,), times=2))
+        group_id = begin_group(database, Plan(kind="repeat", specs=(SPEC,), rounds=2))
         ids = [store(database, MACHINE, 1.0, columns={"group_id": group_id}) for _ in range(2)]
         trash_runs(database, ids[:1])
         history = find_history(database, Query())

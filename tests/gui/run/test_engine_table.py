@@ -24,7 +24,7 @@ def rows_of(
     run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, tuple[float, ...]]
 ) -> tuple[Row, ...]:
     specs = tuple(CATALOGUE[name].default_spec(engine=engine) for name in workloads for engine in ENGINES)
-    plan = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, times=3)
+    plan = Plan(kind="engines", order="there_and_back", survives_failures=True, specs=specs, rounds=3)
     left = {(name, engine): list(values.get(engine, ())) for name in workloads for engine in ENGINES}
     runs = []
     for planned in plan.runs():

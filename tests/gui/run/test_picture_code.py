@@ -89,7 +89,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
     recorded = as_preset(recorded_events(), "quick")
     spec, _ = asked(recorded)
     with Database(paths.database) as database:
-        group_id = begin_group(database, Plan(kind="repeat", specs=(spec,), times=2))
+        group_id = begin_group(database, Plan(kind="repeat", specs=(spec,), rounds=2))
         ids = [store_recording(database, recorded, group=(group_id, None)) for _ in range(2)]
         group, run = load_group(database, group_id), load_run(database, ids[0])
         (mine, _) = results_of(database, ids)

@@ -113,4 +113,4 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
         raise UsageError(said)
     seed = random.randrange(2**31)  # noqa: S311 - it shuffles runs
     study = Study(preset=key, axes=tuple(axes), seed=seed, refused=tuple(refused))
-    return Plan(kind=KIND, specs=tuple(able), times=rounds, order="shuffled", survives_failures=True, study=study)
+    return Plan(kind=KIND, specs=tuple(able), rounds=rounds, order="shuffled", survives_failures=True, study=study)

@@ -196,7 +196,7 @@ def make_result(
         if spec.workload not in CATALOGUE:
             continue
         own = [(run, number) for (_, run), number in zip(began, rounds_of, strict=True) if asked[run.id] == spec]
-        rounds: list[float | None] = [None] * plan.times
+        rounds: list[float | None] = [None] * plan.rounds
         for run, number in own:
             if number is not None and is_usable(run):
                 rounds[number] = run.value

@@ -92,7 +92,7 @@ def study_as_dict(
         "title": result.title,
         "axes": list(result.study.axes),
         "workloads": list(result.workloads),
-        "rounds": group.plan.times,
+        "rounds": group.plan.rounds,
         "planned_runs": group.planned,
         "is_finished": result.is_finished,
         "points": [_point_as_dict(point, result, costs) for point in result.points],

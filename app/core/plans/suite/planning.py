@@ -46,7 +46,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
     if not able:
         raise UsageError(message("suite.nothing_to_run", reason=refusals[0].reason))
     refused_parts = Suite(number=number, refused=tuple(refusals))
-    return Plan(kind=KIND, specs=able, times=definition.rounds, survives_failures=True, suite=refused_parts)
+    return Plan(kind=KIND, specs=able, rounds=definition.rounds, survives_failures=True, suite=refused_parts)
 
 
 def is_for_lack_of_memory(reason: Message | str) -> bool:

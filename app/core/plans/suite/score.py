@@ -232,7 +232,7 @@ def _part(part: Part, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
     refusal = next((each for each in refused if part.is_of(each.spec)), None)
     if refusal is not None:
         return _refused(part, refusal)
-    if (done := scored_part(part, runs, plan.times)) is not None:
+    if (done := scored_part(part, runs, plan.rounds)) is not None:
         return done
     ended = [run for run in runs if run.status not in ("running", "cancelled", "interrupted")]
     if not ended:

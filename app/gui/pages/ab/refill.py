@@ -17,7 +17,7 @@ def refill(setup: AbSetup, plan: Plan) -> None:
     if plan.specs[0].preset in setup.preset.buttons:
         setup.preset.select(plan.specs[0].preset)
         setup.preset.chosen.emit(plan.specs[0].preset)
-    setup.pairs.setValue(plan.times)
+    setup.pairs.setValue(plan.rounds)
     setup.by_hand.setChecked(plan.by_hand)
     labels = (plan.label_a, plan.label_b)
     for side, spec, label, own in zip(setup.sides, plan.specs, labels, differing(*plan.specs[:2]), strict=False):

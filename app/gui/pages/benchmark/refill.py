@@ -21,7 +21,7 @@ def refill(setup: SetupView, plan: Plan) -> None:
     values |= {setting.name: setting.of(spec) for setting in all_settings()}
     if spec.preset != "standard":  # which has no epochs to choose
         values |= {"epochs": workload.epochs, "steps": None}
-    values |= {"repeat": plan.times, "all_engines": len(plan.specs) > 1}
+    values |= {"repeat": plan.rounds, "all_engines": len(plan.specs) > 1}
     edited = setup.form.values()
     for parameter in (*workload.parameters, *workload.setting_parameters()):
         setup.form.set_value(parameter.name, in_editor(values[parameter.name], parameter))

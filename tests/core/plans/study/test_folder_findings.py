@@ -38,7 +38,7 @@ def folders(tmp_path: Path) -> list[str]:
 @pytest.fixture
 def result(runner: Runner, stored: Store, folders: list[str]) -> StudyResult:
     plan = plan_preset("sizing", runner, folders=folders)
-    assert plan.times == 2
+    assert plan.rounds == 2
     return stored(plan, lambda _: 100.0, device="gpu:0")
 
 

@@ -114,7 +114,7 @@ def test_every_run_is_followed_by_its_number(sittings: list[list[bool]], times: 
         order="shuffled",
         survives_failures=True,
         specs=specs,
-        times=times,
+        rounds=times,
         study=Study(axes=("batch_size",), seed=times),
     )
     begun: list[tuple[int, RunSpec, bool]] = []
@@ -137,7 +137,7 @@ def test_a_number_that_cannot_be_is_not_believed(plan: Plan, number: int) -> Non
         order="shuffled",
         survives_failures=True,
         specs=plan.specs[:2],
-        times=2,
+        rounds=2,
         study=Study(axes=("batch_size",)),
     )
     first, second = small.runs()[:2]

@@ -100,7 +100,7 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
         set_edited(b.editors[name], value)
     a.name.setText("  plain   one ")
     plan = setup.plan()
-    assert (plan.kind, plan.times, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
+    assert (plan.kind, plan.rounds, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
     assert plan.label_b == "batch 200, automatic device, mixed_bfloat16, compiled, without oneDNN, 2 threads"[:60]
     first, second = plan.specs
     chosen = attrgetter("device", "threads", "precision", "jit", "onednn", "batch_size")
@@ -172,7 +172,7 @@ def test_a_finished_ab_can_be_saved_copied_and_run_again(
     results.commands.actions["again"].trigger()
     driver.until(lambda: driver.window.page is page and driver.services.bridge.is_running)
     plan = setup.plan()
-    assert (plan.specs[0].workload, plan.times) == ("demo", 1)
+    assert (plan.specs[0].workload, plan.rounds) == ("demo", 1)
     assert [spec.batch_size for spec in plan.specs] == [100, 200]
     assert (plan.label_a, plan.label_b, setup.sides[1].name.text()) == ("usual", "batch 200", "")
     page.cancel()
@@ -266,7 +266,7 @@ def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
 @pytest.mark.slow
 def test_a_failed_run_is_reported(driver: Driver) -> None:
     page = open_page(driver)
-    begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), demo(outcome="out_of_memory")), times=2))
+    begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), demo(outcome="out_of_memory")), rounds=2))
     driver.until(ended(driver, page))
     assert said("ab.no_pair").is_all_of(page.sentence.whole_text)
     assert "run 2 (failed)" in page.remarks.whole_text
@@ -283,7 +283,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
         begin(
             driver,
             page,
-            Plan(kind="ab", order="pairs", specs=specs, times=1, label_a="one", label_b=f"slow {slow}"),
+            Plan(kind="ab", order="pairs", specs=specs, rounds=1, label_a="one", label_b=f"slow {slow}"),
         )
         driver.until(ended(driver, page))
     driver.until(lambda: page.history.count() == 2)
@@ -298,7 +298,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
 def test_an_ab_that_cannot_start_is_reported_and_not_stored(driver: Driver) -> None:
     page = open_page(driver)
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
-    begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), wrong), times=1))
+    begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), wrong), rounds=1))
     too_large = said("workload.batch_too_large", batch_size="5,000")
     driver.until(lambda: too_large.is_in(driver.message))
     assert page.setup.run_button.isEnabled()

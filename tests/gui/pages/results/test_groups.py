@@ -50,11 +50,11 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
     engines = (spec, WORKLOAD.default_spec(engine="torch"))
     with Database(driver.services.paths.database) as database:
         store(database, machine, 61.0, 60.0, 60.0)
-        store_group(database, machine, Plan(kind="repeat", specs=(spec,), times=6), 50.0, 52.0, 51.0, 53.0, 49.0)
+        store_group(database, machine, Plan(kind="repeat", specs=(spec,), rounds=6), 50.0, 52.0, 51.0, 53.0, 49.0)
         store_group(
             database,
             machine,
-            Plan(kind="ab", order="pairs", specs=sides, times=2, label_b="1 thread"),
+            Plan(kind="ab", order="pairs", specs=sides, rounds=2, label_b="1 thread"),
             40.0,
             50.0,
             51.0,
@@ -63,7 +63,7 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
         store_group(
             database,
             machine,
-            Plan(kind="engines", order="there_and_back", survives_failures=True, specs=engines, times=2),
+            Plan(kind="engines", order="there_and_back", survives_failures=True, specs=engines, rounds=2),
             30.0,
             20.0,
             20.5,

@@ -189,7 +189,7 @@ def test_a_longer_workload_gets_its_room_when_it_comes(driver: Driver, machine: 
     before_px = page.table.columnWidth(place)
     with Database(driver.services.paths.database) as database:
         store(database, machine, 61.0, 60.0, workload=LONGEST.id)
-        group_id = begin_group(database, Plan(kind="repeat", specs=(LONGEST.default_spec(),), times=2))
+        group_id = begin_group(database, Plan(kind="repeat", specs=(LONGEST.default_spec(),), rounds=2))
         store(database, machine, 61.0, 60.0, columns={"group_id": group_id})
     driver.window.resize(1024, 700)
     driver.until(lambda: driver.window.width() == 1024)

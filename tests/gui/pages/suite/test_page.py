@@ -38,7 +38,7 @@ def store(driver: Driver, machine: Machine, outcomes: Mapping[str, Outcome] | No
     with Database(driver.services.paths.database) as database:
         plan = plan_suite(Runner(driver.services.paths, machine), "tensorflow", "cpu")
         group_id = begin_group(database, plan)
-        for planned, part in list(zip(plan.runs(), SUITE_1.parts * plan.times, strict=True))[:runs]:
+        for planned, part in list(zip(plan.runs(), SUITE_1.parts * plan.rounds, strict=True))[:runs]:
             outcome = (outcomes or {}).get(part.workload, part.reference)
             store_point(database, machine, planned.spec, group_id, outcome, engine_version="2.21.0")
     return group_id
