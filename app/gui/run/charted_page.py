@@ -10,13 +10,15 @@ from PySide6.QtWidgets import QWidget
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.plans.study.figures import Figure
+from app.core.records import PlannedRun
 from app.gui.charts.figure import FigureView
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_page import PlanPage, PlanSetup, Result
-from app.gui.run.plan_progress import PlanProgress
+from app.gui.run.plan_progress import HEIGHT_PX, PlanProgress
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, column, label, row, scrolled
 from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.tables import TextTable
 
 if TYPE_CHECKING:  # a study needs nothing of the suite's, nor the other way round
     from app.core.plans.study.share import StudyCard
@@ -46,7 +48,8 @@ class ChartedPage(PlanPage[Result]):
     Attributes:
         file_name: Of pictures and files, before the plan's number.
         export_codes: Message codes of the question for a file, and of what is said afterwards.
-        foot: Shows the progress; its class sets what to say of the current run.
+        foot: Shows the progress.
+        table: A line for each point or part; columns without a value are hidden.
         more: What the plan says, below its headline.
         view: One of its charts, chosen with `charts`.
     """
@@ -55,8 +58,11 @@ class ChartedPage(PlanPage[Result]):
     file_name = ""
     export_codes = "", ""
 
-    def __init__(self, services: Services, setup: PlanSetup, foot: PlanProgress) -> None:
-        super().__init__(services, setup, foot)
+    def __init__(self, services: Services, setup: PlanSetup, table_name: str) -> None:
+        """Make the page; `table_name` is the message code of its table's name."""
+        super().__init__(services, setup, PlanProgress(services.theme))
+        self.foot.setFixedHeight(HEIGHT_PX)
+        self.table = TextTable(sentence(table_name))
         self._figures: Sequence[Figure] = ()
         self.charts = ChoiceBox()
         self.more = label(muted=True, wrap=True)
@@ -161,7 +167,15 @@ class ChartedPage(PlanPage[Result]):
             self._show_progress()
 
     def _show_progress(self) -> None:
-        self.foot.show_progress(self._services.bridge)
+        bridge, current = self._services.bridge, ""
+        if bridge.planned is not None:
+            count = bridge.planned_runs
+            current = self._current(bridge.planned, min(count, len(bridge.done) + 1), count)
+        self.foot.show_plan(bridge, current, bridge.left_s())
+
+    def _current(self, planned: PlannedRun, number: int, count: int) -> str:
+        """Return what to say of the current run, the `number`th of `count`."""
+        raise NotImplementedError
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:
         """Offer other charts, and show the one of the same name as before, or the first."""
@@ -188,7 +202,7 @@ class ChartedPage(PlanPage[Result]):
         self.export_button = Button(theme, sentence("plan_page.export"), "file-down")
         self.export_button.clicked.connect(self.export)
 
-    def _lay_out(self, texts: PageTexts, headline: QWidget, table: QWidget) -> None:
+    def _lay_out(self, texts: PageTexts, headline: QWidget) -> None:
         """Lay the page out; called once, by the page."""
         name_box(self.history, texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
@@ -196,7 +210,7 @@ class ChartedPage(PlanPage[Result]):
         shown = QWidget()
         # What is left to run has no room beside the other buttons in a narrow window.
         above = row(self.charts, None, self.resume_button)
-        whole = column(headline, scrolled(self.more, above, self.view, table, None), commands)
+        whole = column(headline, scrolled(self.more, above, self.view, self.table, None), commands)
         whole.setStretch(1, 1)
         shown.setLayout(whole)
         self._card = ResultCard(texts.nothing, texts.steps, self.history, shown, self.foot)

@@ -31,10 +31,6 @@ class PlanProgress(QWidget):
         going.setStretch(0, 1)
         self.setLayout(going)
 
-    def show_progress(self, bridge: RunBridge) -> None:
-        """Show how far the bridge's plan is."""
-        raise NotImplementedError
-
     def show_plan(self, bridge: RunBridge, current: str, left_s: float | None) -> None:
         """Show how far a plan is.
 

@@ -9,19 +9,20 @@ from app.core.plans.study.costs import Costs, load_costs
 from app.core.plans.study.details import NO_DETAILS, Details, load_details
 from app.core.plans.study.export import study_lines
 from app.core.plans.study.figures import figures as figures_of
+from app.core.plans.study.findings import findings
 from app.core.plans.study.points import (
     StudyResult,
     list_studies,
     load_study,
     make_result,
+    point_name,
 )
 from app.core.plans.study.share import StudyCard, study_card, study_lines_to_read, study_text
-from app.core.records import Group
+from app.core.plans.study.tables import study_table
+from app.core.records import Group, PlannedRun
 from app.core.storage.database import Database
-from app.gui.pages.studies.foot import Foot
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
-from app.gui.pages.studies.table import StudyTable
 from app.gui.run.charted_page import ChartedPage, PageTexts
 from app.gui.run.plan_page import HISTORY_LIMIT
 from app.gui.services.bundle import Services
@@ -50,13 +51,12 @@ class StudiesPage(ChartedPage[StudyResult]):
 
     def __init__(self, services: Services) -> None:
         self.setup = StudySetup(services)
-        super().__init__(services, self.setup, Foot(services.theme))
+        super().__init__(services, self.setup, "studies_page.table")
         self._costs = Costs()
         self._loaded_of, self._loaded = 0, NO_DETAILS  # a study's number, and what was loaded for it
         self.headline = label("", TITLE_PX - 2, wrap=True)
-        self.table = StudyTable()
         self.setup.prices_requested.connect(self._on_prices)
-        self._lay_out(_TEXTS, self.headline, self.table)
+        self._lay_out(_TEXTS, self.headline)
         self._show_state()
 
     def _details(self, result: StudyResult) -> Details:
@@ -81,6 +81,11 @@ class StudiesPage(ChartedPage[StudyResult]):
 
     def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> StudyResult:
         return make_result(group, asked)
+
+    def _current(self, planned: PlannedRun, number: int, count: int) -> str:
+        plan = self._services.bridge.plan
+        point = "" if plan is None else point_name(plan, planned.spec)
+        return sentence("studies_page.run_of", number=number, planned=count, point=point)
 
     def _has_result(self, result: StudyResult) -> bool:
         return bool(self._figures) and bool(result.done)
@@ -108,7 +113,15 @@ class StudiesPage(ChartedPage[StudyResult]):
         self.more.setText(safe_text(" ".join(lines[1:])))
         self.more.setVisible(len(lines) > 1)
         self._show_charts(figures_of(result, details, self._costs))
-        self.table.show_study(result)
+        table = study_table(result)
+        self.table.show_texts(
+            table.headings,
+            table.rows,
+            numbers=range(table.left, len(table.headings) - 1),
+            bold=table.is_best,  # within 5 % of the fastest
+            tips=[point.reason for point in result.points],
+        )
+        self.table.setAccessibleDescription(" ".join(findings(result)))
 
     def _entry(self, result: StudyResult) -> str:
         names = [CATALOGUE[name].title for name in result.workloads if name in CATALOGUE]

@@ -16,19 +16,20 @@ from app.core.plans.suite.texts import (
     scores_figure,
     suite_figure,
     suite_headline,
+    suite_lines,
     suite_notes,
+    suite_table,
     verdict_texts,
     verdict_word,
 )
-from app.core.records import Group
+from app.core.records import Group, PlannedRun
 from app.core.storage.database import Database
-from app.gui.pages.suite.foot import Foot
 from app.gui.pages.suite.setup import SuiteSetup
-from app.gui.pages.suite.table import PartTable
 from app.gui.run.charted_page import ChartedPage, PageTexts
 from app.gui.run.headline_row import HeadlineRow
 from app.gui.run.plan_page import HISTORY_LIMIT
 from app.gui.services.bundle import Services
+from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol.spec import RunSpec
 
@@ -49,11 +50,10 @@ class SuitePage(ChartedPage[SuiteResult]):
 
     def __init__(self, services: Services) -> None:
         self.setup = SuiteSetup(services)
-        super().__init__(services, self.setup, Foot(services.theme))
+        super().__init__(services, self.setup, "suite_page.parts_table")
         self._imported: list[ImportedScore] = []
         self.headline = HeadlineRow(services.theme)
-        self.table = PartTable()
-        self._lay_out(_TEXTS, self.headline, self.table)
+        self._lay_out(_TEXTS, self.headline)
         self._show_state()
 
     def _list(self, database: Database) -> list[SuiteResult]:
@@ -71,6 +71,10 @@ class SuitePage(ChartedPage[SuiteResult]):
 
     def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
         return suite_result(group, asked)
+
+    def _current(self, planned: PlannedRun, number: int, count: int) -> str:
+        part = CATALOGUE[planned.spec.workload].title
+        return sentence("suite_page.run_of", number=number, planned=count, part=part)
 
     def _has_result(self, result: SuiteResult) -> bool:
         return result.total is not None and result.verdict is not None
@@ -98,7 +102,10 @@ class SuitePage(ChartedPage[SuiteResult]):
         self.more.setText(safe_text(" ".join(suite_notes(result))))
         scores = None if self.is_live else self._scores(result)
         self._show_charts((suite_figure(result), *([scores] if scores is not None else [])))
-        self.table.show_suite(result)
+        table, tips = suite_table(result), [each.reason for each in result.parts]
+        numbers = range(1, len(table.headings) - 1)
+        self.table.show_texts(table.headings, table.rows, numbers=numbers, tips=tips)
+        self.table.setAccessibleDescription(" ".join(suite_lines(result)))
 
     def _scores(self, result: SuiteResult) -> Figure | None:
         """Return the chart of all scores, with that of the shown suite first."""
