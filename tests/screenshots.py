@@ -276,16 +276,14 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
     plan = Plan(
         kind="ab", order="pairs", specs=sides, rounds=len(AB_FACTORS), label_a="automatic", label_b="1 thread"
     )
-    group_id, ids = begin_group(database, plan), []
+    group_id = begin_group(database, plan)
     factors = {"A": [a for a, _ in AB_FACTORS], "B": [b for _, b in AB_FACTORS]}
     for planned in plan.runs():
-        ids.append(store_recording(database, recorded))
+        run_id = store_recording(database, recorded)
         assert planned.side is not None
-        sql = "UPDATE runs SET group_id = ?, side = ?, value = value * ? WHERE id = ?"
+        sql = "UPDATE runs SET group_id = ?, side = ?, plan_number = ?, value = value * ? WHERE id = ?"
         factor = factors[planned.side].pop(0)
-        database.connection.execute(sql, (group_id, planned.side, factor, ids[-1]))
-    sql = "UPDATE groups SET plan = json_set(plan, '$.run_ids', json(?)) WHERE id = ?"
-    database.connection.execute(sql, (str(ids), group_id))
+        database.connection.execute(sql, (group_id, planned.side, planned.number, factor, run_id))
     return group_id
 
 

@@ -47,9 +47,8 @@ def soil(database: Database) -> None:
         table = connection.execute("PRAGMA table_info(runs)").fetchall()
         names = [row[1] for row in table if row[2] == "TEXT" and row[1] not in kept]
         connection.execute(f"UPDATE runs SET {', '.join(f'{name} = :text' for name in names)}", {"text": NASTY})
-        connection.execute(
-            "INSERT INTO warnings (run_id, seq, code, message) VALUES (1, 99, 'nasty', ?)", (NASTY,)
-        )
+        said = json.dumps({"code": "verdict.as_stored", "arguments": {"text": NASTY}})
+        connection.execute("INSERT INTO warnings (run_id, seq, code, said) VALUES (1, 99, 'nasty', ?)", (said,))
         for table_name, column in (("machines", "machine"), ("machine_parts", "parts")):
             for number, text in connection.execute(f"SELECT id, {column} FROM {table_name}").fetchall():
                 machine = json.loads(text) | {"cpu_name": NASTY, "os_name": NASTY}

@@ -35,10 +35,8 @@ def store_group(database: Database, machine: Machine, plan: Plan, *durations_s: 
     ids = []
     for planned, duration_s in zip(plan.runs(), durations_s, strict=False):
         columns = {"group_id": group_id, "side": planned.side, "verdict": "valid", "spread_pct": 1.0}
-        columns |= {"engine": planned.spec.engine}
+        columns |= {"engine": planned.spec.engine, "plan_number": planned.number}
         ids.append(store(database, machine, duration_s, duration_s, duration_s, columns=columns))
-    sql = "UPDATE groups SET plan = json_set(plan, '$.run_ids', json(?)) WHERE id = ?"
-    database.connection.execute(sql, (str(ids), group_id))
     return ids
 
 
