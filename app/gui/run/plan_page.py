@@ -100,7 +100,7 @@ class PlanPage(QWidget, Generic[Result]):
         self.history = ChoiceBox()
         self.actions_on_result = ResultActions(services, self)
         setup.run_requested.connect(self.begin)
-        self.history.activated.connect(lambda _: self.refresh())
+        self.history.activated.connect(self._on_chosen)
         foot.cancel_button.clicked.connect(self.cancel)
         bridge = services.bridge
         bridge.started.connect(self._on_started)
@@ -182,7 +182,8 @@ class PlanPage(QWidget, Generic[Result]):
         def look(database: Database) -> tuple[list[Result], Any]:
             results = self._list(database)
             if choose is not None and all(each.group.id != choose for each in results):
-                results.append(self._load(database, choose))  # an older one
+                chosen = self._load(database, choose)  # an older one
+                results += [chosen] if chosen.group.runs or chosen.left else []
             shown = next((each for each in results if each.group.id == wanted), results[0] if results else None)
             return results, self._load_more(database, shown)
 
@@ -229,6 +230,10 @@ class PlanPage(QWidget, Generic[Result]):
     def _show_progress(self) -> None:
         """Show how far the running plan is."""
         raise NotImplementedError
+
+    def _on_chosen(self, _: int) -> None:
+        """Show the plan that was chosen from the history, with what has to be loaded for it."""
+        self.refresh()
 
     def _on_started(self) -> None:
         self.foot.cancel_button.setEnabled(True)

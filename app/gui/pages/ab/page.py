@@ -153,6 +153,9 @@ class AbPage(PlanPage[AbResult]):
         what, date = workloads_title(group), group.created_at[:10]
         return sentence("ab_page.history_entry", group_id=group.id, a=a, b=b, workload=what, date=date)
 
+    def _on_chosen(self, _: int) -> None:
+        self._show_state()
+
     def _on_moved_on(self) -> None:
         bridge = self._services.bridge
         if bridge.page != self.code:
