@@ -359,7 +359,7 @@ def _cell(row: Row, cell: Cell | None) -> str:
 
 def _print_sentence(group: Group) -> None:
     kind = kind_of(group)
-    if rows := kind.columns(group):
+    if rows := kind.engine_table(group):
         say()
         _say_engines(rows)
         say(sentence("cli.engine_marks"))

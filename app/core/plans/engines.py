@@ -96,7 +96,7 @@ class EngineComparison(PlanKind):
         runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
         return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
 
-    def columns(self, group: Group) -> "Sequence[Row]":
+    def engine_table(self, group: Group) -> "Sequence[Row]":
         """Return a row for each workload."""
         return engine_rows(group)
 

@@ -157,7 +157,7 @@ class PlanKind:
         del group
         return []
 
-    def columns(self, group: Group) -> Sequence[Any]:
+    def engine_table(self, group: Group) -> Sequence[Any]:
         """Return the result as rows of engines; () for other kinds."""
         del group
         return ()
@@ -235,7 +235,7 @@ class PlanKind:
     def _run_line(self, group: Group, run: RunSummary) -> str:
         unit = headline_kind(run.metric).unit
         result = run.status if run.value is None else f"{format_value(run.metric, run.value)} {unit}"
-        what = f"{workload_title(run)}, {run.engine}" if self.columns(group) else ""
+        what = f"{workload_title(run)}, {run.engine}" if self.engine_table(group) else ""
         number = sentence("group.run", run_id=run.id)
         parts = [number, run.side or "", what, result, run.verdict or "", run_name(run)]
         return " · ".join(part for part in parts if part)

@@ -129,7 +129,7 @@ class RunCharts(QWidget):
         """Show several runs in the place of one run's speed: the engines' table, or a bar for each repetition."""
         self.speed_legend.hide()
         self.epochs_card.show()
-        if rows := kind_of(group).columns(group):
+        if rows := kind_of(group).engine_table(group):
             self._speed.setCurrentWidget(self.engines)
             self.engines.show_rows(rows)
             self.epochs_card.heading.setText(sentence("chart.engines"))

@@ -98,7 +98,7 @@ class GroupDetail(QWidget):
         self.picture_button.setVisible(not kind.has_own_page)  # its page has the picture
         if kind.has_own_page:
             self.page_button.setText(sentence(f"results_page.open_{kind.key}"))
-        rows, has_pairs = kind.columns(group), bool(kind.pairs(group))
+        rows, has_pairs = kind.engine_table(group), bool(kind.pairs(group))
         self.engines.setVisible(bool(rows))
         if rows:
             self.engines.show_rows(rows)
