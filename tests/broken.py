@@ -80,8 +80,8 @@ def make_results(database: Database, machine: Machine) -> list[int]:
     other = replace(machine, cpu_name="Other CPU")
     ids = [
         _store(database, machine, None),
-        _store(database, other, (group_id, None)),
-        _store(database, machine, (group_id, None)),
+        _store(database, other, (group_id, None), 1),
+        _store(database, machine, (group_id, None), 2),
         _store(database, machine, None, workload="demo"),
         _store(database, machine, None, workload="matmul"),
     ]
@@ -94,10 +94,16 @@ def make_results(database: Database, machine: Machine) -> list[int]:
     return ids
 
 
-def _store(database: Database, machine: Machine, group: tuple[int, str | None] | None, workload: str = "") -> int:
+def _store(
+    database: Database,
+    machine: Machine,
+    group: tuple[int, str | None] | None,
+    number: int | None = None,
+    workload: str = "",
+) -> int:
     chosen = CATALOGUE[workload] if workload else WORKLOAD
     spec = chosen.default_spec() if workload else SPEC
-    run_id = begin_run(database, spec, chosen, machine, group=group)
+    run_id = begin_run(database, spec, chosen, machine, group=group, number=number)
     writer = RunWriter(database, run_id)
     for event in _events(machine, run_id):
         writer.add(event)
