@@ -25,7 +25,7 @@ from workloads.protocol.spec import RunSpec
 
 HERE = Path(__file__).parent / "plain_numpy"
 NAME = "plain_numpy"
-ROW = f'    "{NAME}": EngineEntry("workloads.engines.{NAME}", home="{NAME}"),\n'
+ROW = f'    "{NAME}": EngineEntry("workloads.engines.{NAME}", packages_folder="{NAME}"),\n'
 
 
 @pytest.fixture
