@@ -63,9 +63,9 @@ class Repeat(PlanKind):
         return judge_repeats(group).between_pct
 
 
-def repeat_plan(spec: RunSpec, times: int = 1) -> Plan:
-    """Return the plan of running a spec so many times."""
-    return Plan(kind=Repeat.key, specs=(spec,), rounds=times)
+def repeat_plan(spec: RunSpec, rounds: int = 1) -> Plan:
+    """Return the plan of running a spec in so many rounds."""
+    return Plan(kind=Repeat.key, specs=(spec,), rounds=rounds)
 
 
 def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
