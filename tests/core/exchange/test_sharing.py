@@ -11,7 +11,7 @@ import pytest
 from app.core.exchange.preview import without
 from app.core.exchange.sharing import TEXT_FORMS, picture_card, run_without, shared_result
 from app.core.plans.registry import kind_of
-from app.core.records import Group, Plan, Run, Side
+from app.core.records import Group, Plan, PlanPlace, Run, Side
 from app.core.report.card import ShareCard
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
@@ -126,7 +126,8 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     plan = Plan(kind=kind, specs=specs, rounds=2 if kind == "repeat" else 1, order=ORDERS.get(kind, "in_turn"))
     group_id = begin_group(database, plan)
     sides: tuple[Side | None, ...] = ("A", "B") if kind == "ab" else (None, None)
-    ids = [store_recording(database, recorded, group=(group_id, side)) for side in sides]
+    places = [PlanPlace(group_id, number, side) for number, side in enumerate(sides, 1)]
+    ids = [store_recording(database, recorded, place=place) for place in places]
     set_comment(database, ids[1], "Marvin's secret lab")
     group = load_group(database, group_id)
     parts = shared_result(database, JudgedRun(load_run(database, ids[0])), group)
@@ -154,12 +155,12 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
     spec, _ = asked(recorded)
     specs = tuple(msgspec.structs.replace(spec, **change) for change in changes)
     group_id = begin_group(database, Plan(kind=kind, specs=specs, rounds=times, order=ORDERS.get(kind, "in_turn")))
-    for number, planned in enumerate(load_group(database, group_id).plan.runs()):
-        run_id = store_recording(database, recorded, group=(group_id, planned.side))
+    for planned in load_group(database, group_id).plan.runs():
+        run_id = store_recording(database, recorded, place=PlanPlace(group_id, planned.number, planned.side))
         columns: dict[str, Any] = {"engine": planned.spec.engine, "jit": planned.spec.jit}
         columns |= {"threads": planned.spec.threads}
         sets = ", ".join(f"{name} = ?" for name in columns)
-        factor = 1 + 0.01 * number
+        factor = 1 + 0.01 * (planned.number - 1)
         amounts = ", ".join(f"{name} = {name} * {factor}" for name in ("value", "value_low", "value_high"))
         database.connection.execute(f"UPDATE runs SET {sets}, {amounts} WHERE id = ?", (*columns.values(), run_id))
     return load_group(database, group_id)
