@@ -14,7 +14,7 @@ from app.core.exchange.sharing import TEXT_FORMS
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
 from app.core.paths import Paths
-from app.core.report.export import DEFAULT_ENGINE, FORMATS
+from app.core.report.export import DEFAULT_FORMAT, FORMATS
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
 from workloads.settings import all_settings, settings_by_key
@@ -269,8 +269,8 @@ def _add_results(verbs: Verbs) -> None:
     parser.set_defaults(verb=results.delete)
     parser = add_verb(actions, "export", "results_export")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
-    help_text = sentence("help.results_format", format=DEFAULT_ENGINE.name)
-    parser.add_argument("--format", choices=tuple(FORMATS), default=DEFAULT_ENGINE.name, help=help_text)
+    help_text = sentence("help.results_format", format=DEFAULT_FORMAT.name)
+    parser.add_argument("--format", choices=tuple(FORMATS), default=DEFAULT_FORMAT.name, help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
     parser.add_argument("--bom", action="store_true", help=sentence("help.results_bom"))
     parser.add_argument("--decimal-comma", action="store_true", help=sentence("help.results_comma"))

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from app.gui.widgets.basics import plain_tip
 # Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
     from app.core.report.card import ShareCard
+    from app.core.report.formats.export_format import ExportFormat, PlanTable
 
 
 class ResultActions:
@@ -110,25 +111,23 @@ class ResultActions:
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
-    def export_table(self, codes: tuple[str, str], name: str, lines: Callable[[str], Iterable[str]]) -> None:
-        """Write a plan as CSV or JSON, by the name of the file that is asked for.
+    def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
+        """Write a plan to a file that is asked for, in the format of its name.
 
         Args:
             codes: Of the question, and of the message afterwards.
             name: Of the file, without its ending.
-            lines: Takes "csv" or "json".
+            table: Returns what is written.
         """
-        from app.core.report.export import write_lines
+        from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 
-        kinds = f"{sentence('export.csv')} (*.csv);;{sentence('export.json')} (*.json)"
-        documents = QStandardPaths.StandardLocation.DocumentsLocation
-        target = self._ask(sentence(codes[0]), name, kinds, documents)
+        target = self._ask_for_file(sentence(codes[0]), name, PLAN_FORMATS)
         if target is None:
             return
 
         def write() -> None:
             _check_is_file(target)
-            write_lines(target, lines("json" if target.suffix.lower() == ".json" else "csv"))
+            write_lines(target, plan_lines(table(), format_of(target, PLAN_FORMATS).name))
 
         def done(_: None) -> None:
             self._tell_saved(sentence(codes[1], name=target.name), target)
@@ -180,9 +179,7 @@ class ResultActions:
 
         if path is None:
             what = sentence("export.chosen" if ids else "export.all")
-            kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in FORMATS.values())
-            documents = QStandardPaths.StandardLocation.DocumentsLocation
-            path = self._ask(what, "epochmark-runs", kinds, documents)
+            path = self._ask_for_file(what, "epochmark-runs", FORMATS)
         if path is None:
             return
         target = path
@@ -207,6 +204,10 @@ class ResultActions:
             # The file is there; that the folder isn't remembered is no reason to complain.
             with contextlib.suppress(AppError):
                 self._services.preferences.change(save_folder=str(folder))
+
+    def _ask_for_file(self, title: str, name: str, formats: "Mapping[str, ExportFormat]") -> Path | None:
+        kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in formats.values())
+        return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
 
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
         """Ask for a file, and add the ending of the chosen type; None if the user cancels.
