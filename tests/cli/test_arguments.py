@@ -52,7 +52,7 @@ def test_the_workload_defaults_to_the_standard_one(verb: str) -> None:
 def test_a_wrong_workload_is_told_which_ones_it_may_mean(typed: str, near: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
         known_workload(typed)
-    meant = caught.value.advised
+    meant = caught.value.advice
     assert isinstance(meant, Message)
     assert list(meant.arguments["near"])[: len(near)] == near
 

@@ -172,7 +172,7 @@ def test_a_bad_table_or_server_changes_nothing(
     server.content, server.answer = content, answer or server.answer
     with pytest.raises(AppError) as refusal:
         get_table(paths, server.url)
-    assert has_at_its_core(refusal.value.said, wanted)
+    assert has_at_its_core(refusal.value.message, wanted)
     assert len(str(refusal.value)) < 500
     assert paths.table.read_bytes() == kept
     assert not paths.previous_table.exists()

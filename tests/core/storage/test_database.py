@@ -60,7 +60,7 @@ def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
         database.complaints(),
     ):
         database.connection.execute("SELECT max(length(machine)) FROM machines").fetchone()
-    assert said("database.try_again_to_repair").is_all_of(refused.value.advice)
+    assert said("database.try_again_to_repair").is_all_of(refused.value.advice_text)
 
 
 def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
@@ -70,7 +70,7 @@ def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
     before = paths.database.read_bytes()
     with pytest.raises(DatabaseError, match=said("database.too_new").pattern) as refused:
         Database(paths.database)
-    assert said("database.update").is_all_of(refused.value.advice)
+    assert said("database.update").is_all_of(refused.value.advice_text)
     assert paths.database.read_bytes() == before
 
 
@@ -89,7 +89,7 @@ def test_a_locked_file_is_reported_in_a_sentence_and_nothing_is_half_written(pat
         refusal = pytest.raises(DatabaseError, match=said("database.locked").pattern)
         with refusal as refused, second.transaction():
             pass
-        assert said("database.close_other_program").is_all_of(refused.value.advice)
+        assert said("database.close_other_program").is_all_of(refused.value.advice_text)
         first.connection.execute("ROLLBACK")
         with second.transaction() as connection:
             connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
@@ -129,7 +129,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({room_bytes}, {room_bytes}))
 try:
     Database(Path(sys.argv[1]) / "runs.sqlite3")
 except DatabaseError as error:
-    print(error.said.code)
+    print(error.message.code)
 """
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
@@ -141,7 +141,7 @@ def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
     not_created = said("folders.not_created", folder="/proc/epochmark")
     with pytest.raises(UsageError, match=not_created.pattern) as refused:
         Database(Path("/proc/epochmark/runs.sqlite3"))
-    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
+    assert "EPOCHMARK_HOME" in (refused.value.advice_text or "")
 
 
 def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
@@ -149,7 +149,7 @@ def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
     refusal = pytest.raises(DatabaseError, match=said("database.no_access").pattern)
     with refusal as refused, database.transaction() as connection:
         connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
-    assert said("database.check_permissions").is_all_of(refused.value.advice)
+    assert said("database.check_permissions").is_all_of(refused.value.advice_text)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | by
     path = written(tmp_path, text)
     with pytest.raises(UsageError) as refusal:
         read_log(path)
-    assert has_at_its_core(refusal.value.said, wanted)
+    assert has_at_its_core(refusal.value.message, wanted)
     assert str(path) in str(refusal.value)
 
 

@@ -253,7 +253,7 @@ class AbSetup(PlanSetup):
         except UsageError as error:
             problem = self._busy or str(error)
             # No error before anything was chosen.
-            is_wrong = not (isinstance(error.said, Message) and error.said.code == EQUAL)
+            is_wrong = not (isinstance(error.message, Message) and error.message.code == EQUAL)
         for side, differs_in in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(differs_in)
         self.problem.setText(problem)
