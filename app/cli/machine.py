@@ -24,7 +24,7 @@ from app.core.analysis.published import comparable_rows, disagreement
 from app.core.exchange.community_file import load_table
 from app.core.external_results import CommunityRow
 from app.core.hardware.machine import detect_machine
-from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
+from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -91,7 +91,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
-def reason_lines(parts: Iterable[Part]) -> list[str]:
+def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
     """Return one line per reason, with all the parts it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:

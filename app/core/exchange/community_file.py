@@ -36,7 +36,7 @@ from app.core.result_file.record import (
     Spec,
     Statistics,
 )
-from app.core.result_file.record import Word as Name
+from app.core.result_file.record import Token as Name
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 from workloads.datasets.regular_file import read_regular

@@ -22,7 +22,9 @@ def failure(code: events.ErrorCode, said: Message) -> events.Error:
 def problem(error: AppError) -> Message:
     """Return an error and its advice as one message."""
     if error.advice is None:
-        return error.message if isinstance(error.message, Message) else message("run.problem", problem=error.message)
+        return (
+            error.message if isinstance(error.message, Message) else message("run.problem", problem=error.message)
+        )
     return message("run.problem_with_advice", problem=error.message, advice=error.advice)
 
 

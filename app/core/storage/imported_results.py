@@ -18,7 +18,7 @@ from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
 from app.core.result_file.record import Result
-from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, is_told_by, rounded
+from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, may_be, rounded
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 
@@ -92,7 +92,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
         codes = _codes(connection, results)
         for result, entry in zip(results, entries, strict=True):
             mine = connection.execute(OWN_AGAIN, entry).fetchone()
-            mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_told(connection, result)
+            mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_match(connection, result)
             if mine is not None:
                 own.append(mine)
                 continue
@@ -140,15 +140,15 @@ def _moment(connection: sqlite3.Connection, source: str) -> str:
         return now
 
 
-def _own_told(connection: sqlite3.Connection, code: Result) -> int | None:
+def _own_match(connection: sqlite3.Connection, code: Result) -> int | None:
     """Return the user's own run that a code with an interval tells."""
     numbers, spec = code.statistics, code.spec
     if numbers.low is None or numbers.high is None:
         return None
     same = (spec.workload_version, spec.batch_size, spec.precision, code.environment.engine)
-    amounts_told = (numbers.value, numbers.low, numbers.high)
+    of_code = (numbers.value, numbers.low, numbers.high)
     for number, *amounts in connection.execute(_OWN_LIKE, (spec.workload, *_range(code), *same)):
-        if all(isinstance(each, float) for each in amounts) and amounts_told == tuple(map(rounded, amounts)):
+        if all(isinstance(each, float) for each in amounts) and of_code == tuple(map(rounded, amounts)):
             return int(number)
     return None
 
@@ -157,7 +157,7 @@ def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
     """Return the imported result that a code tells."""
     for number, document in connection.execute(_LIKE, (code.spec.workload, *_range(code))):
         whole = _result(document)
-        if whole is not None and is_told_by(whole, code):
+        if whole is not None and may_be(whole, code):
             return int(number)
     return None
 
@@ -178,7 +178,7 @@ def _code(codes: dict[int, Result], whole: Result) -> int | None:
         if (
             low <= code.statistics.value <= high
             and code.spec.workload == whole.spec.workload
-            and is_told_by(whole, code)
+            and may_be(whole, code)
         ):
             del codes[number]
             return number

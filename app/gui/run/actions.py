@@ -33,7 +33,7 @@ class ResultActions:
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
-        self._copies = 0  # so far: a picture that takes its time doesn't replace what was copied later
+        self._copies = 0  # a slow picture must not replace what was copied later
 
     def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
@@ -61,7 +61,7 @@ class ResultActions:
         tokens = self._services.theme.tokens
 
         def done(_: None) -> None:
-            self._tell_saved(sentence("picture.saved", name=target.name), target)
+            self._report_saved(sentence("picture.saved", name=target.name), target)
 
         def write(database: Database) -> None:
             _check_is_file(target)
@@ -71,7 +71,7 @@ class ResultActions:
         self._services.query(write, done)
 
     def share(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
+        """Open the share dialog."""
         from app.gui.run.share_dialog import ShareDialog
 
         documents = QStandardPaths.StandardLocation.DocumentsLocation
@@ -80,7 +80,7 @@ class ResultActions:
         def ask(title: str, ending: str, kinds: str) -> Path | None:
             return self._ask(title, f"{name}{ending}", kinds, documents)
 
-        ShareDialog(self._services, self._window, (run, group), ask, self._tell_saved).open()
+        ShareDialog(self._services, self._window, (run, group), ask, self._report_saved).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
         """Save the picture of several runs; ask for a file.
@@ -130,7 +130,7 @@ class ResultActions:
             write_lines(target, plan_lines(table(), format_of(target, PLAN_FORMATS).name))
 
         def done(_: None) -> None:
-            self._tell_saved(sentence(codes[1], name=target.name), target)
+            self._report_saved(sentence(codes[1], name=target.name), target)
 
         self._services.tasks.start(write, done, self._services.complain)
 
@@ -189,11 +189,11 @@ class ResultActions:
             return _write(target, database, ids)
 
         def done(count: int) -> None:
-            self._tell_saved(sentence("export.done", count=count, name=target.name), target)
+            self._report_saved(sentence("export.done", count=count, name=target.name), target)
 
         self._services.query(write, done)
 
-    def _tell_saved(self, text: str, target: Path) -> None:
+    def _report_saved(self, text: str, target: Path) -> None:
         folder = target.absolute().parent
 
         def show() -> None:

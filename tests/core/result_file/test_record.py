@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.core.result_file.canonical import decode, digest_of, file_bytes, short_code
-from app.core.result_file.record import FORMAT_VERSION, Part, ResultFile
+from app.core.result_file.record import FORMAT_VERSION, ResultFile, ResultSection
 from tests.conftest import ROOT
 from tests.sure import sure
 
@@ -56,10 +56,10 @@ def plain(part: Any) -> Any:
 
 
 def test_whatever_may_be_missing_is_none_so_that_older_digests_stay_true() -> None:
-    for kind in parts(Part):
+    for kind in parts(ResultSection):
         for field in msgspec.structs.fields(kind):
             assert field.required or field.default in (None, ()), f"{kind.__name__}.{field.name}"
 
 
-def parts(kind: type[Part]) -> list[type[Part]]:
+def parts(kind: type[ResultSection]) -> list[type[ResultSection]]:
     return [each for below in kind.__subclasses__() for each in (below, *parts(below))]
