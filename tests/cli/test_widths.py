@@ -113,7 +113,7 @@ COMMANDS = [
     ["hardware"],
     ["engine", "list"],
     ["data", "list"],
-    ["logs", "list"],
+    ["import", "--list"],
     ["results", "show", "1"],
     ["doctor"],
     ["doctor", "--log", str(DATA / "doctor" / "aborted_windows.log"), "--verbose"],
@@ -125,11 +125,11 @@ COMMANDS = [
 def test_whatever_is_listed_fits_every_width(
     recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], tmp_path: Path
 ) -> None:
-    if "compare" in arguments or "logs" in arguments:
+    if "compare" in arguments or "import" in arguments:
         log = tmp_path / "log.csv"
         log.write_text("epoch,elapsed\n0,12.25\n1,11.5\n", encoding="utf-8")
         name = "A machine 計算機 with a name that is far too long"
-        shown(None, "logs", "import", str(log), "--workload", "cifar10_keras_cnn", "--name", name)
+        shown(None, "import", str(log), "--workload", "cifar10_keras_cnn", "--name", name)
     whole = shown(None, *arguments)
     for columns in SOME_WIDTHS if "show" in arguments else WIDTHS:
         fitted = shown(columns, *arguments)

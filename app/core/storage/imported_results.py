@@ -13,7 +13,7 @@ import msgspec
 from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text, second_after
 from app.core.errors import UsageError
-from app.core.external_results import ImportedResult
+from app.core.external_results import EPOCH_LOG, ImportedResult
 from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
@@ -55,6 +55,7 @@ _STORE = (
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
     " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
+_LOGS_OF_VALUE = "SELECT id, label, document FROM imported_results WHERE workload = ? AND value = ?"
 _ROUNDED_BY = 1e-3  # at most, of a short form's amounts
 
 
@@ -110,6 +111,32 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             assert number is not None
             (replaced if code is not None else taken).append(number)
     return Added(tuple(taken), tuple(present), tuple(replaced), tuple(own))
+
+
+def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
+    """Store an epoch log that isn't stored yet.
+
+    Args:
+        database: The results.
+        log: As a result.
+        source: Name of the file, without its folder.
+        by_name: Whether a log with the same epochs, but another name, is another log.
+    """
+    label = log.machine.cpu_name  # as the user wrote it, or the folder's name
+    entry = _entry(log, is_one_of_many=False) | {
+        "label": label,
+        "source": storable(one_line(source, SOURCE_LIMIT)),
+    }
+    with database.transaction() as connection:
+        for number, name, document in connection.execute(_LOGS_OF_VALUE, (entry["workload"], entry["value"])):
+            earlier = _result(document)
+            if earlier is None or (earlier.app_version, earlier.epochs) != (EPOCH_LOG, log.epochs):
+                continue
+            if name == label or not by_name:
+                return Added(duplicates=(number,))
+        stored = connection.execute(_STORE, entry | {"id": None, "imported_at": now_text()}).lastrowid
+    assert stored is not None
+    return Added(imported=(stored,))
 
 
 def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
