@@ -412,8 +412,9 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
     if summary.workload != workload or summary.metric != metric or is_refused:
         return []
     (drawn,) = _run_bar(summary, "own", run)
-    if other.is_log:  # it says nothing else
-        remarks = log_remarks(summary)
+    if other.is_log:  # which doesn't say what else differs
+        codes = ("compare.imported_log", *(["compare.first_epoch_only"] if summary.basis == "first_epoch" else []))
+        remarks = tuple(map(sentence, codes))
     else:
         engine = engine_name(summary.engine, summary.engine_version)
         first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
@@ -454,12 +455,6 @@ def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
     batches = sorted((row.batch_size or run.batch_size, run.batch_size))
     is_like_batch = batches[1] <= LIKE_BATCH_TIMES * batches[0]
     return (run.precision == "float32") == (row.precision in ("", "fp32")) and is_like_batch
-
-
-def log_remarks(log: RunSummary) -> tuple[str, ...]:
-    """Return what is said of an imported log."""
-    codes = ["compare.imported_log"] + (["compare.first_epoch_only"] if log.basis == "first_epoch" else [])
-    return tuple(map(sentence, codes))
 
 
 def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:

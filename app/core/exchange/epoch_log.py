@@ -6,6 +6,7 @@ two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-
 
 import csv
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from app.core.exchange.file_import import read_content
 from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError
-from app.core.result_file.record import Result
-from app.core.storage.imported_results import LABEL_LIMIT
+from app.core.storage.database import Database
+from app.core.storage.imported_results import LABEL_LIMIT, Added, add_log
 from workloads import CATALOGUE
 from workloads.workload import Workload
 
@@ -44,26 +45,11 @@ class LogDetails:
     are_totals: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLog:
-    """A log as a result.
-
-    Attributes:
-        are_totals: Whether its seconds counted from the start of training, so that their differences were taken.
-        is_distinctive: Whether its seconds identify it; few or rounded ones could match another's by chance.
-        is_named: Whether its name is the computer's, not the file's.
-    """
-
-    result: Result
-    are_totals: bool
-    is_distinctive: bool
-    is_named: bool
-
-
-def read_log(path: Path, folder: Path | None, details: LogDetails) -> ReadLog:
-    """Return a log as a result.
+def import_log(database: Database, path: Path, folder: Path | None, details: LogDetails) -> tuple[Added, bool]:
+    """Store a log that isn't stored yet; return what became of it, and whether it has totals.
 
     Args:
+        database: The results.
         path: The log.
         folder: What is imported with everything in it; None for the log alone.
         details: What the user says of it.
@@ -81,9 +67,15 @@ def read_log(path: Path, folder: Path | None, details: LogDetails) -> ReadLog:
     if not 0 < len(name) <= LABEL_LIMIT or not name.isprintable():
         raise UsageError(message("logs.bad_name", limit=LABEL_LIMIT))
     epochs_s, are_totals = _epochs(path, details.are_totals)
-    is_distinctive = len(epochs_s) >= _DISTINCTIVE_EPOCHS and any(each_s % 1 for each_s in epochs_s)
+    # A log without a name of its own is any with its epochs.
     is_named = details.name is not None or folder is not None
-    return ReadLog(log_result(workload, name, epochs_s), are_totals, is_distinctive, is_named)
+    by_name = is_named and not _is_distinctive(epochs_s)
+    return add_log(database, log_result(workload, name, epochs_s), path.name, by_name=by_name), are_totals
+
+
+def _is_distinctive(durations_s: Sequence[float]) -> bool:
+    """Return whether the durations identify a log: few or rounded ones could match by chance."""
+    return len(durations_s) >= _DISTINCTIVE_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
 
 
 def _epochs(path: Path, are_totals: bool | None) -> tuple[tuple[float, ...], bool]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import UsageError
-from app.core.exchange.epoch_log import LogDetails, read_log
+from app.core.exchange.epoch_log import LogDetails, import_log
 from app.core.exchange.file_import import EpochLogError, read_results, read_text
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import read_short_forms
 from app.core.storage.database import Database
-from app.core.storage.imported_results import Added, add_log, add_results
+from app.core.storage.imported_results import Added, add_results
 
 # What is looked at in folders; a file that is named itself may be called anything.
 ENDINGS = (".json", ".csv", ".png")
@@ -95,12 +95,10 @@ def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
 
 def _import_log(database: Database, path: Path, folder: Path | None, details: LogDetails) -> Outcome:
     try:
-        log = read_log(path, folder, details)
+        added, are_totals = import_log(database, path, folder, details)
     except UsageError as error:
         return Outcome(path, refusal=error)
-    by_name = log.is_named and not log.is_distinctive
-    added = add_log(database, log.result, path.name, by_name=by_name)
-    return Outcome(path, added, are_totals=log.are_totals and bool(added.imported))
+    return Outcome(path, added, are_totals=are_totals and bool(added.imported))
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:

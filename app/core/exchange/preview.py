@@ -207,7 +207,10 @@ def _system(result: Result) -> str:
 
 
 def _epochs(result: Result) -> str:
-    return sentence("exchange.epochs", count=len(result.epochs)) if result.epochs else ""
+    if not result.epochs:
+        return ""
+    has_loss = any(epoch.loss is not None for epoch in result.epochs)
+    return sentence("exchange.epochs" if has_loss else "exchange.epoch_seconds", count=len(result.epochs))
 
 
 def _steps(result: Result) -> str:

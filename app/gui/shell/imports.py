@@ -87,12 +87,13 @@ class ResultImports(QObject):
         else:
             self._services.tell(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
-    def start(self, paths: Sequence[Path]) -> None:
-        """Import files and folders; ask what a log is of if it is the only file."""
+    def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
+        """Import files and folders; without its details, ask about an epoch log that is the only file."""
         from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 
-        logs = None if len(paths) == 1 and not paths[0].is_dir() else LogDetails()
+        is_alone = len(paths) == 1 and not paths[0].is_dir()
+        logs = details or (None if is_alone else LogDetails())
         self._run(lambda database: list(import_files(database, paths, scan_file, logs)))
 
     def _start_text(self, text: str) -> None:
@@ -109,16 +110,11 @@ class ResultImports(QObject):
 
         def show(durations_s: tuple[float, ...]) -> None:
             preview = LogPreview(self._window, durations_s, log.stem, workload.id if workload is not None else "")
-            preview.accepted.connect(lambda: self._start_log(log, preview.details))
+            preview.accepted.connect(lambda: self.start([log], preview.details))
             self.preview = preview
             preview.open()
 
         self._services.tasks.start(lambda: read_durations(log), show, self._services.complain)
-
-    def _start_log(self, log: Path, details: "LogDetails") -> None:
-        from app.core.exchange.importing import import_files
-
-        self._run(lambda database: list(import_files(database, [log], None, details)))
 
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
         from app.core.storage.imported_results import list_results

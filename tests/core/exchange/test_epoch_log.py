@@ -13,6 +13,7 @@ from app.core.errors import UsageError
 from app.core.exchange.epoch_log import LONGEST_S, LogDetails, read_durations, workload_of_log
 from app.core.exchange.file_import import EpochLogError
 from app.core.exchange.importing import Outcome, import_files
+from app.core.exchange.preview import preview
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
 from app.core.records import RunSummary
@@ -111,6 +112,9 @@ def test_a_log_is_a_result_of_the_usual_spec_beside_runs_that_are_like_it(
     assert [epoch.duration_s for epoch in result.epochs or ()] == [5.5, 3.0, 3.5]
     assert (result.statistics.basis, result.statistics.first_epoch_s) == ("later_epochs", 5.5)
     assert result.verdict is None
+    fields = {field.name: field.text for field in preview(result)}
+    assert (fields["cpu"], fields["version"]) == ("my K80", "epoch log")
+    assert said("exchange.epoch_seconds", count="3").is_all_of(fields["epochs"])
     (bar,) = bars_of(database)
     assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, (sentence("compare.imported_log"),))
     assert (sentence("provenance.measured"), "3.25 s per epoch") in provenance(bar)

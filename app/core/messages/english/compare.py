@@ -37,7 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.higher_is_better": "higher is better",
     "compare.imported_numbered": "{name} (imported {number})",
     "compare.imported_result": "imported, not verified",
-    "compare.imported_log": "imported log",
+    "compare.imported_log": "imported log, not verified",
     "compare.lower_is_better": "lower is better",
     "compare.may_differ": "May differ",
     "compare.metric": "Measured",

@@ -10,6 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.cut_off": "it is cut off after {position:,} bytes",
     "exchange.driver": "driver {driver}",
     "exchange.empty": "it is empty",
+    "exchange.epoch_seconds": ("seconds of {count:,} epoch", "seconds of {count:,} epochs"),
     "exchange.epochs": (
         "seconds, loss and accuracy of {count:,} epoch",
         "seconds, loss and accuracy of {count:,} epochs",
