@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.core.plans.study.figures import Figure, Series, Spot
+from app.core.report.card import Figure, Series, Spot
 from app.gui.charts.figure import SMALLEST_PX, ChartStyle, figure_height, largest_height
 from app.gui.charts.figure_scale import LABELS_APART_PX, label_step
 from app.gui.style.theme import Theme
