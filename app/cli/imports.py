@@ -43,6 +43,8 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
         raise UsageError(message("imports.one_action"), message("imports.example"))
     if options.json and not options.list and options.show is None:
         raise UsageError(message("imports.json_lists"))
+    if not options.files and _describes_logs(options):
+        raise UsageError(message("imports.logs_only"))
     if options.list:
         return _list(options, paths)
     if options.show is not None:
@@ -56,24 +58,31 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _import(options: argparse.Namespace, paths: Paths) -> int:
-    taken = refused = 0
+    taken = refused = logs = 0
     # A short form looks like no path.
     codes = [str(path) for path in options.files if str(path).upper().startswith(f"{MARK}:")]
     files = [path for path in options.files if str(path) not in codes]
     workload = known_workload(options.workload) if options.workload is not None else None
-    logs = LogDetails(workload, options.name, options.totals)
+    details = LogDetails(workload, options.name, options.totals)
     with Database(paths.database) as database:
         typed = (import_text(database, code) for code in codes)
-        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture, logs)):
+        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture, details)):
             if outcome.refusal is not None:
                 complain(f"epochmark: {in_line(str(outcome.refusal))}")
                 refused += 1
                 continue
             taken += outcome.count
+            logs += outcome.are_totals is not None
             say(in_line(text(_line(outcome))), flush=True)
+    if _describes_logs(options) and not logs + refused:
+        complain(sentence("imports.logs_only"))
     if taken:
         say(sentence("imports.see_compare"))
     return 1 if refused else 0
+
+
+def _describes_logs(options: argparse.Namespace) -> bool:
+    return any(each is not None for each in (options.workload, options.name, options.totals))
 
 
 def _line(outcome: Outcome) -> Message:

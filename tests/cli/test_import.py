@@ -182,6 +182,12 @@ def test_a_log_that_says_nothing_is_named_compared_and_removed(epochmark: Comman
     assert (listed["provenance"], listed["cpu_name"]) == (sentence("compare.imported_log"), "my K80")
     assert epochmark("import", "--remove", "1").returncode == 0
     assert "my K80" not in epochmark("compare", "mnist_mlp").stdout
+    misplaced = epochmark("import", "--list", "--name", "x")
+    assert (misplaced.returncode, misplaced.stdout) == (2, "")
+    assert said("imports.logs_only").is_in(misplaced.stderr)
+    ignored = epochmark("import", str(GOLDEN), "--name", "x")
+    assert ignored.returncode == 0
+    assert said("imports.logs_only").is_in(ignored.stderr)
     unknown = epochmark("import", str(path), "--workload", "nonsense")
     assert (unknown.returncode, unknown.stdout) == (2, "")
 

@@ -29,13 +29,13 @@ class Outcome:
 
     Attributes:
         added: What was taken of it.
-        are_totals: Whether it is an epoch log of totals, whose differences were taken.
+        are_totals: Whether it is a new epoch log of totals, whose differences were taken; None if it's no log.
         refusal: Why nothing was; None if it was read.
     """
 
     path: Path
     added: Added = field(default_factory=Added)
-    are_totals: bool = False
+    are_totals: bool | None = None
     refusal: UsageError | None = None
 
     @property

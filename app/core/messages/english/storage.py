@@ -57,6 +57,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports.file": "{path}: {parts:; }",
     "imports.json_lists": "--json works with --list and --show only.",
     "imports.log_of_totals": "its seconds count from the start of training, so their differences were taken",
+    "imports.logs_only": "--workload, --name and --totals describe epoch logs only.",
     "imports.none": "There are no imported results.",
     "imports.not_verified": "Imported results aren't verified: a code shows damage, not who measured.",
     "imports.one_action": "Name files to import, or ask for one of --list, --show and --remove.",
