@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 import app
-from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, submit, table
+from app.cli import ab, data, doctor, engine, imports, machine, results, run, submit, table
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb
 from app.cli.parser import Parser
 from app.cli.plan_arguments import add_study, add_suite
@@ -44,7 +44,6 @@ def make_parser() -> argparse.ArgumentParser:
     add_study(verbs)
     _add_import(verbs)
     _add_table(verbs)
-    _add_logs(verbs)
     _add_completion(verbs, parser)
     return parser
 
@@ -179,6 +178,9 @@ def _add_import(verbs: Verbs) -> None:
     parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
     parser.add_argument("--show", type=whole, metavar="ID", help=sentence("help.import_show"))
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
+    parser.add_argument("--workload", metavar="WORKLOAD", help=sentence("help.import_workload"))
+    parser.add_argument("--name", help=sentence("help.import_name"))
+    parser.add_argument("--totals", action=argparse.BooleanOptionalAction, help=sentence("help.import_totals"))
     add_json(parser)
     parser.set_defaults(verb=imports.import_)
 
@@ -197,23 +199,6 @@ def _add_table(verbs: Verbs) -> None:
     parser.add_argument("address", metavar="ADDRESS", nargs="?", help=sentence("help.table_address"))
     parser.add_argument("--previous", action="store_true", help=sentence("help.table_previous"))
     parser.set_defaults(verb=table.get)
-
-
-def _add_logs(verbs: Verbs) -> None:
-    parent = verbs.add_parser("logs", help=sentence("help.logs"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = add_verb(actions, "import", "logs_import")
-    parser.add_argument("file", metavar="FILE", type=Path, help=sentence("help.logs_file"))
-    parser.add_argument("--workload", required=True, metavar="WORKLOAD", help=sentence("help.logs_workload"))
-    parser.add_argument("--name", required=True, help=sentence("help.logs_name"))
-    parser.add_argument("--totals", action="store_true", help=sentence("help.logs_totals"))
-    parser.set_defaults(verb=logs.import_)
-    parser = add_verb(actions, "list", "logs_list")
-    add_json(parser)
-    parser.set_defaults(verb=logs.show)
-    parser = add_verb(actions, "remove", "logs_remove")
-    parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.logs_id"))
-    parser.set_defaults(verb=logs.remove)
 
 
 def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from app.core.analysis.published import (
     short_name,
 )
 from app.core.errors import UsageError
-from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
+from app.core.external_results import CommunityRow, ImportedResult
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_ratio, format_value, headline_kind
 from app.core.records import RunSummary
@@ -43,7 +43,7 @@ LIKE_BATCH_TIMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published result, a stored run, or somebody else's, imported as a result or as a log.
+    """One bar: a published result, a stored run, or an imported one.
 
     Attributes:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
@@ -54,12 +54,11 @@ class Bar:
     """
 
     name: str
-    kind: Literal["you", "own", "reference", "log", "imported", "community"]
+    kind: Literal["you", "own", "reference", "imported", "community"]
     value: float
     remarks: tuple[str, ...] = ()
     row: PublishedRow | None = None
     run: RunSummary | None = None
-    log: ImportedLog | None = None
     imported: ImportedResult | None = None
     community: CommunityRow | None = None
     metric: str = "seconds_per_epoch_s"
@@ -122,7 +121,6 @@ def bars(
     workload: str,
     run: RunSummary | None,
     others: Iterable[RunSummary] = (),
-    logs: Iterable[ImportedLog] = (),
     imported: Iterable[ImportedResult] = (),
     *,
     community: Iterable[CommunityRow] = (),
@@ -134,7 +132,6 @@ def bars(
         workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
         others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
-        logs: Imported logs; they have the study's own batch size and network, in single precision.
         imported: Imported results; left out as runs are.
         community: Rows of a fetched table; left out as runs are, or without a run by their batch.
         with_several: Whether to include published results of several GPUs together: a run uses one.
@@ -149,9 +146,6 @@ def bars(
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own", run)
-    if metric == "seconds_per_epoch_s" and (run is None or is_usual(run)):
-        named = ((log, log_remarks(log)) for log in logs if log.workload == workload)
-        result += [Bar(log.name, "log", log.seconds_per_epoch_s, words, log=log) for log, words in named]
     result += [bar for other in imported for bar in _imported_bar(other, workload, metric, run)]
     result += [bar for each in community for bar in _community_bar(each, workload, metric, run)]
     if run is not None:
@@ -371,7 +365,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
     Of today's networks the software stays, as the same card has bars of several.
     """
-    if bar.log is not None or bar.imported is not None or bar.community is not None:
+    if bar.imported is not None or bar.community is not None:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
@@ -418,9 +412,13 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
     if summary.workload != workload or summary.metric != metric or is_refused:
         return []
     (drawn,) = _run_bar(summary, "own", run)
-    engine = engine_name(summary.engine, summary.engine_version)
-    first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
-    remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
+    if other.is_log:  # which doesn't say what else differs
+        codes = ("compare.imported_log", *(["compare.first_epoch_only"] if summary.basis == "first_epoch" else []))
+        remarks = tuple(map(sentence, codes))
+    else:
+        engine = engine_name(summary.engine, summary.engine_version)
+        first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
+        remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 
@@ -457,18 +455,6 @@ def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
     batches = sorted((row.batch_size or run.batch_size, run.batch_size))
     is_like_batch = batches[1] <= LIKE_BATCH_TIMES * batches[0]
     return (run.precision == "float32") == (row.precision in ("", "fp32")) and is_like_batch
-
-
-def is_usual(run: RunSummary) -> bool:
-    """Return whether a run has the study's own settings."""
-    usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
-    return run.batch_size == usual and not run.variant and run.precision == "float32"
-
-
-def log_remarks(log: ImportedLog) -> tuple[str, ...]:
-    """Return what is said of an imported log."""
-    codes = ["compare.imported_log"] + (["compare.first_epoch_only"] if len(log.durations_s) == 1 else [])
-    return tuple(map(sentence, codes))
 
 
 def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:
