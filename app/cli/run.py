@@ -79,7 +79,7 @@ def print_result(stored: Run) -> None:
     if workload.metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _PEAKS})
         for number, path in enumerate(chosen_folders(stored.spec), 1):
-            lines.append((sentence("cli.folder", number=number), in_line(path)))
+            lines.append((sentence("studies.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))
     for line in _extra_lines(stored):
         if line:

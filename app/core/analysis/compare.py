@@ -393,7 +393,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
-    remarks += [sentence("compare.first_epoch_only")] if run.basis == "first_epoch" else []
+    remarks += [sentence("share.first_epoch_only")] if run.basis == "first_epoch" else []
     if reference is not None:
         remarks += differences(reference, run)
     else:
@@ -413,7 +413,7 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
         return []
     (drawn,) = _run_bar(summary, "own", run)
     if other.is_log:  # which doesn't say what else differs
-        codes = ("compare.imported_log", *(["compare.first_epoch_only"] if summary.basis == "first_epoch" else []))
+        codes = ("compare.imported_log", *(["share.first_epoch_only"] if summary.basis == "first_epoch" else []))
         remarks = tuple(map(sentence, codes))
     else:
         engine = engine_name(summary.engine, summary.engine_version)
@@ -439,7 +439,7 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
     remarks, workload = row_remarks(row, value[1]), CATALOGUE.get(row.workload)
     usual = run.batch_size if run is not None else workload.batch_size if workload is not None else None
     if row.batch_size not in (None, usual):
-        remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
+        remarks = (remarks[0], sentence("share.batch", batch_size=row.batch_size), *remarks[1:])
     return [
         Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric, is_like=_is_like(run, row))
     ]
@@ -473,7 +473,7 @@ def community_remarks(row: CommunityRow) -> tuple[str, ...]:
         sentence("compare.community", count=row.machines),
         sentence("compare.community_range", low=low, high=high) if row.machines > 1 else "",
         engine_name(summary.engine, None),
-        sentence("compare.batch", batch_size=summary.batch_size),
+        sentence("share.batch", batch_size=summary.batch_size),
         summary.precision,
         summary.variant,
         *unusual_settings(summary),

@@ -114,7 +114,7 @@ def machine_line(machine: Machine) -> str:
     kind, container = virtualization(machine)
     virtual = kind
     if machine.virtual_machine:
-        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("result.virtual")
+        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("share.virtual_machine")
     inside = sentence("result.in_container", container=container) if container else None
     parts.append(", ".join(part for part in (virtual, inside) if part))
     return " · ".join(part for part in parts if part)
@@ -376,7 +376,7 @@ def _value(run: RunSummary) -> str:
         return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
         needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"
-        return sentence("result.no_whole_epoch" if needs_epoch else "result.nothing_measured")
+        return sentence("verdict.no_epoch" if needs_epoch else "verdict.nothing_measured")
     return sentence(
         "result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=run.batch_size / run.step_median_s
     )

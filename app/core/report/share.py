@@ -83,7 +83,7 @@ def _certainty(run: RunSummary) -> str:
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     is_certain = half_pct is not None and run.confidence_pct is not None and run.confidence_pct >= CONFIDENCE_PCT
     if not is_certain:
-        return sentence("share.estimate_without_interval" if run.basis == "estimate" else "share.no_interval")
+        return sentence("share.estimate_without_interval" if run.basis == "estimate" else "result.no_interval")
     return sentence("share.estimate_within" if run.basis == "estimate" else "share.within", half_pct=half_pct)
 
 

@@ -217,7 +217,7 @@ class RunCharts(QWidget):
 def _half_width(run: RunSummary) -> str:
     """Return half the width of an estimate's interval as text; "" where it isn't known."""
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    return "" if half_pct is None else sentence("chart.half_width", half_pct=half_pct)
+    return "" if half_pct is None else sentence("share.within", half_pct=half_pct)
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

@@ -42,9 +42,9 @@ _PHASES = {
     "finish": "phase.finish",
 }
 _ENDINGS: dict[str, tuple[str, Tone]] = {
-    "cancelled": ("ending.cancelled", "caution"),
-    "failed": ("ending.failed", "invalid"),
-    "interrupted": ("ending.interrupted", "caution"),
+    "cancelled": ("status.cancelled", "caution"),
+    "failed": ("status.failed", "invalid"),
+    "interrupted": ("status.interrupted", "caution"),
     "running": ("ending.running", ""),
     "damaged": ("ending.damaged", "invalid"),
 }

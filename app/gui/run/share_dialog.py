@@ -82,7 +82,7 @@ class ShareDialog(QDialog):
         self.text.setAccessibleName(sentence("share_dialog.text"))
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
-        self.copy_button = Button(theme, sentence("share_dialog.copy_text"), "copy")
+        self.copy_button = Button(theme, sentence("button.copy_text"), "copy")
         self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
         self.submit_button = Button(theme, sentence("share_dialog.submit"), "file-text")
         self.close_button = Button(theme, sentence("button.close"))

@@ -65,7 +65,7 @@ class ReportDialog(QDialog):
         self.report = QPlainTextEdit(report, tabChangesFocus=True)
         self.report.setAccessibleName(sentence("report.title"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)
+        self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report.toPlainText()))
         buttons.rejected.connect(self.reject)
         whole = column(label(sentence("report.explanation"), wrap=True), self.report, buttons)

@@ -63,8 +63,8 @@ def _style() -> Element:
 
 
 def _overview(runs: Sequence[JudgedRun]) -> Element:
-    names = ("workload", "device", "date", "verdict", "result")
-    headings = [sentence(f"html.{name}") for name in names]
+    codes = ("label.workload", "label.device", "html.date", "heading.verdict", "heading.result")
+    headings = [sentence(code) for code in codes]
     rows = []
     for run in runs:
         summary = run.summary

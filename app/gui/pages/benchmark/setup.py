@@ -331,7 +331,7 @@ class SetupView(QWidget):
 
     def _show_time(self, code: str, **arguments: float) -> None:
         values = self.form.values()
-        length = message("setup.epochs", count=values["epochs"])
+        length = message("share.epochs", count=values["epochs"])
         if values["steps"]:
             length = message("setup.short_epochs", epochs=values["epochs"], steps=values["steps"])
         if self.repeats > 1:
