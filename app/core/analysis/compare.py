@@ -282,21 +282,26 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
     return UsageError(message("baseline.unknown", name=name[:60]), message("baseline.choose", names=names))
 
 
-def position(run: RunSummary, baseline: str | None = None) -> str | None:
+def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
     """Return a run's rank as a sentence; None without a real headline or anything to compare with.
 
     It speaks of the bars that `shortlist` keeps, and of those only that are like the run. An invalid result has no
     rank, which the sentence says.
+
+    Args:
+        run: The run.
+        baseline: Name of the bar to compare with; None for the usual one.
+        chart: The run's bars; None to make them.
     """
-    said = place(run, baseline)
+    said = place(run, baseline, chart)
     return text(said) if said is not None else None
 
 
-def place(run: RunSummary, baseline: str | None = None) -> Message | None:
+def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> Message | None:
     """Return what `position` says, with its arguments."""
     if run.value is None:
         return None
-    everything = one_each(bars(run.workload, run))
+    everything = one_each(bars(run.workload, run) if chart is None else chart)
     field = [bar for bar in everything if bar.is_like]
     others = [bar for bar in field if bar.kind == "reference"]
     if not others:

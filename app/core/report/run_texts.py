@@ -325,7 +325,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
         _title_line(summary),
-        position(summary) or "",
+        run.position if several is None else position(summary) or "",
         sentence(verdict_code, verdict=level.lower(), reasons=words),
         sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=run_engine_line(summary)),

@@ -29,11 +29,11 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     """
     summary = run.summary if several is None else several.summary
     check_shown(summary)
-    chart = tuple(bars(summary.workload, summary))
+    chart = run.bars if several is None else tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
     code, short = _codes(run.run) if result is None else (short_code(result.digest or ""), short_form(result))
     footer = (
-        position(summary),
+        run.position if several is None else position(summary, chart=chart),
         summary.started_at[:10],
         sentence("share.version", version=summary.app_version),
         sentence("share.result_code", checksum=code) if code else "",

@@ -14,7 +14,7 @@ from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
-from app.core.plans.study.share import study_card
+from app.core.plans.study.report import StudyReport
 from app.core.report.card import Figure
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -90,7 +90,7 @@ def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make,
     result = study(key, lambda spec: 40.0 + spec.batch_size / 100)
     assert findings(result)[0].endswith(".")
     for costs in (None, Costs()):
-        card = study_card(result, costs=costs)
+        card = StudyReport(result, costs=costs).card()
         assert card.headline.endswith(".")
         assert only(Figure, card.chart).series
 
@@ -128,7 +128,7 @@ def test_a_ranking_that_turns_round_beyond_the_intervals_is_told(
 def test_the_picture_counts_runs_not_points(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
     result = stored(plan, lambda _: 40.0, verdict="caution")
-    assert said("studies.badge_caution", runs="6", count="6").is_all_of(study_card(result).badge[0])
+    assert said("studies.badge_caution", runs="6", count="6").is_all_of(StudyReport(result).card().badge[0])
     assert said("studies.cautions", runs="6", count="6").is_in(findings(result))
 
 
@@ -170,7 +170,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
             sentence("studies.then", point=50, time_s=120.0),
         ],
     )
-    figure = only(Figure, study_card(result, Details(epochs=epochs)).chart)
+    figure = only(Figure, StudyReport(result, Details(epochs=epochs)).card().chart)
     assert said("studies.chart_loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 

@@ -14,8 +14,7 @@ from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_preset
 from app.core.plans.study.points import StudyResult
-from app.core.plans.study.share import study_card, study_lines_to_read, study_text
-from app.core.plans.study.tables import study_export
+from app.core.plans.study.report import StudyReport
 from app.core.report.export import PLAN_FORMATS, plan_lines
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -132,12 +131,16 @@ def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult)
 
 def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:
     details = measured(result, lambda cpus, _: {"preprocess": cpus * 10.0})
-    lines = study_lines_to_read(result, details)
+    lines = StudyReport(result, details).lines()
     second = sentence("studies.folder", number=2)
     assert said("studies.folder_is", name=second, folder=folders[1]).is_in(lines)
-    card = study_card(result, details)
-    leaving = [str(card), study_text(result, details), json.dumps([figure.rows for figure in figures(result)])]
-    leaving += ["".join(plan_lines(study_export(result, details), form)) for form in PLAN_FORMATS]
+    report = StudyReport(result, details)
+    leaving = [
+        str(report.card()),
+        report.text(),
+        json.dumps([figure.rows for figure in figures(result)]),
+    ]
+    leaving += ["".join(plan_lines(report.export(), form)) for form in PLAN_FORMATS]
     for text in leaving:
         assert "drive" not in text
         assert str(tmp_path) not in text
