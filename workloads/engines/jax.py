@@ -26,14 +26,12 @@ class Jax(KerasFeed):
     _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
-        """Return environment variables for every process with this engine."""
         return super().variables() | {
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or else it takes three quarters of the GPU's memory
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return environment variables for a run."""
         ours = self.variables()
         if spec.device == "cpu":
             ours |= {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
@@ -52,7 +50,6 @@ class Jax(KerasFeed):
         return super().refusal(spec)
 
     def start(self, spec: RunSpec) -> Started:
-        """Import JAX and set the device."""
         import jax
 
         device, self._device = _choose_device(jax, spec.device)
@@ -71,13 +68,11 @@ class Jax(KerasFeed):
         )
 
     def trial(self) -> DeviceTrial:
-        """Import JAX to examine it."""
         from workloads.engines.jax_trial import JaxTrial
 
         return JaxTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Return whether an error means that the device's memory ran out."""
         is_of_jax = any(kind.__name__ in ("JaxRuntimeError", "XlaRuntimeError") for kind in type(error).__mro__)
         return is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
 
@@ -101,7 +96,6 @@ class Jax(KerasFeed):
         return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def gpus(self) -> int:
-        """Return the number of GPUs that the run can use."""
         return int(self._device is not None and self._device.platform != "cpu")
 
     def gpu_memory_peak_bytes(self) -> int | None:
@@ -129,7 +123,6 @@ class Jax(KerasFeed):
             jax.block_until_ready(model.test_function(state(), iter([batch])))
 
     def predict_batch(self, model: Any, x: Any) -> Any:
-        """Predict one batch and return the result as an array, so that the device has finished."""
         import numpy as np
 
         return np.asarray(model.predict_on_batch(x))
@@ -166,7 +159,6 @@ class Jax(KerasFeed):
         return call
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return functions that copy to the GPU and back."""
         import jax
         import numpy as np
 

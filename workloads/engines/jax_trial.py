@@ -16,7 +16,6 @@ class JaxTrial(DeviceTrial):
         return {"version": str(jax.__version__), "cuda": bool(gpus_of(jax)), "rocm": False}
 
     def gpus(self) -> list[dict[str, str | None]]:
-        """Return the GPUs that JAX lists."""
         return [
             {
                 "id": f"gpu:{index}",

@@ -68,29 +68,23 @@ class KerasFeed(Engine):
         )
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
-        """Evaluate as `model.evaluate` does; return losses and metrics by name."""
         data = self._adapter(self._batches(x, y, arguments.pop("batch_size")))
         logs: dict[str, float] = model.evaluate(data, return_dict=True, **arguments)
         return logs
 
     def constant(self, x: Any, y: Any) -> Batches:
-        """Return one batch repeated forever, from the computer's memory."""
         return Batches(lambda: itertools.repeat((x, y)), rows=x)
 
     def with_rows(self, stream: Batches, rows: Any) -> Batches:
-        """Return a stream of batches with the array of examples that it is made from."""
         return replace(stream, rows=rows)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Batches:
-        """Return batches of arrays in order, once."""
         return self._batches(x, y, batch_size)
 
     def generated(self, make: Make, others: Callable[[], Iterable[Batch]] = tuple) -> Batches:
-        """Return endless batches that are produced during training."""
         return Batches(make, others=others)
 
     def pictures(self) -> Pictures:
-        """Return what decodes, encodes and feeds pictures."""
         return Pictures(Batches)
 
     def _batches(self, x: Any, y: Any, size: int | None, *, is_shuffled: bool = False) -> Batches:

@@ -28,7 +28,6 @@ class TensorFlow(Engine):
     _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
-        """Return environment variables for every process with this engine."""
         return super().variables() | {
             "TF_CPP_MIN_LOG_LEVEL": "1",
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
@@ -36,7 +35,6 @@ class TensorFlow(Engine):
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return environment variables for a run."""
         ours = self.variables()
         if spec.device == "cpu":
             ours["CUDA_VISIBLE_DEVICES"] = "-1"
@@ -51,7 +49,6 @@ class TensorFlow(Engine):
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def start(self, spec: RunSpec) -> Started:
-        """Import TensorFlow and set device and threads."""
         import tensorflow as tf
 
         if spec.threads is not None:
@@ -71,13 +68,11 @@ class TensorFlow(Engine):
         )
 
     def trial(self) -> DeviceTrial:
-        """Import TensorFlow to examine it."""
         from workloads.engines.tensorflow_trial import TensorFlowTrial
 
         return TensorFlowTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Return whether an error means that the device's memory ran out."""
         # By name, so that checking doesn't import TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
@@ -101,7 +96,6 @@ class TensorFlow(Engine):
         return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def gpus(self) -> int:
-        """Return the number of GPUs that the run can use."""
         import tensorflow as tf
 
         return len(tf.config.get_visible_devices("GPU"))
@@ -125,14 +119,12 @@ class TensorFlow(Engine):
         return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
-        """Return numbers as one-hot rows of bool, in the computer's memory."""
         import tensorflow as tf
 
         with tf.device("CPU:0"):
             return tf.one_hot(numbers, classes, dtype=tf.bool, on_value=True, off_value=False)
 
     def constant(self, x: Any, y: Any) -> Any:
-        """Return one batch repeated forever, from the computer's memory."""
         import tensorflow as tf
 
         with tf.device("CPU:0"):
@@ -161,7 +153,6 @@ class TensorFlow(Engine):
         return self.with_rows(batches, x.reshape(-1, *x.shape[2:]))
 
     def with_rows(self, stream: Any, rows: Any) -> Any:
-        """Return a stream of batches with the array of examples that it is made from."""
         stream.rows = rows
         return stream
 
@@ -181,7 +172,6 @@ class TensorFlow(Engine):
         return TensorFlowPictures()
 
     def response_normalisation(self, x: Any) -> Any:
-        """Divide each channel by the strength of the five around it, as Caffe does."""
         import tensorflow as tf
 
         # Caffe divides its factor of 1e-4 by the five channels, TensorFlow doesn't.
@@ -219,7 +209,6 @@ class TensorFlow(Engine):
         return lambda: add().numpy()
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return functions that copy to the GPU and back."""
         import numpy as np
         import tensorflow as tf
 

@@ -22,21 +22,18 @@ class TensorFlowPictures(Pictures):
         super().__init__(lambda *_: None)  # it feeds `fit` itself
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
-        """Return pixels as a JPEG."""
         import tensorflow as tf
 
         jpeg: bytes = tf.io.encode_jpeg(image, quality=quality).numpy()
         return jpeg
 
     def enlarged(self, values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
-        """Return (height, width, 3) numbers in a larger size, by bicubic interpolation."""
         import tensorflow as tf
 
         result: NDArray[np.float32] = tf.image.resize(values, (height, width), "bicubic").numpy()
         return result
 
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
-        """Return the middle of a picture as a square JPEG, scaled so that the shorter side fits."""
         import tensorflow as tf
 
         with tf.device("CPU:0"):  # a GPU would only wait for each photo
@@ -54,14 +51,12 @@ class TensorFlowPictures(Pictures):
         return packed
 
     def record_writer(self, path: Path) -> AbstractContextManager[Writer]:
-        """Return what writes a file of records."""
         import tensorflow as tf
 
         writer: AbstractContextManager[Writer] = tf.io.TFRecordWriter(str(path))
         return writer
 
     def record(self, features: Mapping[str, Value]) -> bytes:
-        """Return an example as a record."""
         import tensorflow as tf
 
         def feature(value: Value) -> Any:
@@ -75,7 +70,6 @@ class TensorFlowPictures(Pictures):
 
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
-        """Turn TensorFlow's errors about a folder's files into OSError."""
         import tensorflow as tf
 
         try:
@@ -91,7 +85,6 @@ class TensorFlowPictures(Pictures):
             raise FileNotFoundError(0, reason) if is_gone else OSError(0, reason) from error
 
     def from_files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Any:
-        """Return JPEGs as pixels."""
         import tensorflow as tf
 
         def load(path: Any, label: Any) -> tuple[Any, Any]:
@@ -101,7 +94,6 @@ class TensorFlowPictures(Pictures):
         return files.map(load, num_parallel_calls=tf.data.AUTOTUNE)
 
     def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Return the same from records."""
         import tensorflow as tf
 
         features = {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
@@ -115,7 +107,6 @@ class TensorFlowPictures(Pictures):
         return records.map(load, num_parallel_calls=tf.data.AUTOTUNE)
 
     def cached(self, data: Any) -> Any:
-        """Return pictures that stay in memory after the first whole pass."""
         return data.cache()
 
     def batches(self, data: Any, batch_size: int, *, whole: bool = False) -> Any:
@@ -125,7 +116,6 @@ class TensorFlowPictures(Pictures):
         return data.batch(batch_size, drop_remainder=whole).prefetch(tf.data.AUTOTUNE)
 
     def array(self, images: Any) -> "NDArray[Any]":
-        """Return a batch's pictures as an array."""
         result: NDArray[Any] = images.numpy()
         return result
 
@@ -138,7 +128,6 @@ class TensorFlowPictures(Pictures):
         return batches.map(_varying(seed), num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
     def in_order(self, examples: Examples, batch_size: int) -> Any:
-        """Return batches for `fit`: once, in order, unchanged."""
         import tensorflow as tf
 
         photos = _jpegs(examples).map(_decoding(examples), num_parallel_calls=tf.data.AUTOTUNE)

@@ -13,7 +13,6 @@ class TensorFlowTrial(DeviceTrial):
     errors = (tf.errors.OpError, *DeviceTrial.errors)
 
     def build(self) -> dict[str, Any]:
-        """Return how TensorFlow was built."""
         build = tf.sysconfig.get_build_info()
         return {
             "version": str(tf.__version__),
@@ -25,7 +24,6 @@ class TensorFlowTrial(DeviceTrial):
         }
 
     def gpus(self) -> list[dict[str, str | None]]:
-        """Return the GPUs that TensorFlow lists."""
         devices = []
         for index, device in enumerate(tf.config.list_physical_devices("GPU")):
             details = tf.config.experimental.get_device_details(device)

@@ -36,14 +36,12 @@ class Torch(KerasFeed):
     _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
-        """Return environment variables for every process with this engine."""
         return super().variables() | {
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
             "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not move to the CPU unseen
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return environment variables for a run."""
         ours = self.variables()
         if spec.device == "cpu":
             ours |= {"CUDA_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1", "KERAS_TORCH_DEVICE": "cpu"}
@@ -93,13 +91,11 @@ class Torch(KerasFeed):
         )
 
     def trial(self) -> DeviceTrial:
-        """Import PyTorch to examine it."""
         from workloads.engines.torch_trial import TorchTrial
 
         return TorchTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Return whether an error means that the device's memory ran out."""
         names = {kind.__name__ for kind in type(error).__mro__}
         if "OutOfMemoryError" in names:
             return True
@@ -125,7 +121,6 @@ class Torch(KerasFeed):
         return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def gpus(self) -> int:
-        """Return the number of GPUs that the run can use."""
         return int(self._device != "cpu")
 
     def gpu_memory_peak_bytes(self) -> int | None:
@@ -195,7 +190,6 @@ class Torch(KerasFeed):
         return lambda: _waited(total.add_(other))
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return functions that copy to the GPU and back."""
         import torch
 
         here = torch.ones(size_bytes // 4)

@@ -33,7 +33,6 @@ class TorchTrial(DeviceTrial):
         }
 
     def gpus(self) -> list[dict[str, str | None]]:
-        """Return the GPUs that PyTorch lists."""
         kind, names = gpus_of(torch)
         is_nvidia = kind == "cuda" and torch.version.hip is None
         devices = []
