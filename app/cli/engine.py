@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -234,9 +233,9 @@ def _refuse_during_runs(paths: Paths, engine: str) -> None:
 class _Progress:
     """Shows how an installation goes on: in place on a terminal, or else every 10 % of the download."""
 
-    def __init__(self, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, quiet: bool) -> None:
         self._line = LiveLine(sys.stderr)
-        self._quiet, self._clock = quiet, clock
+        self._quiet = quiet
         self._shown: tuple[str, int] | None = None
         self._begun: tuple[float, int] | None = None
 
@@ -257,7 +256,7 @@ class _Progress:
             complain(line)
 
     def _download(self, done_bytes: int, total_bytes: int, percent: int) -> str:
-        now_s = self._clock()
+        now_s = time.monotonic()
         if self._begun is None:
             self._begun = now_s, done_bytes
         elapsed_s, arrived_bytes = now_s - self._begun[0], done_bytes - self._begun[1]

@@ -101,7 +101,6 @@ def run_trial(
     target: str,
     paths: Paths,
     cancel: threading.Event | None = None,
-    limit_s: float | None = None,
     engine: str = DEFAULT_ENGINE,
 ) -> Trial:
     """Run one process to its end; raises AppError if it can't be started.
@@ -110,11 +109,10 @@ def run_trial(
         target: "list", "cpu" or "gpu:0".
         paths: Folders where the engine may keep its own files.
         cancel: Ends the process when set by another thread.
-        limit_s: When to end it; by default, longer than the slowest working computers take.
         engine: The engine to examine.
     """
     command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)
-    limit_s = limit_s or (LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S)
+    limit_s = LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S
     return run_command(target, command, limit_s, cancel or threading.Event())
 
 

@@ -36,20 +36,19 @@ class EpochLogError(UsageError):
     """The file is an epoch log, which says neither what was trained nor on what."""
 
 
-def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Result, ...]:
+def read_results(path: Path) -> tuple[Result, ...]:
     """Return the results in a file: a result file, a picture, or an export as JSON.
 
     Results of exports have no digest of their own; theirs is made here.
 
     Args:
-        path: A regular file, or a link to one.
-        limit_bytes: Larger ones are refused unread.
+        path: A regular file, or a link to one; one that is too large is refused unread.
 
     Raises:
         EpochLogError: It is an epoch log.
         UsageError: It can't be read, is none of these, or anything in it isn't right.
     """
-    content = read_content(path, limit_bytes)
+    content = read_content(path, SIZE_LIMIT_BYTES)
     try:
         return _results(content)
     except UnfitError as error:

@@ -99,12 +99,10 @@ def shared_result(
     )
 
 
-def picture_card(
-    database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
-) -> ShareCard:
+def picture_card(database: Database, run: JudgedRun, group: Group | None = None) -> ShareCard:
     """Return what is on a picture, in its code, too; arguments and errors as in `shared_result`."""
-    others = None if group is None else _group_without(group, hidden)
-    return _card(database, run_without(run, hidden), (group, others), hidden, _result_without(run.run, hidden))
+    others = None if group is None else _group_without(group, ())
+    return _card(database, run_without(run, ()), (group, others), (), _result_without(run.run, ()))
 
 
 def _card(

@@ -42,10 +42,10 @@ _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
 
 def list_runs(
-    database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] | None = None
+    database: Database, *, limit: int | None = None, ids: Sequence[int] | None = None
 ) -> Iterator[RunSummary]:
     """Yield stored runs one at a time, newest first, without those in the trash."""
-    sql, values = _select(ids, limit=limit, workload=workload)
+    sql, values = _select(ids, limit=limit)
     with database.complaints():
         for row in database.connection.execute(sql, values):
             yield row_decoding.read_summary(tuple(row))
@@ -199,7 +199,7 @@ def machine_text(machine: Machine) -> str:
 
 
 def _select(
-    ids: Sequence[int] | None, *, limit: int | None = None, workload: str | None = None, oldest_first: bool = False
+    ids: Sequence[int] | None, *, limit: int | None = None, oldest_first: bool = False
 ) -> tuple[str, list[Any]]:
     """Return the query for RunSummary's columns and its values."""
     columns = [
@@ -212,9 +212,6 @@ def _select(
     parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
     conditions = ["runs.deleted_at IS NULL"]
     values: list[Any] = []
-    if workload is not None:
-        conditions.append("runs.workload = ?")
-        values.append(workload)
     if ids is not None:
         conditions.append("runs.id IN (SELECT value FROM json_each(?))")
         values.append(ids_text(ids))

@@ -24,9 +24,8 @@ class EngineTable(QTableWidget):
 
     def __init__(self) -> None:
         super().__init__(0, len(_HEADINGS))
-        set_up_items(self, sentence("engine_page.table"))
+        set_up_items(self, sentence("engine_page.table"), _HEADINGS)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalHeaderLabels([sentence(code) for code in _HEADINGS])
         fit_columns(self, ROW_PX)
 
     def show_rows(self, rows: Sequence[Row]) -> None:

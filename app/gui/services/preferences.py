@@ -18,8 +18,8 @@ class Preferences(QObject):
 
     changed = Signal()
 
-    def __init__(self, path: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, path: Path) -> None:
+        super().__init__()
         self._path = path
         self.settings = load_settings(path)
 

@@ -40,8 +40,8 @@ class Tasks(QObject):
 
     finished = Signal(object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._closed = False
         self._running: set[threading.Thread] = set()
         self.finished.connect(self._hand_over, Qt.ConnectionType.QueuedConnection)

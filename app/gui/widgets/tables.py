@@ -75,15 +75,30 @@ class TableModel(QAbstractTableModel):
         return self.columns[section].alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
 
-def set_up_items(table: QTableWidget, name: str) -> None:
-    """Give a small table, which is only read, the look of all tables and a name for screen readers."""
+def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
+    """Give a small table, which is only read, the look of all tables.
+
+    Args:
+        table: With as many columns as there are headings, if any.
+        name: For screen readers.
+        headings: Their message codes.
+    """
     table.setAccessibleName(name)
+    table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setTabKeyNavigation(False)  # Tab moves on to the next widget; the arrow keys move inside
     table.setShowGrid(False)
     table.setWordWrap(False)
     table.verticalHeader().hide()
+
+
+def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
+    """Show texts in a small table, row by row."""
+    table.setRowCount(len(rows))
+    for number, texts in enumerate(rows):
+        for place, text in enumerate(texts):
+            table.setItem(number, place, QTableWidgetItem(text))
 
 
 def fit_columns(table: QTableWidget, row_px: int) -> None:

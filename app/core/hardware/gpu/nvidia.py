@@ -303,24 +303,20 @@ def other_memory_bytes(
     return sum(others.values())
 
 
-def other_utilization_pct(
-    samples: Iterable[tuple[int, int]],
-    own_pids: Collection[int],
-    is_here: Callable[[int], bool] = psutil.pid_exists,
-) -> float | None:
+def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collection[int]) -> float | None:
     """Add up the share of time in which other processes compute; None if unknown.
 
     Args:
         samples: Processes and their shares in percent, several for one process if it was seen more than once.
         own_pids: The run's own processes.
-        is_here: Whether a process is one of this system's; in a container, the numbers may belong to others.
     """
     shares_pct: dict[int, list[float]] = {}
     for pid, used_pct in samples:
         if pid in own_pids or pid == 0:  # 0: a place in the driver's buffer that holds no sample
             continue
         share_pct = within(used_pct, 0, 100)
-        if share_pct is None or not is_here(pid):
+        # In a container, the numbers may belong to processes of other systems.
+        if share_pct is None or not psutil.pid_exists(pid):
             return None
         shares_pct.setdefault(pid, []).append(share_pct)
     return min(100.0, sum(sum(each) / len(each) for each in shares_pct.values()))

@@ -39,9 +39,9 @@ class Power:
     sensors: Sensors = field(default_factory=Sensors)
 
 
-def read_power(root: Path = Path("/")) -> Power:
+def read_power() -> Power:
     """Read what the computer runs on, and find the sensors."""
-    return Power(read_power_state(root), find_sensors(root))
+    return Power(read_power_state(), find_sensors())
 
 
 def find_sensors(root: Path = Path("/")) -> Sensors:

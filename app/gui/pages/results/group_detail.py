@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QStackedWidget,
     QTableWidget,
-    QTableWidgetItem,
     QWidget,
 )
 
@@ -23,7 +22,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled
-from app.gui.widgets.tables import set_up_items
+from app.gui.widgets.tables import fill_items, set_up_items
 
 _COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
@@ -112,10 +111,7 @@ class GroupDetail(QWidget):
         self.results.setCurrentIndex(0 if has_pairs else 1)
 
     def _fill_runs(self, group: Group) -> None:
-        self.runs.setRowCount(len(group.runs))
-        for number, run in enumerate(group.runs):
-            for place, key in enumerate(_COLUMNS):
-                self.runs.setItem(number, place, QTableWidgetItem(cell_text(run, key)))
+        fill_items(self.runs, [[cell_text(run, key) for key in _COLUMNS] for run in group.runs])
         is_one_engine = len({(run.workload, run.engine) for run in group.runs}) <= 1
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
@@ -161,9 +157,8 @@ class GroupDetail(QWidget):
 
     def _set_up_runs(self) -> None:
         table = self.runs
-        set_up_items(table, sentence("results_page.runs_of_group"))
         headings = [_HEADINGS.get(key) or COLUMNS[key].heading for key in _COLUMNS]
-        table.setHorizontalHeaderLabels([sentence(code) for code in headings])
+        set_up_items(table, sentence("results_page.runs_of_group"), headings)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         table.horizontalHeader().setStretchLastSection(True)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QStackedWidget,
     QTableWidget,
-    QTableWidgetItem,
     QWidget,
 )
 
@@ -33,7 +32,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, row, scrolled
-from app.gui.widgets.tables import set_up_items
+from app.gui.widgets.tables import fill_items, set_up_items
 
 _HEADINGS = (
     *("heading.epoch", "heading.seconds", "heading.training_s", "heading.validation_s"),
@@ -184,8 +183,7 @@ class RunDetail(QWidget):
             (self.table, _HEADINGS, sentence("results_page.epochs_of_run")),
             (self.telemetry_table, _TELEMETRY_HEADINGS, sentence("results_page.hardware_during_run")),
         ):
-            set_up_items(table, name)
-            table.setHorizontalHeaderLabels([sentence(code) for code in headings])
+            set_up_items(table, name, headings)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.telemetry_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         card = Card(sentence("heading.epochs"))
@@ -223,11 +221,7 @@ class RunDetail(QWidget):
         if self.pages.currentIndex() != 1 or self.judged is None:
             return
         self._fill_table(self.judged)
-        rows = telemetry_rows(self.judged)
-        self.telemetry_table.setRowCount(len(rows))
-        for number, row_texts in enumerate(rows):
-            for place, text in enumerate(row_texts):
-                self.telemetry_table.setItem(number, place, QTableWidgetItem(text))
+        fill_items(self.telemetry_table, telemetry_rows(self.judged))
 
     def _on_escape(self) -> None:
         """Go back; from a name that was changed, first to the one that is stored."""
@@ -250,18 +244,15 @@ class RunDetail(QWidget):
             half = EPOCHS_SHOWN // 2
             run = replace(run, epochs=(*run.epochs[:half], *run.epochs[-half:]))
             energies = [*energies[:half], *energies[-half:]]
-        self.table.setRowCount(len(run.epochs))
-        for number, epoch in enumerate(run.epochs):
+        rows = []
+        for epoch, spent in zip(run.epochs, energies, strict=True):
             seconds = (epoch.duration_s, epoch.train_s, epoch.validation_s)
             cells = [str(epoch.index + 1), *("n/a" if value is None else f"{value:.2f}" for value in seconds)]
             cells += [format_metric("loss", epoch.loss), format_metric("accuracy", epoch.accuracy)]
             cells += [format_metric("loss", epoch.val_loss), format_metric("accuracy", epoch.val_accuracy)]
-            cells += [
-                "n/a" if energies[number][part] is None else f"{energies[number][part]:,.0f} J"
-                for part in _ENERGIES
-            ]
-            for place, text in enumerate(cells):
-                self.table.setItem(number, place, QTableWidgetItem(text))
+            cells += ["n/a" if spent[part] is None else f"{spent[part]:,.0f} J" for part in _ENERGIES]
+            rows.append(cells)
+        fill_items(self.table, rows)
         for part, place in _ENERGIES.items():
             self.table.setColumnHidden(place, all(each[part] is None for each in energies))
         facts = [
