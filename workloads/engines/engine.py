@@ -8,7 +8,8 @@ from typing import Any
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.prefetcher import Prefetcher
-from workloads.protocol.messages import Message
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
 
@@ -137,6 +138,18 @@ class Engine:
     def gpus(self) -> int:
         """Return the number of GPUs that the run can use."""
         return 0
+
+    def gpu_index(self, asked: str, count: int) -> int | None:
+        """Return which of so many GPUs a run uses, None for the CPU; raises WorkloadError if it has none such."""
+        if asked == "cpu" or (asked == "auto" and not count):
+            return None
+        index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
+        if index >= count:
+            seen = [f"gpu:{number}" for number in range(count)]
+            code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
+            said = message(code, engine=self.title, device=asked, seen=seen or None)
+            raise WorkloadError("device_unavailable", said)
+        return index
 
     # Networks
 

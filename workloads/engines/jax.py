@@ -7,7 +7,6 @@ from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, StepEvidence
 from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, KerasFeed
-from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
@@ -176,14 +175,9 @@ ENGINE = Jax()
 def _choose_device(jax: Any, asked: str) -> tuple[str, Any]:
     """Return the device as specs name it, and as JAX has it."""
     gpus = [] if asked == "cpu" else gpus_of(jax)
-    if asked == "cpu" or (asked == "auto" and not gpus):
+    index = ENGINE.gpu_index(asked, len(gpus))
+    if index is None:
         return "cpu", jax.devices("cpu")[0]
-    index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
-    if index >= len(gpus):
-        seen = [f"gpu:{number}" for number in range(len(gpus))]
-        code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
-        said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
-        raise WorkloadError("device_unavailable", said)
     return f"gpu:{index}", gpus[index]
 
 

@@ -10,8 +10,6 @@ from workloads.engines.engine import Engine, Started, StepEvidence
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch
-from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 
 
@@ -259,15 +257,10 @@ def _untuned(get_tf_dataset: Any) -> Any:
 
 def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
     gpus = tf.config.list_physical_devices("GPU")
-    if asked == "cpu" or (asked == "auto" and not gpus):
+    index = ENGINE.gpu_index(asked, len(gpus))
+    if index is None:
         tf.config.set_visible_devices([], "GPU")
         return "cpu", None
-    index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
-    if index >= len(gpus):
-        seen = [f"gpu:{number}" for number in range(len(gpus))]
-        code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
-        said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
-        raise WorkloadError("device_unavailable", said)
     tf.config.set_visible_devices([gpus[index]], "GPU")
     # Otherwise TensorFlow takes all GPU memory, which affects other programs and telemetry.
     tf.config.experimental.set_memory_growth(gpus[index], True)

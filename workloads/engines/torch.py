@@ -10,7 +10,6 @@ from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, StepEvidence
 from workloads.engines.keras_feed import Batch, KerasFeed
 from workloads.engines.torch_steps import StepWatch
-from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
@@ -203,14 +202,9 @@ ENGINE = Torch()
 def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
     """Return the device as specs and as PyTorch name it, and the GPU's name."""
     kind, names = gpus_of(torch)
-    if asked == "cpu" or (asked == "auto" and not names):
+    index = ENGINE.gpu_index(asked, len(names))
+    if index is None:
         return "cpu", "cpu", None
-    index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
-    if index >= len(names):
-        seen = [f"gpu:{number}" for number in range(len(names))]
-        code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
-        said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
-        raise WorkloadError("device_unavailable", said)
     return f"gpu:{index}", kind if kind == "mps" else f"{kind}:{index}", names[index]
 
 

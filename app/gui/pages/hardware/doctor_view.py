@@ -231,13 +231,19 @@ def _explained(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
 
 
 def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
-    tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
     card = Card()
-    name = f"{device.name} ({device.id})" if device.id else device.name
-    card.setAccessibleName(f"{name}: {device.state_text}")
-    card.body.addWidget(_entry(theme, tone, f"{name}: {device.state_text}", device.why))
-    _add_advice(theme, card, device.fix, device.commands, device.link)
+    card.setAccessibleName(_add_device(theme, card, device))
     return card
+
+
+def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
+    """Add a device's state and what to do; return its name and state."""
+    tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
+    name = f"{device.name} ({device.id})" if device.id else device.name
+    title = f"{name}: {device.state_text}"
+    card.body.addWidget(_entry(theme, tone, title, device.why))
+    _add_advice(theme, card, device.fix, device.commands, device.link)
+    return title
 
 
 def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
@@ -247,10 +253,7 @@ def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
     if engine.problem is not None:
         card.body.addWidget(_entry(theme, "invalid", sentence("doctor.not_ready"), text(engine.problem)))
     for device in engine.devices:
-        tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
-        name = f"{device.name} ({device.id})" if device.id else device.name
-        card.body.addWidget(_entry(theme, tone, f"{name}: {device.state_text}", device.why))
-        _add_advice(theme, card, device.fix, device.commands, device.link)
+        _add_device(theme, card, device)
     return card
 
 
