@@ -17,7 +17,7 @@ from app.core.metrics import headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
-from app.core.report.private_texts import chosen_folders
+from app.core.redaction.private_texts import chosen_folders
 from app.core.report.run_texts import (
     derived_epoch_text,
     energy_text,

@@ -16,9 +16,9 @@ from app.core.plain_text import one_line
 from app.core.plans.report import PlanReport, Table
 from app.core.plans.verdicts import VerdictLevel, worst_verdict
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.redaction.private_texts import private_texts
 from app.core.report.card import ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.private_texts import private_texts
 from app.core.report.run_texts import Several, result_text, workload_title
 from app.core.report.share import check_shown, share_card
 from app.core.result_file.record import Result

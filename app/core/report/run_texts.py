@@ -12,7 +12,7 @@ from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_installed_memory, format_seconds, format_value, headline_kind
 from app.core.records import Run, RunSummary
-from app.core.report.private_texts import chosen_texts, hide, private_texts
+from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QPlainTextEdit, QWidget
 
 from app.core.messages import sentence
-from app.core.report.private_texts import hide, private_texts
+from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.run_texts import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label

@@ -23,7 +23,7 @@ import app
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import DOCUMENTATION
-from app.core.report.private_texts import hide, private_texts
+from app.core.redaction.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, plain_tip, row

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 from app.core.records import Run
+from app.core.redaction.private_texts import chosen_folders, table_private_texts
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines, run_as_dict
-from app.core.report.private_texts import chosen_folders, table_private_texts
 from app.core.report.run_texts import result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run

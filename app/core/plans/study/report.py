@@ -19,9 +19,9 @@ from app.core.plans.study.points import StudyResult, point_name
 from app.core.plans.study.tables import study_as_dict, study_export, study_table
 from app.core.plans.verdicts import worst_verdict
 from app.core.records import Group, PlannedRun, RunSummary
+from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.report.run_texts import workload_title
 from app.core.report.share_texts import computer_parts, device_title
 from app.core.storage.database import Database

@@ -11,8 +11,8 @@ from app.core.plans.study.details import NO_DETAILS, Details
 from app.core.plans.study.findings import close_to_best, findings
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import count_text, unit_of
+from app.core.redaction.private_texts import chosen_texts, private_texts, without_folders
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.private_texts import chosen_texts, private_texts, without_folders
 
 
 def study_table(result: StudyResult) -> Table:

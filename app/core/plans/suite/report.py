@@ -29,9 +29,9 @@ from app.core.plans.suite.texts import (
     verdict_word,
 )
 from app.core.records import Group, PlannedRun
+from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.private_texts import hide, private_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 from app.core.storage.database import Database
 from workloads import CATALOGUE
