@@ -138,6 +138,15 @@ def called(call: ast.Call) -> str:
     return ""
 
 
+def undocumented_methods(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield public methods without a docstring whose names aren't Qt's."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+            ours = [each for each in methods if each.name.islower() and not each.name.startswith("_")]
+            yield from ((each.lineno, each.name) for each in ours if ast.get_docstring(each) is None)
+
+
 def of_tests() -> dict[str, ast.Module]:
     """Return the code of tests, without what only measures."""
     return {name: tree for name, tree in trees("tests/").items() if "/benchmarks/" not in name}
@@ -180,6 +189,11 @@ def test_files_and_functions_stay_short() -> None:
 def test_variables_say_what_they_hold() -> None:
     empty = [(name, *each) for name, tree in of_program().items() for each in empty_names(tree)]
     assert [f"{name}:{line}: {what}" for name, line, what in empty] == []
+
+
+def test_methods_of_the_window_have_docstrings_unless_qt_has_one() -> None:
+    without = [(name, *each) for name, tree in trees("app/gui/").items() for each in undocumented_methods(tree)]
+    assert [f"{name}:{line}: {what}" for name, line, what in without] == []
 
 
 def test_properties_of_qt_are_found_in_every_language() -> None:
@@ -248,6 +262,7 @@ def test_a_circle_is_found_unless_a_function_closes_it() -> None:
         (empty_names, "def f():\n    found = 1", "class A:\n    found = Signal()"),
         (empty_names, "def f(told): pass", "f(told=1)"),
         (turkish_names, "QTimer(self, interval=1)", "QTimer(self, singleShot=True)"),
+        (undocumented_methods, "class A:\n    def f(self): pass", "class A:\n    def paintEvent(self): pass"),
         (long_functions, "def f():\n" + "    pass\n" * 50, "def f():\n" + "    pass\n" * 49),
     ],
 )

@@ -158,7 +158,6 @@ class BarList(QWidget):
         return max(1, (self.height() - AXIS_PX) // ROW_MIN_PX - (1 if self._slot else 0))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many bars as there is room for."""
         super().resizeEvent(event)
         if min(self._fitting(), len(self._all)) != len(self._bars):
             self._place()
@@ -172,7 +171,6 @@ class BarList(QWidget):
         return "; ".join(parts) or sentence("chart.nothing_yet")
 
     def sizeHint(self) -> QSize:
-        """Ask for comfortable rows."""
         rows = len(self._all) + (1 if self._slot else 0)
         return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * rows + AXIS_PX)
 
@@ -184,7 +182,6 @@ class BarList(QWidget):
         return QSize(240, ROW_MIN_PX * min(rows, ROWS_AT_LEAST) + AXIS_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint grid, bars and the empty slot."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look, tokens = self._look(), self._theme.tokens
@@ -229,11 +226,9 @@ class BarList(QWidget):
             self.chosen.emit(self._bars[number])
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Remove the highlight."""
         self._point(None)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Remove the highlight."""
         self._point(None)
         super().focusOutEvent(event)
 

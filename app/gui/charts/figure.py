@@ -375,7 +375,6 @@ class FigureView(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Ask for a usual size."""
         return QSize(560, 320)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -392,7 +391,6 @@ class FigureView(QWidget):
         self.setMaximumHeight(UNLIMITED_PX if most_px is None else math.ceil(most_px))
 
     def paintEvent(self, _: QPaintEvent) -> None:
-        """Paint the chart."""
         if self.figure is None:
             return
         painter = QPainter(self)

@@ -126,15 +126,12 @@ class PairPlot(QWidget):
         return "; ".join(parts) or sentence("ab_page.no_pair")
 
     def sizeHint(self) -> QSize:
-        """Ask for comfortable rows."""
         return QSize(420, ROW_MAX_PX * (len(self._pairs) + 1) + HEAD_PX + FOOT_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Ask for readable rows."""
         return QSize(300, ROW_MIN_PX * (len(self._pairs) + 1) + HEAD_PX + FOOT_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint heading, scale, rows and the mean."""
         if not self._pairs:
             return
         painter = QPainter(self)

@@ -57,12 +57,10 @@ class Legend(QWidget):
             self.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use more lines if there is less room."""
         super().resizeEvent(event)
         self._fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the entries from the left."""
         painter = QPainter(self)
         for (colour, name, dashed), (x, line) in zip(self._entries, self._places(), strict=True):
             middle = round((line + 0.5) * self._line_px)

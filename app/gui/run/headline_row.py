@@ -50,7 +50,6 @@ class VerdictPill(QWidget):
         return self._width(self._fitting(room_px))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint frame, icon and the longest text that fits."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         colour = QColor(getattr(self._theme.tokens, self.tone or "muted"))
@@ -107,12 +106,10 @@ class HeadlineRow(QWidget):
         self.place()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use the new width."""
         super().resizeEvent(event)
         self.place()
 
     def minimumSizeHint(self) -> QSize:
-        """Allow any width."""
         return QSize(0, HEIGHT_PX)
 
     def place(self) -> None:
@@ -156,16 +153,13 @@ class ProgressLine(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use the new width."""
         super().resizeEvent(event)
         self.place()
 
     def sizeHint(self) -> QSize:
-        """Ask for the height of the texts."""
         return QSize(0, max(self._left.sizeHint().height(), self._right.sizeHint().height()))
 
     def minimumSizeHint(self) -> QSize:
-        """Allow any width."""
         return self.sizeHint()
 
     def place(self) -> None:

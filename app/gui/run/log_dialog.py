@@ -42,13 +42,11 @@ class LogDialog(QDialog):
         self._timer.timeout.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follow the log."""
         super().showEvent(event)
         self.refresh()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop following it."""
         self._timer.stop()
         super().hideEvent(event)
 

@@ -87,7 +87,6 @@ class PreflightLine(QWidget):
         self._offer_details()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start checking."""
         super().showEvent(event)
         self._timer.start()
         self._check()

@@ -89,16 +89,13 @@ class ElidedLabel(QLabel):
         return self._whole
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the text into the new width."""
         super().resizeEvent(event)
         self._elide()
 
     def minimumSizeHint(self) -> QSize:
-        """Allow any width."""
         return QSize(0, self.fontMetrics().height())
 
     def sizeHint(self) -> QSize:
-        """Request room for the whole text."""
         return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, self.fontMetrics().height())
 
     def _elide(self) -> None:
@@ -157,16 +154,13 @@ class ClampedLabel(QLabel):
         return self._height(self.whole_text, width_px) <= self._room_px
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the text into the new width."""
         super().resizeEvent(event)
         self._clamp()
 
     def sizeHint(self) -> QSize:
-        """Ask for no more lines than the text has."""
         return QSize(0, self._wanted_px(self.text()))
 
     def minimumSizeHint(self) -> QSize:
-        """Allow any width."""
         return QSize(0, self.fontMetrics().lineSpacing())
 
     def _clamp(self) -> None:
@@ -262,12 +256,10 @@ class Button(QPushButton):
         self.setAccessibleName(text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the text as long as there's room for it."""
         super().resizeEvent(event)
         self._fit()
 
     def sizeHint(self) -> QSize:
-        """Ask for room for the whole text."""
         return super().sizeHint() + QSize(self._text_px() if self._is_brief else 0, 0)
 
     def minimumSizeHint(self) -> QSize:

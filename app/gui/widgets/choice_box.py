@@ -26,7 +26,6 @@ class ChoiceBox(QComboBox):
         self.setAccessibleName(name)
 
     def setAccessibleName(self, name: str) -> None:
-        """Name the box and its label."""
         super().setAccessibleName(name)
         self._label.setText(name)
 

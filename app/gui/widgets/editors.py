@@ -50,7 +50,6 @@ class FolderEdit(QWidget):
         self.setLayout(both)
 
     def setAccessibleName(self, name: str) -> None:
-        """Name both parts."""
         super().setAccessibleName(name)
         self.line.setAccessibleName(name)
         self.add_button.setAccessibleName(sentence("folder_edit.add_to", name=name))

@@ -20,7 +20,6 @@ class FormScroll(QScrollArea):
         self.setWidget(content)
 
     def sizeHint(self) -> QSize:
-        """Ask for the whole content, at the width that there is."""
         content = self._content
         width = self.viewport().width()
         height = content.heightForWidth(width) if content.hasHeightForWidth() else content.sizeHint().height()

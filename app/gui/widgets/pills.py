@@ -57,7 +57,6 @@ class PillRow(QWidget):
         return [pill.text() for pill in self._pills if not pill.isHidden()]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many facts as the new width has room for."""
         super().resizeEvent(event)
         self._place()
 

@@ -56,7 +56,6 @@ class LiveView(QWidget):
         return self._monitor is not None
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start to read telemetry."""
         super().showEvent(event)
         if self._monitor is None:
             self.telemetry.clear()
@@ -145,7 +144,6 @@ class CoreBars(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars on their tracks."""
         count = len(self._shares_pct)
         if not count:
             return

@@ -62,7 +62,6 @@ class RunsTable(QTableView):
         self.clicked.connect(self._on_clicked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the columns into the new width."""
         super().resizeEvent(event)
         self._columns.fit()
 
