@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.image_pipeline import Pictures
@@ -54,6 +54,18 @@ class StepEvidence:
     steps_counted: int | None = None
 
 
+class StepWatch(Protocol):
+    """Counts the examples and the operations of a model's training steps."""
+
+    def examples(self) -> tuple[int, ...]:
+        """Return how many examples each form of the step has counted so far."""
+        ...
+
+    def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
+        """Return what steps with these examples have done."""
+        ...
+
+
 class Engine:
     """Runs Keras networks with one of Keras' backends; subclasses may override any step.
 
@@ -82,6 +94,7 @@ class Engine:
     capabilities: tuple[float, float] | None = None
     compiler: str = "XLA"
     compiles_always: bool = False
+    _watched: tuple[Any, StepWatch] | None = None  # the model compiled last, if its steps are watched
 
     # Also called by the app
 
@@ -163,6 +176,12 @@ class Engine:
             options: As for `model.compile`.
         """
         model.compile(jit_compile=spec.jit, **options)
+        watch = self.step_watch(model, spec) if watched and "optimizer" in options else None
+        self._watched = None if watch is None else (model, watch)
+
+    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
+        """Watch the training steps of a compiled model, not yet built by `fit`; None if the engine can't."""
+        return None
 
     def fit(self, model: Any, **arguments: Any) -> None:
         """Train as `model.fit` does; when a step's callback is called, the step has ended on the device too."""
@@ -173,7 +192,8 @@ class Engine:
 
         Counts each form of the training step by itself, if it has compiled several.
         """
-        return None
+        watch = self._watch_of(model)
+        return None if watch is None else watch.examples()
 
     def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
         """Return what the training steps of a compiled model have done; None if the engine doesn't say.
@@ -183,7 +203,11 @@ class Engine:
             examples: How many examples each form of the step was given in the timed steps.
             batch_size: Size of the batches.
         """
-        return None
+        watch = self._watch_of(model)
+        return None if watch is None else watch.evidence(examples, batch_size)
+
+    def _watch_of(self, model: Any) -> StepWatch | None:
+        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
         """Evaluate as `model.evaluate` does; return losses and metrics by name."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.engine import Started, StepEvidence
+from workloads.engines.engine import Started
 from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, KerasFeed
 from workloads.protocol.messages import Message, message
@@ -22,7 +22,6 @@ class Jax(KerasFeed):
     settings = frozenset({"jit", "tf32"})
     compiles_always = True
     _device: Any = None
-    _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -75,24 +74,8 @@ class Jax(KerasFeed):
         is_of_jax = any(kind.__name__ in ("JaxRuntimeError", "XlaRuntimeError") for kind in type(error).__mro__)
         return is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
 
-    def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
-        """Compile a Keras model, and watch the steps of one that will be trained."""
-        super().compile(model, spec, **options)
-        is_watched = watched and "optimizer" in options
-        self._watched = (model, StepWatch(model)) if is_watched else None
-
-    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
-        """Return how many examples each traced step has counted."""
-        watch = self._watch_of(model)
-        return None if watch is None else watch.examples()
-
-    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
-        """Return what the programs of the training steps show."""
-        watch = self._watch_of(model)
-        return None if watch is None else watch.evidence(examples)
-
-    def _watch_of(self, model: Any) -> StepWatch | None:
-        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
+    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
+        return StepWatch(model)
 
     def gpus(self) -> int:
         return int(self._device is not None and self._device.platform != "cpu")

@@ -59,7 +59,7 @@ class StepWatch:
         """Return how many examples each form of the step has counted so far."""
         return tuple(int(count.value) for count in self._counts)
 
-    def evidence(self, examples: tuple[int, ...]) -> StepEvidence:
+    def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
         """Return what steps with these examples have done; their programs are analysed now."""
         operations: Counter[str] | None = Counter()
         given = 0.0

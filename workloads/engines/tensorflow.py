@@ -6,7 +6,7 @@ from typing import Any
 
 from workloads.datasets.source import is_aligned
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.engine import Engine, Started, StepEvidence
+from workloads.engines.engine import Engine, Started
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch
@@ -23,7 +23,6 @@ class TensorFlow(Engine):
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn", "tf32"})
     capabilities = (6.0, 10.0)  # of 2.21: not the RTX 50 series
-    _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -74,24 +73,8 @@ class TensorFlow(Engine):
         # By name, so that checking doesn't import TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
-    def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
-        """Compile a Keras model, and watch the steps of one that will be trained."""
-        super().compile(model, spec, **options)
-        is_watched = watched and "optimizer" in options
-        self._watched = (model, StepWatch(model, jit=spec.jit)) if is_watched else None
-
-    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
-        """Return how many examples each traced step has counted."""
-        watch = self._watch_of(model)
-        return None if watch is None else watch.examples()
-
-    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
-        """Return what the graphs of the training steps show."""
-        watch = self._watch_of(model)
-        return None if watch is None else watch.evidence(examples, batch_size)
-
-    def _watch_of(self, model: Any) -> StepWatch | None:
-        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
+    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
+        return StepWatch(model, jit=spec.jit)
 
     def gpus(self) -> int:
         import tensorflow as tf

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workloads.engines.device_trial import DeviceTrial
-from workloads.engines.engine import Started, StepEvidence
+from workloads.engines.engine import Started
 from workloads.engines.keras_feed import Batch, KerasFeed
 from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.messages import Message, message
@@ -32,7 +32,6 @@ class Torch(KerasFeed):
     settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
     _device = "cpu"
-    _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -100,24 +99,9 @@ class Torch(KerasFeed):
             return True
         return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
 
-    def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
-        """Compile a Keras model; steps that torch.compile compiles can't be watched."""
-        super().compile(model, spec, **options)
-        is_watched = watched and "optimizer" in options and not spec.jit
-        self._watched = (model, StepWatch(model)) if is_watched else None
-
-    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
-        """Return how many examples the steps have counted."""
-        watch = self._watch_of(model)
-        return None if watch is None else (watch.examples,)
-
-    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
-        """Return what a step's calls show."""
-        watch = self._watch_of(model)
-        return None if watch is None else watch.evidence(sum(examples))
-
-    def _watch_of(self, model: Any) -> StepWatch | None:
-        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
+    def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
+        """Watch the steps, unless torch.compile compiles them."""
+        return None if spec.jit else StepWatch(model)
 
     def gpus(self) -> int:
         return int(self._device != "cpu")

@@ -24,7 +24,7 @@ class StepWatch:
     """
 
     def __init__(self, model: Any) -> None:
-        self.examples = 0
+        self._examples = 0
         self._model = model
         self._predicted = 0
         self._steps = 0
@@ -35,15 +35,19 @@ class StepWatch:
         self._compute_loss, model.compute_loss = model.compute_loss, self._remember
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
-    def evidence(self, examples: int) -> StepEvidence:
+    def examples(self) -> tuple[int]:
+        """Return how many examples the steps have counted so far."""
+        return (self._examples,)
+
+    def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
         """Return what steps with these examples have done: their operations are the least of those counted."""
         counts = [each for each in self._counts if each is not None]
         if not counts or None in self._counts:
-            return StepEvidence(examples=examples)
+            return StepEvidence(examples=sum(examples))
         least = min(counts, key=Counter.total)
         shares: Counter[str] = sum(counts, Counter())
         return StepEvidence(
-            examples=examples,
+            examples=sum(examples),
             operations_per_example=least.total(),
             operations=shares,
             steps_counted=len(counts),
@@ -73,7 +77,7 @@ class StepWatch:
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
         """Update the weights, and count the examples behind the predictions."""
-        self.examples += self._predicted
+        self._examples += self._predicted
         return self._apply(gradients, *arguments, **named)
 
 
