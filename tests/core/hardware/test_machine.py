@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.hardware import machine, registry, system_files
 from app.core.hardware import machine as hardware
-from app.core.hardware import system_files
 from tests.core.hardware.made_up import fake_windows, write
 from tests.saying import said
+from tests.sure import sure
 
 KVM_CPUINFO = """processor\t: 0
 model\t\t: 85
@@ -290,3 +291,35 @@ def test_machine_without_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", refuse)
     machine = hardware.detect_machine()
     assert (machine.physical_cores, machine.logical_cores, machine.memory_bytes) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("F12", "F12"),
+        (" American  Megatrends 1.40\x00", "American Megatrends 1.40"),
+        ("", None),
+        ("\n", None),
+        ("x" * 500, "x" * 57 + "..."),
+    ],
+)
+def test_linux_tells_it_in_a_file(
+    tmp_path: Path, text: str, version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    read = machine.read_bios_version(write(tmp_path, {"sys/class/dmi/id/bios_version": text}))
+    if version is None:
+        assert read is None
+    else:
+        assert len(sure(read)) <= 60
+        assert sure(read)[:20].replace("\u2400", "").startswith(version[:20])
+
+
+def test_a_computer_without_one_has_none(tmp_path: Path) -> None:
+    assert machine.read_bios_version(tmp_path) is None
+
+
+def test_windows_has_it_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr(registry, "read_text", lambda _, name: "1.2.3" if name == "BIOSVersion" else "")
+    assert machine.read_bios_version() == "1.2.3"

@@ -16,6 +16,7 @@ from app.core.storage.groups import list_groups
 from app.core.storage.runs import list_runs
 from app.core.storage.schema import FORMAT, MIGRATIONS, OLDEST
 from tests.conftest import ROOT
+from tests.core.storage import figures
 from tests.core.storage.figures import DATABASES
 from tests.saying import said
 from tests.sure import sure
@@ -264,3 +265,34 @@ def test_many_may_make_the_file_at_once(paths: Paths) -> None:
         answers = [maker.stdout.readline() for maker in makers if maker.stdout is not None]
         assert "" not in answers
     assert [maker.communicate()[1] for maker in makers] == [""] * 4
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(figures.EXPECTED.read_bytes()))
+    return found
+
+
+def test_each_format_has_its_database() -> None:
+    assert {int(name.split("_")[1]) for name in figures.formats()} == set(MIGRATIONS)
+    assert set(MIGRATIONS) == set(range(min(MIGRATIONS), FORMAT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", figures.formats())
+def test_a_database_of_each_format_gives_its_numbers(name: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    found = figures.stored(name, tmp_path)
+    for part in ("read", "again"):
+        for run_id, run in expected[name][part].items():
+            for field, value in run.items():
+                assert found[part][run_id][field] == value, (part, run_id, field)
+    assert found == expected[name]
+
+
+@pytest.mark.slow
+def test_the_recorded_run_gives_the_same_numbers_in_every_preset(expected: dict[str, Any], tmp_path: Path) -> None:
+    assert figures.recorded(tmp_path) == expected["recorded"]
+
+
+def test_recorded_steps_give_the_same_estimates(expected: dict[str, Any]) -> None:
+    assert figures.traces() == expected["traces"]
