@@ -90,7 +90,6 @@ def test_stored_runs_can_be_heard(driver: Driver) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("state", FULL)
 def test_full_pages_can_be_heard(driver: Driver, state: str) -> None:
     FULL[state](driver)

@@ -286,7 +286,6 @@ def test_a_clock_that_was_set_back_keeps_no_trash(database: Database, machine: M
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_many_thousands_of_runs_go_and_come_back_in_one_go(database: Database, machine: Machine) -> None:
     # More than SQLite takes as single values.
     ids = make_many(database, store(database, machine), 40_000)

@@ -9,7 +9,6 @@ from tests.ordinary import KINDS
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "share"),
     # A laptop's clock wanders within its whole minute: the interval says so, and is sometimes too wide.

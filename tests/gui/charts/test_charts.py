@@ -252,7 +252,6 @@ def test_it_takes_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, application_theme: Theme) -> None:
     """As above: PYSIDE-3474."""
     chart, rate = estimate_chart(qtbot, application_theme), ThroughputChart(application_theme)

@@ -104,7 +104,7 @@ both = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.fixture(autouse=True)
 def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Offer the suite that trains nothing, where one is run."""
-    if request.node.get_closest_marker("slow"):
+    if any(map(request.node.get_closest_marker, ("slow", "long"))):
         monkeypatch.setattr(suite_setup, "NEWEST", DEMO.number)
 
 
@@ -143,7 +143,6 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @both
 def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driver: Driver) -> None:
     page, bridge = kind.open(driver), driver.services.bridge

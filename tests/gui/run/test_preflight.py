@@ -205,7 +205,6 @@ def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Drive
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     driver.choose_demo(step_s=0.05, epochs=50)
     setup = driver.page.setup

@@ -66,7 +66,6 @@ def command_with(sources: Path) -> "object":
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links to packages need rights there")
 def test_plain_numpy_trains_the_mlp_from_packages_of_its_own(
     sources: Path, own_packages: Path, paths: Paths, machine: Machine

@@ -132,7 +132,6 @@ def test_two_engines_of_a_kind_do_not_add_up() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

@@ -204,7 +204,6 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
     page = begun(driver, pairs=1)
@@ -275,7 +274,6 @@ def test_a_failed_run_is_reported(driver: Driver) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     page = open_page(driver)
     for slow in ("A", "B"):
@@ -331,7 +329,6 @@ def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     driver.choose_demo(repeat=3)
     setup = driver.page.setup
@@ -361,7 +358,6 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_single_run_is_not_a_group(driver: Driver) -> None:
     driver.run_demo(repeat=2)
     driver.press(driver.page.new_button)
