@@ -156,7 +156,7 @@ def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str])
     read_until(process, "epoch")
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
-    while "Cancelling" not in process.stderr.readline():
+    while not said("cli.cancelling").is_in(process.stderr.readline()):
         pass
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
@@ -191,7 +191,7 @@ def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
     wait_until(lambda: waiting_bytes(descriptor) >= 60_000)
     workers = psutil.Process(process.pid).children()
     process.send_signal(signal.SIGINT)
-    while "Cancelling" not in process.stderr.readline():
+    while not said("cli.cancelling").is_in(process.stderr.readline()):
         pass
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130

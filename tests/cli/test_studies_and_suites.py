@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.settings import load_settings
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
@@ -18,6 +19,8 @@ from tests.saying import Saying, said
 
 SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
 POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
+
+SHARE = "share 9 --output score.png"
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +34,8 @@ def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) 
     done = epochmark("study", "run", *SHORT, "--axis", "batch=50,100,100", "--rounds", "2")
     assert done.returncode == 0, done.stderr
     assert said("studies.value_twice", value="100", axis="Note: batch").is_all_of(sentence_of(done))
-    assert "2 points, 4 runs" in done.stdout
-    assert "Fastest at 100: " in done.stdout
+    assert said("cli.study_title", count="2").is_in(done.stdout)
+    assert said("studies.fastest_rate", point="100").is_in(done.stdout)
     plain = shown(epochmark)
     assert plain["is_finished"] is True
     points = plain["points"]
@@ -41,7 +44,7 @@ def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) 
         ({"batch_size": 50}, "done", 2),
         ({"batch_size": 100}, "done", 2),
     ]
-    assert "finished" in sentence_of(epochmark("study", "resume", "1"))
+    assert said("cli.study_finished", group_id="1").is_in(sentence_of(epochmark("study", "resume", "1")))
     # A step is as long whatever the batch.
     assert 1.3 < points[1]["per_s"] / points[0]["per_s"] < 3
 
@@ -107,33 +110,34 @@ def test_a_cancelled_study_says_how_to_resume_it(epochmark: CommandLine, environ
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ("study run", "Which study?"),
-        ("study run speed", "no study 'speed'"),
-        ("study run batch --axis batch=1", "has its own points"),
-        ("study run --axis batch", "isn't an axis"),
-        ("study run --axis batch=1 --axis batch=2", "twice"),
-        ("study run batch --rounds 0", "1 to 20 rounds"),
-        ("study run batch --workload nothing", "nothing"),
-        ("study run --axis cpus=4096 --workload demo", "4096 CPUs were asked for"),
-        ("study show 9", "group 9"),
-        ("study resume 9", "group 9"),
-        ("study export 9", "group 9"),
-        ("suite --number 99", "no suite 99"),
-        ("suite --engine caffe", "no engine 'caffe'"),
-        ("suite --device gpu:9", "no device 'gpu:9'"),
-        ("suite show 9", "no suite 9"),
-        ("suite resume 9", "no suite 9"),
-        ("suite share 9 --output score.png", "no suite 9"),
-        ("suite --engine torch resume 9", "for a new suite"),
-        ("suite --number 0 list", "for a new suite"),
+        ("study run", said("cli.no_study")),
+        ("study run speed", said("studies.unknown_preset", preset="'speed'")),
+        ("study run batch --axis batch=1", said("cli.study_or_axis", study="'batch'")),
+        ("study run --axis batch", said("studies.bad_axis")),
+        ("study run --axis batch=1 --axis batch=2", said("cli.axis_twice", axis="'batch_size'")),
+        ("study run batch --rounds 0", said("studies.too_many_runs", rounds="20", asked="0")),
+        ("study run batch --workload nothing", said("workload.unknown", workload="nothing")),
+        ("study run --axis cpus=4096 --workload demo", said("run.too_many_cpus", cpus="4096")),
+        ("study show 9", said("groups.unknown", group_id="9")),
+        ("study resume 9", said("groups.unknown", group_id="9")),
+        ("study export 9", said("groups.unknown", group_id="9")),
+        ("suite --number 99", said("suite.unknown", number="99")),
+        ("suite --engine caffe", said("suite.no_engine", engine="'caffe'")),
+        ("suite --device gpu:9", said("suite.no_device", device="'gpu:9'")),
+        *((f"suite {verb}", said("suite.no_suite", group_id="9")) for verb in ("show 9", "resume 9", SHARE)),
+        ("suite --engine torch resume 9", said("cli.suite_options")),
+        ("suite --number 0 list", said("cli.suite_options")),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_mistakes_get_one_sentence_and_start_nothing(epochmark: CommandLine, arguments: str, problem: str) -> None:
+def test_mistakes_get_one_sentence_and_start_nothing(
+    epochmark: CommandLine, arguments: str, problem: Saying
+) -> None:
     done = epochmark(*arguments.split())
     assert done.returncode in (1, 2)
-    assert problem in sentence_of(done)
+    assert problem.is_in(sentence_of(done))
     assert runs(epochmark) == []
-    assert "No suite" in epochmark("suite", "list").stdout
+    assert said("cli.no_suites").is_in(epochmark("suite", "list").stdout)
 
 
 def test_exports_have_every_point_and_run_no_formula(epochmark: CommandLine, tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     assert done.returncode == 0, done.stderr
     assert said("cli.suite_title_demo", count="6", name="Suite 0").is_in(done.stdout)
     assert "Suite 0: " in done.stdout
-    assert "Verdict: Invalid" in done.stdout, "the demo trains nothing"
+    assert said("result.text_verdict_because", verdict=sentence("studies.verdict_invalid")).is_in(done.stdout)
     plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
     assert [part["state"] for part in plain["parts"]] == ["done"] * 3
     points = [part["points"] for part in plain["parts"]]
@@ -176,7 +180,7 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     assert points == pytest.approx(expected), "the reference by the mean of the rounds, all in seconds"
     assert "Suite 0" in epochmark("suite", "list").stdout
     assert json.loads(epochmark("suite", "--json", "show", "1").stdout) == plain
-    assert "finished" in sentence_of(epochmark("suite", "resume", "1"))
+    assert said("cli.suite_finished", group_id="1").is_in(sentence_of(epochmark("suite", "resume", "1")))
     rows = list(csv.DictReader(io.StringIO(epochmark("suite", "export", "1").stdout)))
     assert [float(row["points"]) for row in rows] == points
     path = tmp_path / "suite.json"
@@ -203,7 +207,8 @@ def test_a_cancelled_and_a_killed_suite_go_on_where_they_stopped(
     assert said("cli.suite_resume", group_id="1").is_in(epochmark("suite", "show", "1").stdout)
     process = start(environment, "suite", "resume", "1", "--json")
     read_until(process, "hello")
-    assert "still running" in sentence_of(epochmark("suite", "resume", "1")), "or its parts would run twice"
+    second = sentence_of(epochmark("suite", "resume", "1"))
+    assert said("cli.group_running").is_in(second), "or its parts would run twice"
     process.kill()
     process.communicate()
     done = epochmark("suite", "resume", "1", "--json")
