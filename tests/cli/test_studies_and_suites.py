@@ -170,7 +170,7 @@ def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_
     assert done.returncode == 0, done.stderr
     assert said("cli.suite_title_demo", count="6", name="Suite 0").is_in(done.stdout)
     assert "Suite 0: " in done.stdout
-    assert said("result.text_verdict_because", verdict=sentence("studies.verdict_invalid")).is_in(done.stdout)
+    assert said("result.text_verdict", verdict=sentence("suite.state_invalid")).is_in(done.stdout)
     plain = json.loads(epochmark("suite", "show", "1", "--json").stdout)
     assert [part["state"] for part in plain["parts"]] == ["done"] * 3
     points = [part["points"] for part in plain["parts"]]
