@@ -1,4 +1,4 @@
-"""Proc and sys folders of real computers, built from flat texts in tests/data/machines/gpus."""
+"""Proc and sys folders of real computers, built from flat texts in tests/data/machines."""
 
 import os
 import re

@@ -24,33 +24,16 @@ from app.core.hardware.parts.disks import (
     windows_disk,
 )
 from app.core.hardware.parts.memory_speed import read_memory_speed, speed_from_table, speed_from_udev
+from tests.core.hardware.gpu.gpu_trees import plant
 from tests.core.hardware.made_up import write
 from tests.sure import sure
 from tests.systems import linux_names
 from workloads.protocol.machine import Disk
 
+DATA = Path(__file__).parents[3] / "data/machines/disks"
 # Of a desktop with two slots of four in use (systemd 252); empty slots come with a speed.
-UDEV = """E:ID_VENDOR=Gigabyte
-E:MEMORY_ARRAY_NUM_DEVICES=4
-E:MEMORY_DEVICE_0_PRESENT=0
-E:MEMORY_DEVICE_0_SPEED_MTS=2133
-E:MEMORY_DEVICE_0_CONFIGURED_SPEED_MTS=2133
-E:MEMORY_DEVICE_0_SERIAL_NUMBER=Unknown
-E:MEMORY_DEVICE_1_SIZE=17179869184
-E:MEMORY_DEVICE_1_SPEED_MTS=3600
-E:MEMORY_DEVICE_1_CONFIGURED_SPEED_MTS=3000
-E:MEMORY_DEVICE_3_SIZE=17179869184
-E:MEMORY_DEVICE_3_SPEED_MTS=3600
-E:MEMORY_DEVICE_3_CONFIGURED_SPEED_MTS=3000
-"""
-MOUNTS = """22 27 0:21 / /proc rw,relatime - proc proc rw
-27 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw
-40 27 259:3 / /home rw,relatime shared:2 - ext4 /dev/nvme0n1p3 rw
-41 40 253:0 / /home/anna/my\\040data rw - xfs /dev/mapper/vg-data rw
-50 27 0:45 / /mnt/nas rw - nfs4 192.168.0.2:/data rw
-51 27 0:46 / /mnt/pool rw - btrfs /dev/sda1 rw
-52 27 0:50 / /mnt/c rw - 9p drvfs rw
-"""
+UDEV = (DATA / "udev_dmi.txt").read_text(encoding="utf-8")
+MOUNTS = (DATA / "mountinfo.txt").read_text(encoding="utf-8")
 
 
 def module(size_mb: int, speed_mts: int, configured_mts: int, *, extended: tuple[int, int] | None = None) -> bytes:
@@ -124,35 +107,7 @@ def test_the_deepest_mount_counts(place: str, device: str) -> None:
 
 
 def disks_of_a_computer(root: Path) -> Path:
-    """Make a sys folder with an NVMe drive, a disk, and a volume that is spread over both and encrypted."""
-    real = {
-        "nvme0n1": (
-            "pci0000:00/nvme/nvme0/nvme0n1",
-            "0",
-            "Samsung SSD 980 PRO 1TB                 ",
-            "1953525168",
-        ),
-        "sda": ("pci0000:00/ata1/sda", "1", "WDC WD40EFRX-68N\n", "7814037168"),
-    }
-    for name, (folder, spins, model, sectors) in real.items():
-        place = f"sys/devices/{folder}"
-        write(root, {f"{place}/size": sectors, f"{place}/queue/rotational": spins, f"{place}/device/model": model})
-        (root / "sys/class/block").mkdir(parents=True, exist_ok=True)
-        (root / f"sys/class/block/{name}").symlink_to(root / place)
-    nvme, sda = (root / f"sys/devices/{real[name][0]}" for name in real)
-    write(
-        root, {f"sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p{part}/partition": str(part) for part in (2, 3)}
-    )
-    write(root, {"sys/devices/pci0000:00/ata1/sda/sda1/partition": "1"})
-    slaves = root / "sys/devices/virtual/block/dm-0/slaves"
-    slaves.mkdir(parents=True)
-    (slaves / "nvme0n1p3").symlink_to(nvme / "nvme0n1p3")
-    (slaves / "sda1").symlink_to(sda / "sda1")
-    numbers = root / "sys/dev/block"
-    numbers.mkdir(parents=True)
-    (numbers / "259:2").symlink_to(nvme / "nvme0n1p2")
-    (numbers / "253:0").symlink_to(slaves.parent)
-    (root / "sys/class/block/sda1").symlink_to(sda / "sda1")
+    plant(root, "../disks/desktop", ids=False)
     return write(root, {"proc/self/mountinfo": MOUNTS})
 
 
