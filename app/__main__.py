@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from app.core.plans.kind import Card
+    from app.core.report.card import ShareCard
 
 
 def main() -> int:
@@ -101,7 +101,7 @@ def _run_without_window() -> int:
     return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=sentence("start.no_display"))
 
 
-def _draw_share(card: "Card", path: "Path", dark: bool, enclosed: bytes) -> None:
+def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) -> None:
     """Draw a result for the command line, which has no Qt; raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message

@@ -12,7 +12,7 @@ from app.core.analysis.compare import bars
 from app.core.analysis.series import series_of
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
-from app.core.records import Plan
+from app.core.records import Plan, PlanPlace
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.report.private_texts import table_private_texts
@@ -80,8 +80,8 @@ def make_results(database: Database, machine: Machine) -> list[int]:
     other = replace(machine, cpu_name="Other CPU")
     ids = [
         _store(database, machine, None),
-        _store(database, other, (group_id, None), 1),
-        _store(database, machine, (group_id, None), 2),
+        _store(database, other, PlanPlace(group_id, 1)),
+        _store(database, machine, PlanPlace(group_id, 2)),
         _store(database, machine, None, workload="demo"),
         _store(database, machine, None, workload="matmul"),
     ]
@@ -97,13 +97,12 @@ def make_results(database: Database, machine: Machine) -> list[int]:
 def _store(
     database: Database,
     machine: Machine,
-    group: tuple[int, str | None] | None,
-    number: int | None = None,
+    place: PlanPlace | None,
     workload: str = "",
 ) -> int:
     chosen = CATALOGUE[workload] if workload else WORKLOAD
     spec = chosen.default_spec() if workload else SPEC
-    run_id = begin_run(database, spec, chosen, machine, group=group, number=number)
+    run_id = begin_run(database, spec, chosen, machine, place=place)
     writer = RunWriter(database, run_id)
     for event in _events(machine, run_id):
         writer.add(event)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.records import Run, Side
+from app.core.records import PlanPlace, Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
@@ -68,11 +68,11 @@ def store_recording(
     recorded: Sequence[events.AnyEvent],
     status: str = "completed",
     error: events.Error | None = None,
-    group: tuple[int, Side | None] | None = None,
+    place: PlanPlace | None = None,
 ) -> int:
     """Store the run as a session does; returns its number."""
     spec, machine = asked(recorded)
-    run_id = begin_run(database, spec, CATALOGUE[spec.workload], machine, group=group)
+    run_id = begin_run(database, spec, CATALOGUE[spec.workload], machine, place=place)
     writer = RunWriter(database, run_id)
     for event in recorded:
         writer.add(event)

@@ -19,8 +19,9 @@ from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
 from app.core.plans.study.costs import Costs, bundled_prices
 from app.core.plans.study.details import Details
-from app.core.plans.study.figures import Figure, figures
+from app.core.plans.study.figures import figures
 from app.core.plans.study.points import StudyResult, load_study
+from app.core.report.card import Figure
 from app.core.storage.database import Database
 from app.gui.charts.figure import ChartStyle, figure_height, paint_figure
 from app.gui.style.theme import Theme

@@ -1,4 +1,4 @@
-"""A value that may be missing, in tests that need it."""
+"""A value that may be missing or of another kind, in tests that need it."""
 
 from typing import TypeVar
 
@@ -8,4 +8,10 @@ Value = TypeVar("Value")
 def sure(value: Value | None) -> Value:
     """Return a value, which has to be there."""
     assert value is not None
+    return value
+
+
+def only(kind: type[Value], value: object) -> Value:
+    """Return a value, which has to be of this kind."""
+    assert isinstance(value, kind)
     return value

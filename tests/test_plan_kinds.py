@@ -19,6 +19,7 @@ from app.core.storage.groups import load_group
 from app.gui.pages.results.cells import group_row
 from app.gui.services.run_bridge import page_of
 from tests.our_code import nodes_of, trees
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -49,7 +50,7 @@ def test_a_new_kind_takes_a_class_and_its_sentences(
     session = run_plan(plan, Runner(paths, machine))
     assert session.wait(60)
     with Database(paths.database) as database:
-        group = load_group(database, session.group_id)
+        group = load_group(database, sure(session.group_id))
         answer = kind_of(group).answer(database, group)
         assert plan_of_group(database, group.id) == plan
     expected = sentence("hidden.count", count=2, shown=1)

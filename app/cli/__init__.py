@@ -17,12 +17,12 @@ from app.core.errors import AppError
 from app.core.logs import set_up_logging
 from app.core.messages import sentence
 from app.core.paths import default_paths, with_datasets_folder
-from app.core.plans.kind import Card
+from app.core.report.card import ShareCard
 from app.core.settings import load_settings
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 EXIT_CANCELLED = EXIT_INTERRUPTED
-DrawShare: TypeAlias = Callable[[Card, Path, bool, bytes], None]
+DrawShare: TypeAlias = Callable[[ShareCard, Path, bool, bytes], None]
 Scan: TypeAlias = Callable[[Path], str]
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from app.cli.preflight import preflight_lines
 from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
-from app.cli.views import View
+from app.cli.views import JsonView, View
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
@@ -28,7 +28,7 @@ from app.core.plans.engines import Cell, Row
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import machine_line
-from app.core.runs.plan_session import PlanCallbacks, resume_plan, run_plan
+from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
@@ -85,12 +85,35 @@ def carry_out(
         _check_result(spec)
     machine = detect_machine(data_folder=paths.datasets)
     runs = plan.runs() if resumed is None else resumed[1]
-    view = JsonPlanView() if options.json else TextPlanView(plan, machine, runs, quiet=options.quiet)
+    view = JsonView() if options.json else TextPlanView(plan, machine, runs, quiet=options.quiet)
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
+    session = follow(plan, Runner(paths, machine), view, resumed)
+    if session.trouble:
+        return 1
+    assert session.group_id is not None
+    with Database(paths.database) as database:
+        group = load_group(database, session.group_id)
+        ids = [run.id for run in group.runs]
+        is_written = result_file is None or write_after_run(database, ids, result_file)
+    if not view.is_lost:
+        _say_end(group, session.status, conclusion, as_json=options.json)
+    return exit_code(session, is_written=is_written)
+
+
+def follow(
+    plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
+) -> PlanSession:
+    """Run a plan to its end, and say what went wrong besides failed runs; raises what ended the output.
+
+    Args:
+        plan: What to run.
+        runner: Starts its runs.
+        view: Shows them.
+        resumed: As in `carry_out`.
+    """
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts))
-        runner = Runner(paths, machine)
         if resumed is None:
             session = run_plan(plan, runner, callbacks)
         else:
@@ -99,17 +122,17 @@ def carry_out(
         interrupts.wait(session)
     for refusal in session.refusals:
         complain(sentence("cli.note", note=in_line(str(refusal))))
+    if session.trouble and plan.is_single and not session.run_id:  # nothing began
+        raise session.trouble
     if session.trouble:
         complain(f"epochmark: {in_line(str(session.trouble))}")
-        return 1
-    if view.error:
+    elif view.error:
         raise view.error
-    with Database(paths.database) as database:
-        group = load_group(database, session.group_id)
-        ids = [run.id for run in group.runs]
-        is_written = result_file is None or write_after_run(database, ids, result_file)
-    if not view.is_lost:
-        _say_end(group, session.status, conclusion, as_json=options.json)
+    return session
+
+
+def exit_code(session: PlanSession, *, is_written: bool) -> int:
+    """Return 0 for done, 1 for failed, also if the file of results can't be written, 130 for cancelled."""
     return {"completed": 0, "cancelled": 130}.get(session.status, 1) or (0 if is_written else 1)
 
 
@@ -136,27 +159,7 @@ def _check_result(spec: RunSpec) -> None:
         raise UsageError(message("cli.epochs_cut_short", steps=spec.steps), message("cli.leave_steps_out"))
 
 
-class PlanView(View):
-    """Receives the events of all runs, one run after another."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the output can no longer be written."""
-        return self._closed
-
-    def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Begin the plan's next run."""
-
-
-class JsonPlanView(PlanView):
-    """Writes every event as one line of JSON; each run's stream begins with `run`."""
-
-    def show(self, event: events.Event) -> None:
-        """Write the event's line."""
-        say_json(events.encode(event).decode(), end="", flush=True)
-
-
-class TextPlanView(PlanView):
+class TextPlanView(View):
     """Prints a line for each run, and on a terminal a progress line."""
 
     def __init__(self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], *, quiet: bool) -> None:

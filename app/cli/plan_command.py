@@ -17,6 +17,7 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plans.export import FORMATS
 from app.core.records import Group, PlannedRun
+from app.core.report.card import ShareCard
 from app.core.report.formats.result_document import enclosed_file
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -59,7 +60,7 @@ class PlanCommand(ABC, Generic[Result]):
         """Print it."""
 
     @abstractmethod
-    def card(self, result: Result, paths: Paths, options: argparse.Namespace) -> Any:
+    def card(self, result: Result, paths: Paths, options: argparse.Namespace) -> ShareCard:
         """Return its picture; raises UsageError if it has no result."""
 
     @abstractmethod

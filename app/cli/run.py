@@ -2,13 +2,12 @@
 
 import argparse
 
-from app.cli.groups import carry_out
-from app.cli.interrupts import Interrupts
+from app.cli.groups import carry_out, exit_code, follow
 from app.cli.preflight import preflight_lines
 from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
-from app.cli.text import better, complain, in_line, say, say_bars, several_line
+from app.cli.text import better, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, one_each, position
 from app.core.errors import UsageError
@@ -52,26 +51,17 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         return carry_out(plan, options, paths, result_file=options.output)
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
-    runner = Runner(paths, machine)
     view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
         view.preflight = preflight_lines(spec, machine, paths)
-    with Interrupts() as interrupts:
-        session = runner.start(spec, view)
-        view.may_cancel_by(session.cancel)
-        interrupts.wait(session)
+    session = follow(repeat_plan(spec), Runner(paths, machine), view)
     if session.trouble:
-        complain(f"epochmark: {in_line(str(session.trouble))}")
         return 1
-    if view.error:
-        raise view.error
-    code = {"completed": 0, "cancelled": 130}.get(session.status, 1)
     with Database(paths.database) as database:
         if not options.json:
             print_result(load_run(database, session.run_id))
-        if options.output is not None and not write_after_run(database, [session.run_id], options.output):
-            return code or 1
-    return code
+        is_written = options.output is None or write_after_run(database, [session.run_id], options.output)
+    return exit_code(session, is_written=is_written)
 
 
 def print_result(stored: Run) -> None:

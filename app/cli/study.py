@@ -22,9 +22,10 @@ from app.core.plans.study.export import study_lines
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult, list_studies, load_study
 from app.core.plans.study.presets import PRESETS
-from app.core.plans.study.share import StudyCard, study_card, study_lines_to_read
+from app.core.plans.study.share import study_card, study_lines_to_read
 from app.core.plans.study.tables import study_as_dict, study_table
 from app.core.records import Plan
+from app.core.report.card import ShareCard
 from app.core.runs.runner import Runner, known_workload
 from app.core.settings import load_settings
 from app.core.storage.database import Database
@@ -108,7 +109,7 @@ class StudyCommand(PlanCommand[StudyResult]):
         if not result.is_finished:
             say("\n" + sentence("cli.study_resume", group_id=result.group.id))
 
-    def card(self, result: StudyResult, paths: Paths, options: argparse.Namespace) -> StudyCard:
+    def card(self, result: StudyResult, paths: Paths, options: argparse.Namespace) -> ShareCard:
         """Return the picture of one of its charts."""
         if options.chart is not None and options.chart < 1:
             limits = {"option": "--chart", "least": 1, "most": 20, "given": options.chart}

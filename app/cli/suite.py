@@ -19,7 +19,7 @@ from app.core.plans.suite.export import suite_as_dict, suite_export
 from app.core.plans.suite.imported import ImportedScore, imported_scores
 from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.score import SuiteResult
-from app.core.plans.suite.share import SuiteCard, suite_card
+from app.core.plans.suite.share import suite_card
 from app.core.plans.suite.stored import list_suites, load_suite
 from app.core.plans.suite.texts import (
     imported_name,
@@ -31,6 +31,7 @@ from app.core.plans.suite.texts import (
     verdict_title,
     verdict_word,
 )
+from app.core.report.card import ShareCard
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -73,7 +74,7 @@ class SuiteCommand(PlanCommand[SuiteResult]):
         if not result.is_finished:
             say("\n" + sentence("cli.suite_resume", group_id=result.group.id))
 
-    def card(self, result: SuiteResult, paths: Paths, options: argparse.Namespace) -> SuiteCard:
+    def card(self, result: SuiteResult, paths: Paths, options: argparse.Namespace) -> ShareCard:
         """Return the picture of the score."""
         del paths, options
         return suite_card(result)

@@ -11,6 +11,7 @@ from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
+from app.core.records import PlannedRun
 from app.core.report.run_texts import engine_line, machine_line
 from app.core.runs.state import RunState
 from app.core.verdict.rules import INTERVAL_PCT
@@ -37,6 +38,14 @@ class View:
         self._cancel: Callable[[], None] | None = None
         self._closed = False
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the output can no longer be written."""
+        return self._closed
+
+    def begin(self, planned: PlannedRun, run_id: int) -> None:
+        """Begin the plan's next run."""
+
     def may_cancel_by(self, cancel: Callable[[], None]) -> None:
         """Set how to cancel the run; its first events, and the loss of the output, may come before this."""
         self._cancel = cancel
@@ -61,7 +70,7 @@ class View:
 
 
 class JsonView(View):
-    """Writes every event as one line of JSON."""
+    """Writes every event as one line of JSON; each run's stream begins with `run`."""
 
     def show(self, event: events.Event) -> None:
         """Write the event's line."""

@@ -235,6 +235,21 @@ class PlannedRun:
     spec: RunSpec
 
 
+@dataclass(frozen=True, slots=True)
+class PlanPlace:
+    """Where a run belongs.
+
+    Attributes:
+        group_id: Its stored plan.
+        number: Which run of the plan it is, from 1.
+        side: None in a plan without sides.
+    """
+
+    group_id: int
+    number: int
+    side: Side | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """A point of a study that isn't run, and why."""
@@ -275,7 +290,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Several runs requested as one.
+    """Runs requested as one; a single run is a plan of one round.
 
     Attributes:
         kind: A key of app.core.plans.registry; other versions of Epochmark may have more.
@@ -309,6 +324,11 @@ class Plan:
     def count(self) -> int:
         """Number of runs."""
         return self.rounds * (2 if self.order == "pairs" else max(1, len(self.specs)))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one run, which is stored on its own, without a group."""
+        return self.count == 1 and self.study is None and self.suite is None
 
     def runs(self) -> list[PlannedRun]:
         """Return the runs in order."""

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QApplication, QDialog
 
 from app.core.analysis.series import RunSeries
 from app.core.paths import default_paths
+from app.core.plans.repeat import repeat_plan
 from app.core.records import Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -214,7 +215,7 @@ def stream(bench: Bench) -> None:
     assert machine is not None
     bridge = bench.services.bridge
     bench.window.benchmark.show_run_view()
-    bridge.start(spec, machine)
+    bridge.start(repeat_plan(spec), machine)
     bench.wait(lambda: epochs_done(bridge) >= 2)
     gaps = Stalls()
     before_s, epochs = bench.cpu_s(), epochs_done(bridge)

@@ -7,9 +7,9 @@ from typing import Any
 from app.core.errors import UsageError
 from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
 from app.core.messages import sentence
-from app.core.plans.kind import Card
 from app.core.plans.registry import kind_of
 from app.core.records import EpochColumns, Group, Run, RunSummary
+from app.core.report.card import ShareCard
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
 from app.core.report.forum_texts import FORMS, in_form
@@ -59,7 +59,7 @@ class SharedResult:
     """
 
     fields: tuple[Field, ...]
-    card: Card
+    card: ShareCard
     text: str
     enclosed: bytes
     row: str
@@ -101,7 +101,7 @@ def shared_result(
 
 def picture_card(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
-) -> Card:
+) -> ShareCard:
     """Return what is on a picture, in its code, too; arguments and errors as in `shared_result`."""
     others = None if group is None else _group_without(group, hidden)
     return _card(database, run_without(run, hidden), (group, others), hidden, _result_without(run.run, hidden))
@@ -113,7 +113,7 @@ def _card(
     groups: tuple[Group | None, Group | None],
     hidden: Collection[str],
     result: Result | None,
-) -> Card:
+) -> ShareCard:
     """Return what is on a picture.
 
     Args:

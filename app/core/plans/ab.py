@@ -7,10 +7,11 @@ from app.core.analysis.ab import Pair, judge_pairs, pairs_of
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.messages import sentence
-from app.core.plans.ab_card import AbCard, ab_card, ab_text, measured_runs
+from app.core.plans.ab_card import ab_card, ab_text, measured_runs
 from app.core.plans.kind import PlanKind, typical
 from app.core.plans.verdicts import WORST_FIRST, level_among
 from app.core.records import Group, Plan, RunSummary
+from app.core.report.card import ShareCard
 from app.core.result_file.record import Result
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol.spec import RunSpec
@@ -73,7 +74,7 @@ class AbTest(PlanKind):
         del run
         measured_runs(group, paired_runs(group))
 
-    def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> AbCard:
+    def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:
         """Return the content of the picture; raises UsageError if there is no result to show."""
         del result
         return ab_card(run, group, paired_runs(group), self.name(group), self.remarks(group))

@@ -1,8 +1,6 @@
 """A finished A/B to share: the picture's texts and bars, and the text to paste."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from app.core.analysis.ab import ENOUGH_PAIRS, RepeatResult, between_runs, judge_pairs
 from app.core.analysis.comparability import engine_name, unusual_settings
@@ -12,6 +10,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
+from app.core.report.card import ShareCard, Side, Sides
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.report.run_texts import machine_line, made_by, verdict_texts, workload_title
 from app.core.report.share_texts import computer_parts, device_kind, device_title
@@ -22,57 +21,9 @@ from workloads.settings import differing
 _NAME_LIMIT = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of an A/B.
-
-    Attributes:
-        name: "A", and its name if it says more.
-        settings: What differs from the other side, unless the name says so; "" for nothing.
-        value: Median of its runs, in the unit it is shown in; so are the ends of its interval.
-        low, high: None with a single run.
-        text: All three, with the interval's confidence.
-    """
-
-    name: str
-    settings: str
-    value: float
-    low: float | None
-    high: float | None
-    text: str
-    is_faster: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AbCard:
-    """The picture's texts, ready to draw.
-
-    Attributes:
-        headline: Which side is faster and by how much, in a few words.
-        note: How certain that is.
-        machine: This computer, by the full name of the device that computed.
-        details: Lines about the computer, the engines, and what to know about the test.
-        badge: The verdict with its cause, and the same in ever fewer words.
-        level: The worst verdict of the runs that count.
-        short_form: Both sides' typical runs for the picture's code; "" for none.
-    """
-
-    title: str
-    headline: str
-    note: str
-    sides: tuple[Side, Side]
-    axis: str
-    machine: str
-    details: tuple[str, ...]
-    badge: tuple[str, ...]
-    level: Literal["valid", "caution", "invalid"]
-    footer: str
-    short_form: str = ""
-
-
 def ab_card(
     run: JudgedRun, group: Group, paired: Sequence[RunSummary], name: str, remarks: Sequence[str]
-) -> AbCard:
+) -> ShareCard:
     """Return the content of an A/B's picture; raises UsageError if it has no result to show.
 
     Args:
@@ -86,12 +37,11 @@ def ab_card(
     summary, kind = run.summary, headline_kind(run.summary.metric)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     footer = (group.created_at[:10], sentence("share.version", version=summary.app_version))
-    return AbCard(
+    return ShareCard(
         title=" · ".join((name, *_common(runs))),
         headline=judge_pairs(group).headline(),
-        note=_note(group),
-        sides=_sides(group, runs),
-        axis=f"{kind.label.lower()} ({better})",
+        notes=(_note(group),),
+        chart=Sides(_sides(group, runs), f"{kind.label.lower()} ({better})"),
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
         details=tuple(part for part in (_computer(runs), _engines(runs), " ".join(remarks)) if part),
         badge=_badge(run, runs),
@@ -101,7 +51,7 @@ def ab_card(
 
 
 def ab_text(
-    card: AbCard, run: JudgedRun, group: Group, paired: Sequence[RunSummary], remarks: Sequence[str]
+    card: ShareCard, run: JudgedRun, group: Group, paired: Sequence[RunSummary], remarks: Sequence[str]
 ) -> str:
     """Return an A/B as a few lines of plain text to post. It names neither user, computer nor folder.
 
@@ -115,8 +65,8 @@ def ab_text(
     unit = headline_kind(run.summary.metric).unit
     lines = [
         sentence("ab.text_headline", headline=card.headline, title=card.title),
-        card.note,
-        *(_side_line(side, unit) for side in card.sides),
+        *card.notes,
+        *(_side_line(side, unit) for side in _sides(group, paired)),
         _verdict_line(card),
         sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=_engines(paired)),
@@ -183,7 +133,7 @@ def _values(metric: str, result: RepeatResult) -> str:
     return f"{value} · {between}"
 
 
-def _verdict_line(card: AbCard) -> str:
+def _verdict_line(card: ShareCard) -> str:
     """Return the verdict with its cause, or how many runs are valid."""
     reasons = card.badge[0][len(card.level) :].lstrip(": ·")
     return sentence("result.text_verdict_because", verdict=card.level, reasons=reasons)

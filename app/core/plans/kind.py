@@ -11,18 +11,17 @@ from app.core.analysis.own_runs import run_name
 from app.core.messages import Message, message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
-from app.core.plans.ab_card import AbCard
 from app.core.plans.verdicts import VerdictLevel, worst_verdict
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.report.card import ShareCard
 from app.core.report.run_texts import Several, result_text, workload_title
-from app.core.report.share import ShareCard, check_shown, share_card
+from app.core.report.share import check_shown, share_card
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
-Card = ShareCard | AbCard
 # The page of single runs, and of plans that have none of their own.
 RUNS_PAGE = "benchmark"
 _NAME_LIMIT = 40
@@ -207,7 +206,7 @@ class PlanKind:
         """Raise the UsageError that `card` raises, without making the card."""
         check_shown(self.summary(group) or run)
 
-    def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> Card:
+    def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:
         """Return the content of the picture; raises UsageError if there is no result to show.
 
         Args:

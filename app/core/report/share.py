@@ -1,7 +1,4 @@
-"""The texts and bars of the picture to share."""
-
-from dataclasses import dataclass
-from typing import Literal
+"""The picture of a run to share: its texts and bars."""
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
@@ -11,6 +8,7 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
+from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
 from app.core.report.run_texts import CONFIDENCE_PCT, Several, rate_text, verdict_texts, workload_title
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
@@ -19,34 +17,6 @@ from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
 from app.core.verdict.judged_run import JudgedRun
 from workloads.engines.registry import compiler_name
-
-
-@dataclass(frozen=True, slots=True)
-class ShareCard:
-    """The picture's texts, ready to draw.
-
-    Attributes:
-        certainty: The 95 % interval, or that there is none.
-        machine: Full name of the device that computed.
-        details: Lines about the computer, the engine, and how it was measured.
-        badge: The verdict with its cause, and the same in ever fewer words.
-        level: The verdict's level.
-        short_form: The result for the picture's code, of several runs the typical one's, of several engines
-            one for each; "" for none.
-    """
-
-    title: str
-    value: str
-    unit: str
-    certainty: str
-    machine: str
-    details: tuple[str, ...]
-    badge: tuple[str, ...]
-    level: Literal["valid", "caution", "invalid"]
-    bars: tuple[Bar, ...]
-    axis: str
-    footer: str
-    short_form: str = ""
 
 
 def share_card(run: JudgedRun, several: Several | None = None, result: Result | None = None) -> ShareCard:
@@ -70,15 +40,14 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     )
     return ShareCard(
         title=_title(run.run),
-        value=("≈ " if summary.basis == "estimate" else "") + format_value(summary.metric, summary.value),
+        headline=("≈ " if summary.basis == "estimate" else "") + format_value(summary.metric, summary.value),
         unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
-        certainty=_certainty(summary),
+        notes=(_certainty(summary),),
         machine=device_title(summary),
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
         badge=_badge(run) if several is None else several.badge,
         level=run.verdict.level if several is None else several.level,
-        bars=chart,
-        axis=_axis(chart, summary.metric),
+        chart=Bars(chart, _axis(chart, summary.metric)),
         footer=" · ".join(part for part in footer if part),
         short_form=short,
     )

@@ -1,11 +1,12 @@
-"""A plan of several runs, one after another, each in a fresh process: repetitions, an A/B, a study."""
+"""A plan of runs, one after another, each in a fresh process: a single run, repetitions, an A/B, a study."""
 
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from app.core.errors import AppError, UsageError
-from app.core.records import Group, Plan, PlannedRun, RunSummary, Side
+from app.core.messages import message
+from app.core.records import Group, Plan, PlannedRun, PlanPlace, RunSummary, Side
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
@@ -40,7 +41,8 @@ class PlanSession:
     """A plan in progress. `cancel`, `kill` and `wait` may be called from any thread, as for a session.
 
     Attributes:
-        group_id: The stored group.
+        group_id: The stored group; None for a single run.
+        run_id: The latest run; 0 before the first.
         status: running, then completed, cancelled (also if `confirm_side` returned False) or failed.
         trouble: Why it couldn't continue, other than a failed run; or None.
         refusals: Why runs couldn't begin, in a plan that goes on without them.
@@ -49,9 +51,9 @@ class PlanSession:
         plan: The plan.
         runner: Starts its runs.
         callbacks: What is called meanwhile.
-        group_id: The stored group.
+        group_id: The stored group; None for a single run.
         runs: Those to make.
-        ownership: The lock of the group, released at the end.
+        ownership: The lock of the group, released at the end; None without one.
     """
 
     def __init__(
@@ -59,13 +61,14 @@ class PlanSession:
         plan: Plan,
         runner: Runner,
         callbacks: PlanCallbacks,
-        group_id: int,
+        group_id: int | None,
         runs: Iterable[PlannedRun],
         *,
-        ownership: Ownership,
+        ownership: Ownership | None,
     ) -> None:
         self.plan = plan
         self.group_id = group_id
+        self.run_id = 0
         self.status: str = "running"
         self.trouble: AppError | None = None
         self.refusals: list[AppError] = []
@@ -77,7 +80,7 @@ class PlanSession:
         self._cancel = threading.Event()
         self._kill = threading.Event()
         # Not a daemon: storing a run must not be cut short when the program exits.
-        self._thread = threading.Thread(target=self._main, name=f"group-{group_id}")
+        self._thread = threading.Thread(target=self._main, name="plan")
 
     @property
     def is_cancelled(self) -> bool:
@@ -112,8 +115,12 @@ class PlanSession:
             status = self._carry_out()
         except AppError as error:
             self.trouble = error
+        except Exception as error:  # a fault of ours, which the program reports
+            self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
+            raise
         finally:
-            self._ownership.release()
+            if self._ownership is not None:
+                self._ownership.release()
             self.status = status
 
     def _carry_out(self) -> str:
@@ -145,9 +152,10 @@ class PlanSession:
             begun.wait()  # briefly, and only at the first event
             self._callbacks.on_event(event)
 
-        group = self.group_id, planned.side
-        session = self._runner.start(planned.spec, listener, group, planned.number)
-        self._session = session
+        group_id = self.group_id
+        place = PlanPlace(group_id, planned.number, planned.side) if group_id is not None else None
+        self._session = session = self._runner.start(planned.spec, listener, place)
+        self.run_id = session.run_id
         try:
             # A request to stop that came before there was a session.
             if self._kill.is_set():
@@ -169,7 +177,7 @@ class PlanSession:
 
 
 def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None) -> PlanSession:
-    """Check and store the plan, then start it in the background.
+    """Check and store the plan, then start it in the background; a single run is stored without a group.
 
     Args:
         plan: The plan.
@@ -182,9 +190,11 @@ def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None)
     """
     for spec in plan.specs:
         runner.check(spec)
-    with Database(runner.paths.database) as database:
-        group_id = begin_group(database, plan)
-    ownership = own_group(runner.paths.database, group_id)
+    group_id, ownership = None, None
+    if not plan.is_single:
+        with Database(runner.paths.database) as database:
+            group_id = begin_group(database, plan)
+        ownership = own_group(runner.paths.database, group_id)
     callbacks = callbacks or PlanCallbacks()
     session = PlanSession(plan, runner, callbacks, group_id, plan.runs(), ownership=ownership)
     session.start()

@@ -8,6 +8,7 @@ from app.core.engines.locations import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
+from app.core.records import PlanPlace
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.session import Limits, Listener, Session
 from app.core.runs.worker_command import WorkerCommand, worker_command
@@ -52,16 +53,14 @@ class Runner:
         self,
         spec: RunSpec,
         listener: Listener = lambda _: None,
-        group: tuple[int, str | None] | None = None,
-        number: int | None = None,
+        place: PlanPlace | None = None,
     ) -> Session:
         """Check and store the run, then start it in the background.
 
         Args:
             spec: What to run.
             listener: Called with each event, in the session's thread, after the event was stored.
-            group: The run's group and side, or None.
-            number: Which run of the group's plan it is, from 1; None for a single run.
+            place: Where it belongs; None for a single run.
 
         Raises:
             UsageError: The spec can't be run; nothing was stored.
@@ -73,7 +72,7 @@ class Runner:
             ownership = own(database.path)
             try:
                 token = ownership.token
-                run_id = begin_run(database, spec, workload, self.machine, group=group, number=number, owner=token)
+                run_id = begin_run(database, spec, workload, self.machine, place=place, owner=token)
             except BaseException:
                 ownership.release()
                 raise

@@ -16,6 +16,7 @@ import app
 from app.core.clock import now_text
 from app.core.files import write_new
 from app.core.messages import Message, message
+from app.core.records import PlanPlace
 from app.core.storage.database import Database, DatabaseError, storable
 from app.core.storage.outcomes import end_run, stored_message
 from app.core.storage.runs import machine_text
@@ -39,8 +40,7 @@ def begin_run(
     workload: Workload,
     machine: Machine,
     *,
-    group: tuple[int, str | None] | None = None,
-    number: int | None = None,
+    place: PlanPlace | None = None,
     owner: str | None = None,
 ) -> int:
     """Store a run as running, owned by this process, and return its number.
@@ -50,14 +50,13 @@ def begin_run(
         spec: What is run.
         workload: The workload of the spec.
         machine: What it runs on.
-        group: Its group and side ("A", "B" or None); None if it is a single run.
-        number: Which run of the group's plan it is, from 1; None for a single run.
+        place: Where it belongs; None for a single run.
         owner: Token of the lock that is held until it ends; None if there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
     values = _first_values(spec, workload) | {"owner": owner}
-    if group is not None:
-        values |= {"group_id": group[0], "side": group[1], "plan_number": number}
+    if place is not None:
+        values |= {"group_id": place.group_id, "side": place.side, "plan_number": place.number}
     with database.transaction() as connection:
         connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
         values["machine_id"] = connection.execute(
@@ -67,8 +66,8 @@ def begin_run(
         parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
         values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
-        if group is not None:  # counted, as the rows no longer show it once some are deleted
-            connection.execute("UPDATE groups SET begun = begun + 1 WHERE id = ?", group[:1])
+        if place is not None:  # counted, as the rows no longer show it once some are deleted
+            connection.execute("UPDATE groups SET begun = begun + 1 WHERE id = ?", (place.group_id,))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
-from app.core.plans.study.figures import Figure, Series, Spot
+from app.core.report.card import Figure, Series, Spot
 from app.gui.charts.bars import draw_text, unhinted
 from app.gui.charts.figure_scale import Axis, label_step, value_axis, x_axis
 from app.gui.style.theme import Theme, font, tabular_font

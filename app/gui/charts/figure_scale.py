@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.core.plans.study.figures import Figure, Spot
+from app.core.report.card import Figure, Spot
 
 TICKS_LIMIT, LABELS_APART_PX = 6, 4
 _MARGIN = 0.04

@@ -23,9 +23,7 @@ from app.gui.widgets.basics import plain_tip
 
 # Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
-    from app.core.plans.study.share import StudyCard
-    from app.core.plans.suite.share import SuiteCard
-    from app.gui.run.share_picture import AnyCard
+    from app.core.report.card import ShareCard
 
 
 class ResultActions:
@@ -55,7 +53,7 @@ class ResultActions:
         if path is not None:
             self._save(partial(_picture_and_file, run, group), path)
 
-    def _save(self, load: "Callable[[Database], tuple[AnyCard, bytes]]", target: Path) -> None:
+    def _save(self, load: "Callable[[Database], tuple[ShareCard, bytes]]", target: Path) -> None:
         """Write the picture and the result file that it carries, both loaded in the background."""
         from app.gui.run.share_picture import save_share_picture
 
@@ -83,7 +81,7 @@ class ResultActions:
 
         ShareDialog(self._services, self._window, (run, group), ask, self._tell_saved).open()
 
-    def save_card(self, card: "StudyCard | SuiteCard", name: str, ids: Sequence[int]) -> None:
+    def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
         """Save the picture of several runs; ask for a file.
 
         Args:
@@ -98,7 +96,7 @@ class ResultActions:
         if path is not None:
             self._save(lambda database: (card, enclosed_file(database, ids)), path)
 
-    def copy_card(self, card: "AnyCard") -> None:
+    def copy_card(self, card: "ShareCard") -> None:
         """Put a picture on the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
@@ -237,14 +235,14 @@ class ResultActions:
         return answer == buttons.Yes
 
 
-def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[AnyCard, bytes]":
+def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -> "tuple[ShareCard, bytes]":
     from app.core.exchange.sharing import shared_result
 
     whole = shared_result(database, run, group)
     return whole.card, whole.enclosed
 
 
-def _card(run: JudgedRun, group: Group | None, database: Database) -> "AnyCard":
+def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard":
     """Return what is on the picture, with the codes of all runs that it has the code of."""
     from app.core.exchange.sharing import picture_card
 

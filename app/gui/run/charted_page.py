@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plans.study.figures import Figure
 from app.core.records import PlannedRun
+from app.core.report.card import Figure, ShareCard
 from app.gui.charts.figure import FigureView
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_page import PlanPage, PlanSetup, Result
@@ -19,10 +18,6 @@ from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, column, label, row, scrolled
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.tables import TextTable
-
-if TYPE_CHECKING:  # a study needs nothing of the suite's, nor the other way round
-    from app.core.plans.study.share import StudyCard
-    from app.core.plans.suite.share import SuiteCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +113,7 @@ class ChartedPage(PlanPage[Result]):
             name, lines = f"{self.file_name}-{self.result.group.id}", partial(self._lines, self.result)
             self.actions_on_result.export_table(self.export_codes, name, lines)
 
-    def card(self) -> "StudyCard | SuiteCard | None":
+    def card(self) -> ShareCard | None:
         """Return the picture of what is shown; None without a result."""
         return self._card_of(self.result) if self.result is not None and self.can_share else None
 
@@ -130,7 +125,7 @@ class ChartedPage(PlanPage[Result]):
         """Return the runs whose results are inside the picture."""
         return [run.id for run in result.group.runs]
 
-    def _card_of(self, result: Result) -> "StudyCard | SuiteCard":
+    def _card_of(self, result: Result) -> ShareCard:
         """Return the picture of a stored plan."""
         raise NotImplementedError
 

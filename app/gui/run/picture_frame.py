@@ -140,6 +140,18 @@ def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> li
     return lines
 
 
+def broken(text: str, chosen: QFont, width: float) -> list[str]:
+    """Return a text in lines, broken between words or, where that left half a line empty, within one."""
+    lines = []
+    while text:
+        end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= width), 1)
+        if end < len(text):
+            end = text.rfind(" ", end // 2, end) + 1 or end
+        lines.append(text[:end].strip())
+        text = text[end:]
+    return lines
+
+
 def width_of(text: str, chosen: QFont) -> float:
     """Return the width of a line in pixels."""
     return QFontMetricsF(chosen).horizontalAdvance(text)

@@ -163,9 +163,9 @@ class PlanPage(QWidget, Generic[Result]):
     def begin(
         self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
     ) -> None:
-        """Begin a plan; for the arguments, see `RunBridge.start_plan`."""
+        """Begin a plan; for the arguments, see `RunBridge.start`."""
         self._asked = (plan, machine, resumed)
-        self._services.bridge.start_plan(plan, machine, allow_concurrent=allow_concurrent, resumed=resumed)
+        self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent, resumed=resumed)
         self.foot.cancel_button.setFocus()
 
     def cancel(self) -> None:

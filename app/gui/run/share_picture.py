@@ -1,86 +1,68 @@
 """A result as a picture to post: 1200 x 630 pixels, the same on every computer, screen and system."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRectF
 from PySide6.QtGui import QFont, QGuiApplication, QImage, QPainter
 
-from app.core.analysis.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
 from app.core.exchange.png_embed import embed
 from app.core.files import write_whole
 from app.core.messages import message
-from app.core.metrics import headline_kind
-from app.core.plans.ab_card import AbCard
-from app.core.plans.kind import Card
-from app.core.plans.study.share import StudyCard
-from app.core.plans.suite.share import SuiteCard
+from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
-from app.core.report.share import ShareCard
-from app.gui.charts.bars import (
-    RowLook,
-    name_font,
-    paint_bar,
-    paint_divide,
-    paint_grid,
-    scale_for,
-    value_font,
-)
-from app.gui.charts.figure import ChartStyle, paint_figure
-from app.gui.run.ab_picture import paint_ab
+from app.gui.run.picture_charts import paint_chart
 from app.gui.run.picture_frame import (
     CODE_BESIDE_PX,
     MARGIN_PX,
     SMALLEST_PX,
     WIDTH_PX,
+    broken,
     code_edge_px,
     empty_picture,
+    fitting,
     paint_badge,
-    paint_card,
     paint_code,
     paint_head,
     room_above_code,
     type_of,
     width_of,
     wrapped,
+    write,
     write_within,
 )
-from app.gui.run.study_picture import paint_study
 from app.gui.style.theme import load_fonts
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 
-BARS_LIMIT, ROW_MIN_PX, ROW_MAX_PX = 12, 21.0, 96.0
+_LEFT, _WIDTH, _GAP_PX, _LINE_PX = MARGIN_PX, WIDTH_PX - 2 * MARGIN_PX, 14, 23
+# Of a value and its chart side by side.
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
 _CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 360)
-_DETAILS_LIMIT, _TICKS_PX = 4, 24
-AnyCard = Card | StudyCard | SuiteCard
+_DETAILS_LIMIT = 4
+# Of a sentence above its chart.
+_HEADLINE_TOP, _NOTE_LINES, _TEXT_LINES, _NAME_LINES, _NAME_LIMIT = 108, 2, 4, 3, 600
+_TEXT_BOTTOM, _FOOT_BOTTOM = 542, 604
 
 
-def paint_share_picture(card: AnyCard, tokens: Tokens) -> QImage:
-    """Return the picture in a theme's colours."""
+def paint_share_picture(card: ShareCard, tokens: Tokens) -> QImage:
+    """Return the picture in a theme's colours: a value beside its chart, or a sentence above it."""
     picture = empty_picture(tokens)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     paint_head(painter, card.title, tokens)
-    if isinstance(card, AbCard):
-        paint_ab(painter, card, tokens)
-    elif isinstance(card, StudyCard):
-        paint_study(painter, card, tokens)
-    elif isinstance(card, SuiteCard):
-        _paint_result(painter, card, tokens)
-        _paint_figure(painter, card, tokens)
-        _paint_foot(painter, card, tokens)
+    width: float = _WIDTH
+    if card.short_form:
+        paint_code(painter, card.short_form)
+        width -= code_edge_px(card.short_form) + CODE_BESIDE_PX
+    if card.unit:
+        _paint_value(painter, card, tokens, width)
     else:
-        _paint_result(painter, card, tokens)
-        _paint_chart(painter, card, tokens)
-        _paint_foot(painter, card, tokens)
+        _paint_sentence(painter, card, tokens, width)
     painter.end()
     return picture
 
 
-def save_share_picture(card: AnyCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
+def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
     """Write the picture as a PNG, completely or not at all.
 
     Args:
@@ -110,7 +92,7 @@ def save_share_picture(card: AnyCard, tokens: Tokens, path: Path, enclosed: byte
         ) from error
 
 
-def draw_headless(card: AnyCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
+def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
     """Write the picture from a process without a window; needs and uses no display.
 
     Raises:
@@ -124,14 +106,14 @@ def draw_headless(card: AnyCard, path: Path, dark: bool, enclosed: bytes = b"") 
         application.shutdown()
 
 
-def _paint_result(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens) -> None:
-    """Paint the headline, the machine and the method."""
-    left, width = _RESULT.left(), _RESULT.width()
-    between = "" if card.certainty.startswith("±") else "· " if card.certainty else ""
-    unit = f"{card.unit} {between}{card.certainty}".strip()
+def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
+    """Paint the headline, the machine and the method, the chart at their right, and the foot."""
+    left, width, note = _RESULT.left(), _RESULT.width(), " ".join(card.notes)
+    between = "" if note.startswith("±") else "· " if note else ""
+    unit = f"{card.unit} {between}{note}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
-    write_within(painter, QPointF(left, 210), card.value, type_of(124, bold), tokens.text, width=width)
-    below_px = 264 if "," in card.value else 258  # a comma reaches far down
+    write_within(painter, QPointF(left, 210), card.headline, type_of(124, bold), tokens.text, width=width)
+    below_px = 264 if "," in card.headline else 258  # a comma reaches far down
     write_within(painter, QPointF(left, below_px), unit, type_of(28, medium), tokens.muted, width=width)
     write_within(painter, QPointF(left, 326), card.machine, type_of(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
@@ -141,55 +123,60 @@ def _paint_result(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens
         place = QPointF(left, 358 + 26 * number)
         write_within(painter, place, text, type_of(18), tokens.muted, width=width)
     paint_badge(painter, _RESULT.bottomLeft(), card.level, card.badge, tokens, width=width)
-
-
-def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    """Paint the bars on a card of their own, with row heights that depend on their number."""
-    chart = room_above_code(_CHART, card.short_form)
-    paint_card(painter, chart, tokens)
-    inside = chart.adjusted(24, 20, -24, -20)
-    write_within(painter, inside.bottomLeft(), card.axis, type_of(SMALLEST_PX), tokens.muted, width=inside.width())
-    room = inside.height() - 30
-    bars = shortlist(card.bars, min(BARS_LIMIT, int((room - _TICKS_PX) / ROW_MIN_PX)))
-    if not bars:
-        return
-    height = min(ROW_MAX_PX, (room - _TICKS_PX) / len(bars))
-    used = height * len(bars) + _TICKS_PX
-    area = QRectF(inside.left(), inside.top() + (room - used) / 2, inside.width(), used)
-    look = _row_look(bars, height, area.width())
-    scale = scale_for([bar.shown for bar in bars], log=True)
-    paint_grid(
-        painter, area, scale, look, tokens, label_px=SMALLEST_PX, unit=headline_kind(bars[0].metric).tick_unit
-    )
-    for number, bar in enumerate(bars):
-        row = QRectF(area.left(), area.top() + number * height, area.width(), height)
-        share, texts = scale.share(bar.shown), (bar.text,)
-        paint_bar(painter, row, bar, share=share, texts=texts, ground=tokens.surface, look=look, tokens=tokens)
-    if unlike := next((number for number, bar in enumerate(bars) if not bar.is_like), 0):
-        paint_divide(painter, QPointF(area.left(), area.top() + unlike * height), area.width(), tokens)
-
-
-def _paint_figure(painter: QPainter, card: SuiteCard, tokens: Tokens) -> None:
-    """Paint the points of all parts on a card of their own."""
-    paint_card(painter, _CHART, tokens)
-    look = ChartStyle(tokens, text_px=17, label_px=SMALLEST_PX, outlined=True)
-    paint_figure(painter, _CHART.adjusted(24, 14, -24, -12), card.figure, look)
-
-
-def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
-    text_px = SMALLEST_PX if height < 28 else 17 if height < 56 else 19
-    draft = RowLook(0, 0, min(32.0, 0.56 * height), text_px, radius=5, gap=12, outlined=True)
-    names = max(width_of(bar.name, name_font(draft, bar)) for bar in bars) + 1
-    texts = max(width_of(bar.text, value_font(draft, bar)) for bar in bars)
-    return replace(draft, name_width=min(names, 0.4 * width), text_width=texts)
-
-
-def _paint_foot(painter: QPainter, card: ShareCard | SuiteCard, tokens: Tokens) -> None:
-    width = float(WIDTH_PX - 2 * MARGIN_PX)
-    if isinstance(card, ShareCard) and card.short_form:
-        paint_code(painter, card.short_form)
-        width -= code_edge_px(card.short_form) + CODE_BESIDE_PX
-    lines = wrapped(card.footer, type_of(18), width)[:2]
+    paint_chart(painter, room_above_code(_CHART, card.short_form), card.chart, tokens)
+    lines = wrapped(card.footer, type_of(18), foot_width)[:2]
     for number, line in enumerate(lines):
         place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)
-        write_within(painter, place, line, type_of(18), tokens.muted, width=width)
+        write_within(painter, place, line, type_of(18), tokens.muted, width=foot_width)
+
+
+def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
+    """Paint the headline and its notes, the chart below, then the computer and the foot."""
+    # A chart of points needs the room.
+    bold, light = type_of(32 if isinstance(card.chart, Figure) else 56, QFont.Weight.Bold), type_of(18)
+    base = _HEADLINE_TOP + bold.pixelSize()
+    write_within(painter, QPointF(_LEFT, base), card.headline, bold, tokens.text, width=_WIDTH)
+    for number, note in enumerate(_notes(card.notes, light)):
+        base += _LINE_PX if number else _LINE_PX + bold.pixelSize() // 4
+        write_within(painter, QPointF(_LEFT, base), note, light, tokens.muted, width=_WIDTH)
+    top = _paint_texts(painter, card, tokens, foot_width)
+    box = QRectF(QPointF(_LEFT, base + 16), QPointF(_LEFT + _WIDTH, top - 12))
+    paint_chart(painter, room_above_code(box, card.short_form), card.chart, tokens)
+    footer = width_of(card.footer, light)
+    write(painter, QPointF(_LEFT + foot_width - footer, _FOOT_BOTTOM - 14), card.footer, light, tokens.muted)
+    room = foot_width - footer - 2 * _GAP_PX
+    paint_badge(painter, QPointF(_LEFT, _FOOT_BOTTOM), card.level, card.badge, tokens, width=room)
+
+
+def _notes(notes: tuple[str, ...], chosen: QFont) -> list[str]:
+    """Return as many whole sentences as fit into the lines; the first in any case."""
+    lines = [notes[0]] if notes else []
+    for count in range(1, len(notes) + 1):
+        longer = wrapped(" ".join(notes[:count]), chosen, _WIDTH, between=" ")
+        if len(longer) > _NOTE_LINES:
+            break
+        lines = longer
+    return lines
+
+
+def _paint_texts(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> float:
+    """Paint the machine, the engine and what else to know as far as there is room; return where they begin."""
+    heavy, light = type_of(20, QFont.Weight.DemiBold), type_of(18)
+    name_width = width_of(card.machine, heavy) + _GAP_PX
+    if len(card.details) == 1 and name_width + width_of(card.details[0], light) <= width:
+        write(painter, QPointF(_LEFT, _TEXT_BOTTOM), card.machine, heavy, tokens.text)
+        write(painter, QPointF(_LEFT + name_width, _TEXT_BOTTOM), card.details[0], light, tokens.muted)
+        return _TEXT_BOTTOM - _LINE_PX
+    names = [card.machine]
+    if width_of(card.machine, fitting(card.machine, heavy, width)) > width:
+        heavy = type_of(SMALLEST_PX, QFont.Weight.DemiBold)
+        names = broken(card.machine[:_NAME_LIMIT], heavy, width)[:_NAME_LINES]
+    details = [text for detail in card.details for text in wrapped(detail, light, width)]
+    if len(names) + len(details) > _TEXT_LINES:
+        details = [" · ".join(card.details)]
+    lines = [(name, heavy, tokens.text) for name in names] + [(text, light, tokens.muted) for text in details]
+    base = _TEXT_BOTTOM - _LINE_PX * (len(lines[:_TEXT_LINES]) - 1)
+    for number, (text, chosen, colour) in enumerate(lines[:_TEXT_LINES]):
+        place = QPointF(_LEFT, base + number * _LINE_PX)
+        write_within(painter, place, text, chosen, colour, width=width)
+    return base - _LINE_PX

@@ -104,7 +104,7 @@ class RunView(QWidget):
         self._texts_s = self._charts_s = time.monotonic()
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
         if live is not None:
-            place = (bridge.planned.number, bridge.planned.count) if bridge.planned else None
+            place = (bridge.planned.number, bridge.planned.count) if bridge.planned is not None else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
             self._show_charts(state.series, live, live=True)
             self.charts.show_limit(sentence("run.limit_later"))
@@ -128,12 +128,12 @@ class RunView(QWidget):
     def _show_head(
         self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None
     ) -> None:
-        """Show what is run; `place` is the run's number among repetitions, and their total."""
+        """Show what is run; `place` is the run's number in its plan, and their total."""
         workload = CATALOGUE.get(summary.workload)
         self._title.setText(workload.title if workload else summary.workload)
         code = "run.about_network" if parameters else "run.about"
         about = sentence(code, parameters=parameters, batch_size=summary.batch_size, preset=summary.preset)
-        if place:
+        if place is not None and place[1] > 1:
             about = sentence("run.about_one_of", number=place[0], planned=place[1], about=about)
         self.about.show_text(about)
 

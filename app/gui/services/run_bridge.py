@@ -15,7 +15,7 @@ from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.plan_session import PlanCallbacks, PlanSession, resume_plan, run_plan
 from app.core.runs.runner import Runner
-from app.core.runs.session import Limits, Session
+from app.core.runs.session import Limits
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import specs_of
@@ -41,24 +41,24 @@ class BusyError(AppError):
 
 
 class RunBridge(QObject):
-    """Starts runs, one at a time, and follows the current one, alone or in a plan.
+    """Starts plans, one at a time, and follows the current run.
 
     Attributes:
         state: State of the current or latest run; None before the first.
-        plan: The current or latest plan; None for a single run.
+        plan: The current or latest plan; None before the first.
+        planned_runs: How many runs it has, or had left when it was resumed.
         planned: The plan's current run; None before the first.
         done: The plan's finished runs.
         asks: The plan's run that waits for `answer`; None if none does.
-        group_id: The plan's stored group; None before it is stored.
+        group_id: The plan's stored group; None before it is stored, and for a single run.
 
     Signals:
-        started: A run or a plan was asked for; `state` is new.
-        moved_on: Of a plan, a run began or is over, or the user is asked something; each run has a `state` of its
-            own.
+        started: A plan was asked for; `state` is new.
+        moved_on: A run began or is over, or the user is asked something; each run has a `state` of its own.
         advanced: Events came since the last time; with the kinds that came (a set of types of event).
-        ended: The run or the plan is over; with the number of its last run, 0 if it had none. If `trouble` is set,
-            it may not be stored as measured.
-        refused: The run could not begin; with the AppError.
+        ended: The plan is over; with the number of its last run, 0 if it had none. With `trouble`, that may be
+            stored incompletely.
+        refused: No run could begin; with the AppError.
     """
 
     started = Signal()
@@ -76,7 +76,7 @@ class RunBridge(QObject):
         self.limits = limits
         # Events, and the plan's calls between them, for the window's thread.
         self._events: deque[events.Event | Callable[[], None]] = deque()
-        self._session: Session | PlanSession | None = None
+        self._session: PlanSession | None = None
         self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._starting = False
         self._timer = timer(self, TICK_MS)
@@ -90,7 +90,7 @@ class RunBridge(QObject):
         self.asks: PlannedRun | None = None
         self.done: list[RunSummary] = []
         self.group_id: int | None = None
-        self._left: int | None = None
+        self.planned_runs = 1
         self._resumed: Group | None = None
         self._asked_of: dict[int, RunSpec] = {}
         self._numbers: dict[int, int] = {}  # of the plan, by the run's
@@ -115,7 +115,7 @@ class RunBridge(QObject):
     def fraction(self) -> float | None:
         """How much of all runs is done, 0 to 1; None if that can't be known."""
         within = self.state.progress.fraction if self.state is not None else None
-        if self.plan is None:
+        if self.plan is None or self.plan.is_single:
             return within
         return min(1.0, (len(self.done) + self._within) / max(1, self.planned_runs))
 
@@ -128,8 +128,8 @@ class RunBridge(QObject):
         return state.progress.fraction or 0.0
 
     def group(self) -> Group | None:
-        """Return the plan's results so far; None without a plan."""
-        if self.plan is None:
+        """Return the plan's results so far; None for a single run."""
+        if self.plan is None or self.plan.is_single:
             return None
         return Group(
             id=self.group_id or 0,
@@ -139,13 +139,8 @@ class RunBridge(QObject):
             numbers=self._numbers,
         )
 
-    @property
-    def planned_runs(self) -> int:
-        """How many runs the plan has, or has left if it was resumed."""
-        return self._left if self._left is not None else self.plan.count if self.plan is not None else 1
-
     def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:
-        """Return all results of the plan, and what was asked of each run by number; None without a plan."""
+        """Return all results of the plan, and what was asked of each run by number; None for a single run."""
         earlier = self._resumed
         if (group := self.group()) is None:
             return None
@@ -162,48 +157,23 @@ class RunBridge(QObject):
         runs = self.planned_runs - len(self.done) - self._within
         return max(1.0, runs * statistics.fmean(finished_s))
 
-    def start(self, spec: RunSpec, machine: Machine, *, allow_concurrent: bool = False) -> None:
-        """Start a run in the background; `refused` tells why if that fails.
-
-        Args:
-            spec: What to run.
-            machine: The machine to store the result for.
-            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError.
-        """
-        if self.is_running:
-            return
-        self._reset(spec, None)
-        paths = self._paths()
-        runner = Runner(paths, machine, self.limits)
-        listener = self._events.append
-
-        def begin() -> tuple[Session, RunSummary]:
-            with Database(paths.database) as database:
-                _check_alone(database, allow_concurrent=allow_concurrent)
-                session = runner.start(spec, listener)
-                if self.is_cancelled:  # the window may have closed by now
-                    session.cancel()
-                return session, _stored(database, session.run_id)
-
-        self._tasks.start(begin, self._on_begun, self._on_refused)
-        self.started.emit()
-
-    def start_plan(
+    def start(
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, resumed: Resumed | None = None
     ) -> None:
-        """Start several runs, one after another, in the background; `refused` tells why if that fails.
+        """Start runs, one after another, in the background; `refused` tells why if that fails.
 
         Args:
             plan: What to run.
             machine: The machine to store the results for.
-            allow_concurrent: As for `start`; checked only before the first run.
+            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError. It is
+                checked only before the first run.
             resumed: The stored plan, and those of its runs that are still to come; None for a new one.
         """
         if self.is_running:
             return
         runs = plan.runs() if resumed is None else resumed[1]
         self._reset(runs[0].spec, plan)
-        self._left = len(runs)
+        self.planned_runs = len(runs)
         self._resumed = resumed[0] if resumed is not None else None
         paths = self._paths()
         runner, callbacks, asked_of = Runner(paths, machine, self.limits), self._callbacks(paths), self._asked_of
@@ -221,7 +191,7 @@ class RunBridge(QObject):
                 session.cancel()
             return session
 
-        self._tasks.start(begin, self._on_plan_begun, self._on_refused)
+        self._tasks.start(begin, self._on_begun, self._on_refused)
         self.started.emit()
 
     def _callbacks(self, paths: Paths) -> PlanCallbacks:
@@ -286,7 +256,7 @@ class RunBridge(QObject):
         if line := _line(event):
             self.lines.append(f"{event.t_s:8.2f} s  {line}")
 
-    def _reset(self, spec: RunSpec, plan: Plan | None) -> None:
+    def _reset(self, spec: RunSpec, plan: Plan) -> None:
         self._starting, self.is_cancelled = True, False
         self.state, self.trouble = RunState(spec), None
         self.plan, self.planned, self.asks, self.done, self.group_id = plan, None, None, [], None
@@ -295,7 +265,7 @@ class RunBridge(QObject):
         self._events = deque()
         self._answers = queue.SimpleQueue()
 
-    def _on_plan_begun(self, session: PlanSession) -> None:
+    def _on_begun(self, session: PlanSession) -> None:
         self._starting = False
         self._session, self.group_id = session, session.group_id
         self._timer.start()
@@ -306,9 +276,10 @@ class RunBridge(QObject):
         self.planned, self.asks = planned, None
         self.state = RunState(planned.spec, summary)
         place = {"number": planned.number, "planned": planned.count}
-        self.lines.append(
-            sentence("log.side", **place, side=planned.side) if planned.side else sentence("log.run", **place)
-        )
+        if planned.side:
+            self.lines.append(sentence("log.side", **place, side=planned.side))
+        elif planned.count > 1:
+            self.lines.append(sentence("log.run", **place))
         self.moved_on.emit()
 
     def _on_done(self, summary: RunSummary) -> None:
@@ -319,15 +290,6 @@ class RunBridge(QObject):
         if not self.is_cancelled:
             self.asks = planned
             self.moved_on.emit()
-
-    def _on_begun(self, begun: tuple[Session, RunSummary]) -> None:
-        self._starting = False
-        self._session, summary = begun
-        assert self.state is not None
-        self.state = RunState(self.state.spec, summary)
-        self._timer.start()
-        if self.is_cancelled:
-            self._session.cancel()
 
     def _on_refused(self, error: AppError) -> None:
         self._starting = False
@@ -351,7 +313,7 @@ class RunBridge(QObject):
             self._timer.stop()
             self._session = self.asks = None
             self.trouble = session.trouble
-            if self.trouble is None and isinstance(session, PlanSession):  # a plan that went on without some runs
+            if self.trouble is None:  # a plan may have gone on without some runs
                 self.trouble = next(iter(session.refusals), None)
             summary = self.state.summary if self.state is not None else None
             if self.trouble is not None and summary is None:

@@ -11,7 +11,6 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Group
 from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.desktop import TaskBar, notify, task_bar
-from workloads import CATALOGUE
 from workloads.protocol import events
 
 NAME = "Epochmark"
@@ -109,9 +108,6 @@ def _plan_sentence(bridge: RunBridge, group: Group) -> str:
 
 def _what(bridge: RunBridge) -> str:
     """Return what is running: the name of a suite or a study, or else the workload's."""
-    if bridge.plan is not None:
-        from app.core.plans.registry import kind_of
+    from app.core.plans.registry import kind_of
 
-        return kind_of(bridge.plan).subject(bridge.plan)
-    spec = bridge.state.spec if bridge.state is not None else None
-    return CATALOGUE[spec.workload].title if spec is not None and spec.workload in CATALOGUE else ""
+    return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""

@@ -262,7 +262,7 @@ def test_what_is_shown_as_three_percent_is_within_three_percent(stored_run: Run,
     shown = f"{half_pct:.1f}"
     is_within = float(shown) <= 3.0
     assert said("result.interval", half_pct=shown).is_all_of(interval_text(run.summary))
-    assert said("share.estimate_within", half_pct=shown).is_all_of(share_card(JudgedRun(run)).certainty)
+    assert said("share.estimate_within", half_pct=shown).is_all_of(share_card(JudgedRun(run)).notes[0])
     codes = [reason.code for reason in judge(run).reasons]
     assert ("interval_wide" in codes) != is_within
     texts = [reason.text for reason in judge(run).reasons if reason.code == "interval_wide"]

@@ -10,12 +10,11 @@ import pytest
 
 from app.core.exchange.preview import without
 from app.core.exchange.sharing import TEXT_FORMS, picture_card, run_without, shared_result
-from app.core.plans.kind import Card
 from app.core.plans.registry import kind_of
-from app.core.records import Group, Plan, Run, Side
+from app.core.records import Group, Plan, PlanPlace, Run, Side
+from app.core.report.card import ShareCard
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
-from app.core.report.share import ShareCard
 from app.core.result_file.canonical import decode, short_code
 from app.core.result_file.short_form import is_told_by, read_short_forms
 from app.core.storage.database import Database
@@ -66,8 +65,7 @@ def test_without_anything_removable_it_still_says_how_fast(database: Database, r
     names = tuple(field.name for field in parts.fields if field.removable)
     bare = shared_result(database, JudgedRun(run), hidden=names)
     assert {"cpu", "cores", "memory", "system", "date", "comment", "steps", "telemetry"} <= set(names)
-    assert isinstance(bare.card, ShareCard)
-    assert (bare.card.value, bare.card.machine) == ("≈ 51.8", "CPU")
+    assert (bare.card.headline, bare.card.machine) == ("≈ 51.8", "CPU")
     assert "s per epoch" in bare.text
     (result,) = decode(bare.enclosed)
     assert result.machine.cpu_name is None
@@ -84,7 +82,6 @@ def test_the_picture_has_the_digits_of_its_file(database: Database, run: Run) ->
     for hidden in ((), ("cpu",), ("date", "telemetry")):
         parts = shared_result(database, JudgedRun(run), hidden=hidden)
         (result,) = decode(parts.enclosed)
-        assert isinstance(parts.card, ShareCard)
         assert short_code(result.digest or "") in parts.card.footer
         assert short_code(result.digest or "").replace("-", "") in parts.card.short_form
 
@@ -116,7 +113,7 @@ def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> 
 def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, run: Run) -> None:
     database.connection.execute("UPDATE runs SET precision = 'very fine'")
     parts = shared_result(database, JudgedRun(load_run(database, run.summary.id)))
-    assert (parts.fields, isinstance(parts.card, ShareCard)) == ((), True)
+    assert parts.fields == ()
     assert list(itertools.islice(parts.text.splitlines(), 1))
 
 
@@ -129,7 +126,8 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     plan = Plan(kind=kind, specs=specs, rounds=2 if kind == "repeat" else 1, order=ORDERS.get(kind, "in_turn"))
     group_id = begin_group(database, plan)
     sides: tuple[Side | None, ...] = ("A", "B") if kind == "ab" else (None, None)
-    ids = [store_recording(database, recorded, group=(group_id, side)) for side in sides]
+    places = [PlanPlace(group_id, number, side) for number, side in enumerate(sides, 1)]
+    ids = [store_recording(database, recorded, place=place) for place in places]
     set_comment(database, ids[1], "Marvin's secret lab")
     group = load_group(database, group_id)
     parts = shared_result(database, JudgedRun(load_run(database, ids[0])), group)
@@ -157,18 +155,18 @@ def stored_group(database: Database, kind: str, changes: Sequence[dict[str, Any]
     spec, _ = asked(recorded)
     specs = tuple(msgspec.structs.replace(spec, **change) for change in changes)
     group_id = begin_group(database, Plan(kind=kind, specs=specs, rounds=times, order=ORDERS.get(kind, "in_turn")))
-    for number, planned in enumerate(load_group(database, group_id).plan.runs()):
-        run_id = store_recording(database, recorded, group=(group_id, planned.side))
+    for planned in load_group(database, group_id).plan.runs():
+        run_id = store_recording(database, recorded, place=PlanPlace(group_id, planned.number, planned.side))
         columns: dict[str, Any] = {"engine": planned.spec.engine, "jit": planned.spec.jit}
         columns |= {"threads": planned.spec.threads}
         sets = ", ".join(f"{name} = ?" for name in columns)
-        factor = 1 + 0.01 * number
+        factor = 1 + 0.01 * (planned.number - 1)
         amounts = ", ".join(f"{name} = {name} * {factor}" for name in ("value", "value_low", "value_high"))
         database.connection.execute(f"UPDATE runs SET {sets}, {amounts} WHERE id = ?", (*columns.values(), run_id))
     return load_group(database, group_id)
 
 
-def card_of_group(database: Database, group: Group) -> Card:
+def card_of_group(database: Database, group: Group) -> ShareCard:
     return picture_card(database, JudgedRun(load_run(database, sure(kind_of(group).example(group)).id)), group)
 
 
@@ -198,7 +196,6 @@ def test_a_side_that_no_code_can_tell_is_not_in_it(
 def test_several_engines_have_one_run_of_each_in_their_code_the_fastest_first(database: Database) -> None:
     group = stored_group(database, "engines", ({}, {"engine": "torch"}, {"engine": "jax"}), times=1)
     card = card_of_group(database, group)
-    assert isinstance(card, ShareCard)
     codes = read_short_forms(card.short_form)
     fastest = min(group.runs, key=lambda run: run.value or 0)
     assert codes[0].environment.engine == fastest.engine

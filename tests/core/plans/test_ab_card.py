@@ -11,9 +11,10 @@ from app.core.messages import message, sentence
 from app.core.plans.ab import AbTest
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, Run, RunSummary
+from app.core.report.card import Sides
 from app.core.verdict.judged_run import JudgedRun
 from tests.saying import said
-from tests.sure import sure
+from tests.sure import only, sure
 from workloads import CATALOGUE
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
@@ -45,12 +46,12 @@ def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> 
     card = KIND.card(JudgedRun(with_example(stored_run, group)), group)
     assert card.title == TITLE
     assert said("ab.faster_within", half="1.0", second="A", faster="7.0", first="B").is_all_of(card.headline)
-    assert said("ab.interval_of_pairs", count="3").is_all_of(card.note)
-    a, b = card.sides
+    assert said("ab.interval_of_pairs", count="3").is_all_of(card.notes[0])
+    a, b = only(Sides, card.chart).sides
     assert (a.name, a.settings, a.is_faster) == ("A", "threads automatic", False)
     assert (b.name, b.settings, b.is_faster) == ("B · plugged in", "1 thread", True)
     assert (a.value, a.low, a.high, a.text) == (107.0, 106.8, 107.5, INTERVAL)
-    assert card.axis == f"seconds per epoch ({sentence('compare.lower_is_better')})"
+    assert only(Sides, card.chart).axis == f"seconds per epoch ({sentence('compare.lower_is_better')})"
     assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7")
     cores, kind = sentence("share.cores", count=4), sentence("share.cpu_run")
     assert card.details[0] == f"{cores} · 15 GB · Test OS 1 · {kind}"
@@ -87,13 +88,13 @@ def test_no_difference_and_few_pairs_say_so(stored_run: Run) -> None:
     level = ab(stored_run, (100.0, 101.0), (101.0, 100.0), (100.0, 100.5))
     card = KIND.card(JudgedRun(with_example(stored_run, level)), level)
     assert said("ab.level").is_all_of(card.headline)
-    assert said("ab.within", low="0.97", high="1.02").begins(card.note)
-    assert not any(side.is_faster for side in card.sides)
+    assert said("ab.within", low="0.97", high="1.02").begins(card.notes[0])
+    assert not any(side.is_faster for side in only(Sides, card.chart).sides)
     once = ab(stored_run, (100.0, 80.0))
     card = KIND.card(JudgedRun(with_example(stored_run, once)), once)
     assert said("ab.faster_once", second="A", faster="25.0", first="B").is_all_of(card.headline)
-    assert card.note == f"{sentence('ab.interval_of_pairs', count=1)} · {sentence('ab.needs_more_pairs')}"
-    assert card.sides[0].low is None
+    assert card.notes[0] == f"{sentence('ab.interval_of_pairs', count=1)} · {sentence('ab.needs_more_pairs')}"
+    assert only(Sides, card.chart).sides[0].low is None
 
 
 def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:

@@ -11,12 +11,14 @@ from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.repeat import Repeat
 from app.core.records import Group, Plan, Run
+from app.core.report.card import Bars
 from app.core.report.result_records import result_of
 from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.result_file.canonical import short_code
 from app.core.verdict.judged_run import JudgedRun
 from tests.saying import said
+from tests.sure import only
 
 INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
 
@@ -42,16 +44,16 @@ def changed(run: Run, **changes: Any) -> Run:
 def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(JudgedRun(stored_run))
     assert card.title == f"CIFAR-10 CNN · Keras · {BATCH} · float32"
-    assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", NO_INTERVAL)
-    assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).value == "≈ 66.3", "as in the window"
+    assert (card.headline, card.unit, card.notes) == ("66.3", "seconds per epoch", (NO_INTERVAL,))
+    assert share_card(JudgedRun(changed(stored_run, basis="estimate"))).headline == "≈ 66.3", "as in the window"
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == (f"{CORES} · 15 GB · Test OS 1 · {CPU_RUN}", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
     assert (card.badge, card.level) == (
         (VALID, VALID_SHORT, "Valid"),
         "valid",
     )
-    assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
-    assert card.axis == sentence("share.axis_of_years", label=AXIS, years="2019")
+    assert only(Bars, card.chart).bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
+    assert only(Bars, card.chart).axis == sentence("share.axis_of_years", label=AXIS, years="2019")
     code = sentence("share.result_code", checksum=short_code(result_of(stored_run).digest or ""))
     assert card.footer == " · ".join((str(position(stored_run.summary)), "2026-11-20", MADE_BY, code))
 
@@ -80,8 +82,8 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         sentence("share.unknown_device"),
     )
     assert card.details == (CPU_RUN, "TensorFlow 2.21.0")
-    assert (card.badge[0], card.certainty) == (VALID, NO_INTERVAL)
-    assert card.axis == sentence("share.axis", label=AXIS)
+    assert (card.badge[0], card.notes[0]) == (VALID, NO_INTERVAL)
+    assert only(Bars, card.chart).axis == sentence("share.axis", label=AXIS)
     assert card.footer == f"2026-11-20 · {MADE_BY}", "no result file can hold it, so it has no code"
 
 
@@ -132,7 +134,7 @@ def test_the_badge_is_the_verdict_with_its_cause(
     stored_run: Run, changes: dict[str, Any], certainty: str, badge: str, level: str
 ) -> None:
     card = share_card(JudgedRun(changed(stored_run, **changes)))
-    assert (card.certainty, card.badge[0], card.level) == (certainty, badge, level)
+    assert (card.notes[0], card.badge[0], card.level) == (certainty, badge, level)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +164,9 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     group = Group(id=1, created_at="", plan=plan, runs=runs)
     last = replace(stored_run, summary=runs[2])
     card = share_card(JudgedRun(last), Repeat().several(group))
-    assert (card.value, card.level) == ("66.3", "caution")
+    assert (card.headline, card.level) == ("66.3", "caution")
     assert card.badge == (f"Caution · {sentence('share.of_runs', count=1, planned=3)}", "Caution")
-    assert next(bar.value for bar in card.bars if bar.kind == "you") == 66.3
+    assert next(bar.value for bar in only(Bars, card.chart).bars if bar.kind == "you") == 66.3
     quiet = replace(group, runs=tuple(replace(run, verdict="valid") for run in runs))
     assert (
         share_card(JudgedRun(last), Repeat().several(quiet)).badge[0]
@@ -189,7 +191,7 @@ def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeyp
     ):
         rows = [replace(row, year=year) for year in years]
         monkeypatch.setattr("app.core.analysis.compare.comparable_rows", lambda workload, rows=rows: rows)
-        assert share_card(JudgedRun(stored_run)).axis == sentence(code, label=AXIS, years=shown)
+        assert only(Bars, share_card(JudgedRun(stored_run)).chart).axis == sentence(code, label=AXIS, years=shown)
 
 
 def test_a_run_without_an_epoch_time_has_no_picture(stored_run: Run) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
-from app.core.records import Plan
+from app.core.records import Plan, PlanPlace, Side
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.groups import begin_group, group_places, list_groups, load_group
 from app.core.storage.past_runs import past_runs
@@ -136,10 +136,10 @@ def test_broken_surroundings_are_unknown(database: Database, broken: str) -> Non
 DEMO = CATALOGUE["demo"]
 
 
-def add(database: Database, machine: Machine, group_id: int, *sides: str | None) -> list[int]:
+def add(database: Database, machine: Machine, group_id: int, *sides: Side | None) -> list[int]:
     spec = DEMO.default_spec()
     ids = [
-        begin_run(database, spec, DEMO, machine, group=(group_id, side), number=number)
+        begin_run(database, spec, DEMO, machine, place=PlanPlace(group_id, number, side))
         for number, side in enumerate(sides, 1)
     ]
     database.connection.execute("UPDATE runs SET status = 'completed'")
@@ -179,7 +179,7 @@ def test_which_run_of_the_plan_each_is_stays_known(database: Database, machine: 
         Plan(kind="study", order="shuffled", survives_failures=True, specs=(DEMO.default_spec(),), rounds=4),
     )
     first, second = (
-        begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, None), number=number)
+        begin_run(database, DEMO.default_spec(), DEMO, machine, place=PlanPlace(group_id, number))
         for number in (3, 2)
     )
     assert load_group(database, group_id).numbers == {first: 3, second: 2}

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import ENGLISH, sentence
-from app.core.plans.study.figures import Figure, Series, Spot
+from app.core.report.card import Figure, Series, Spot
 from app.core.storage.database import Database
 from app.gui.charts.figure import SMALLEST_PX, ChartStyle, figure_height, largest_height
 from app.gui.charts.figure_scale import LABELS_APART_PX, label_step

@@ -303,7 +303,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     card = share_card(JudgedRun(run))
-    assert (card.value, card.unit) == ("64.0", "images per second")
+    assert (card.headline, card.unit) == ("64.0", "images per second")
     assert said("short.steps_missing").is_in(card.badge[0])
     assert cell_text(run.summary, "value") == "64.0 images/s"
     assert not said("chart.seconds_per_epoch").is_in(view.charts.bars.accessibleName())

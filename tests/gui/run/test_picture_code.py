@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 
 from app.core.paths import Paths
 from app.core.plans.registry import kind_of
-from app.core.records import Plan, Run
+from app.core.records import Plan, PlanPlace, Run
 from app.core.report.formats.result_document import results_of
 from app.core.report.result_records import result_of
 from app.core.report.share import share_card
@@ -90,7 +90,7 @@ def test_repetitions_have_the_code_of_the_typical_run(paths: Paths, application_
     spec, _ = asked(recorded)
     with Database(paths.database) as database:
         group_id = begin_group(database, Plan(kind="repeat", specs=(spec,), rounds=2))
-        ids = [store_recording(database, recorded, group=(group_id, None)) for _ in range(2)]
+        ids = [store_recording(database, recorded, place=PlanPlace(group_id, number)) for number in (1, 2)]
         group, run = load_group(database, group_id), load_run(database, ids[0])
         (mine, _) = results_of(database, ids)
     card = kind_of(group).card(JudgedRun(run), group)

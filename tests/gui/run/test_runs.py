@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QMessageBox
 
 from app.core.analysis.published import comparable_rows
 from app.core.metrics import format_seconds
+from app.core.plans.repeat import repeat_plan
 from app.core.report.run_texts import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver
@@ -164,9 +165,9 @@ def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.
     other = RunBridge(lambda: driver.services.paths, driver.services.tasks)
     machine = driver.machine
     with driver.qtbot.waitSignal(other.refused, timeout=10_000) as refusal:
-        other.start(driver.page.setup.spec(), machine)
+        other.start(repeat_plan(driver.page.setup.spec()), machine)
     assert isinstance(refusal.args[0], BusyError)
-    other.start(driver.page.setup.spec(), machine, allow_concurrent=True)
+    other.start(repeat_plan(driver.page.setup.spec()), machine, allow_concurrent=True)
     driver.until(lambda: other.state is not None and len(other.state.series.epochs) >= 1)
     assert other.finish(10)
     driver.press(driver.page.cancel_button)

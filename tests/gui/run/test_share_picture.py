@@ -5,19 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QFont, QImage, QPainter
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
 
 from app.core.analysis.compare import Bar, bars, shortlist
 from app.core.errors import AppError, UsageError
-from app.core.plans.ab_card import AbCard, Side
-from app.core.plans.kind import Card
+from app.core.report.card import Bars, Figure, Series, ShareCard, Side, Sides, Spot
 from app.core.report.formats.result_document import PICTURE_LIMIT_BYTES
-from app.core.report.share import ShareCard
 from app.core.result_file.short_form import LETTERS_LIMIT
-from app.gui.run import ab_picture, picture_frame
+from app.gui.run import picture_charts, picture_frame, share_picture
+from app.gui.run.picture_charts import BARS_LIMIT
 from app.gui.run.picture_frame import SMALLEST_PX
-from app.gui.run.share_picture import BARS_LIMIT, paint_share_picture, save_share_picture
+from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 from tests.child import python
@@ -32,32 +31,34 @@ def example(seconds_s: float = 66.3) -> ShareCard:
     chart = sorted([*bars("cifar10_keras_cnn", None), mine], key=lambda bar: bar.value)
     return ShareCard(
         title="CIFAR-10 CNN · Keras · batch 100 · float32",
-        value=f"{seconds_s}",
+        headline=f"{seconds_s}",
         unit="seconds per epoch",
-        certainty="± 0.7 % (95 %)",
+        notes=("± 0.7 % (95 %)",),
         machine="AMD Ryzen 7 7800X3D",
         details=("8 cores · 32 GB · Windows 11 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1"),
         badge=("Valid · 10 epochs", "Valid"),
         level="valid",
-        bars=tuple(chart),
-        axis="seconds per epoch, log scale · published results: 2019 software",
+        chart=Bars(tuple(chart), "seconds per epoch, log scale · published results: 2019 software"),
         footer="4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U · 2026-11-21",
     )
+
+
+def with_bars(*chart: Bar) -> ShareCard:
+    return replace(example(), chart=Bars(chart, "seconds per epoch"))
 
 
 def hostile() -> ShareCard:
     many = [Bar(LONG, "reference", 10.0 ** (number - 4)) for number in range(9)]
     return ShareCard(
         title=LONG,
-        value="123456.7",
+        headline="123456.7",
         unit=LONG,
-        certainty=LONG,
+        notes=(LONG,),
         machine=LONG,
         details=(LONG, LONG, f"{LONG} · {LONG}"),
         badge=(LONG, f"{LONG}"),
         level="caution",
-        bars=(*many, Bar(f"You · {LONG}", "you", 10.0**6)),
-        axis=LONG,
+        chart=Bars((*many, Bar(f"You · {LONG}", "you", 10.0**6)), LONG),
         footer=LONG,
     )
 
@@ -95,18 +96,18 @@ def test_the_own_bar_is_the_shortest_or_the_longest_where_it_should_be(applicati
     )
     assert shortest[0] == middle[0] == longest[0]
     assert len(shortest) < len(middle) < len(longest)
-    only = accent_columns(paint_share_picture(replace(example(), bars=(Bar("You", "you", 5.0),)), DARK), DARK)
+    only = accent_columns(paint_share_picture(with_bars(Bar("You", "you", 5.0)), DARK), DARK)
     assert only
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 12, 40])
 def test_any_number_of_bars_fits(application_theme: Theme, count: int) -> None:
     chart = tuple(Bar(f"Machine {number}", "reference", 1.5**number) for number in range(count))
-    picture = paint_share_picture(replace(example(), bars=chart), LIGHT)
+    picture = paint_share_picture(with_bars(*chart), LIGHT)
     assert colours(picture, (512, 1128), (123, 134)) == {LIGHT.surface}
     assert colours(picture, (512, 1128), (466, 476)) == {LIGHT.surface}
     fewer = tuple(shortlist(chart, BARS_LIMIT))
-    assert picture == paint_share_picture(replace(example(), bars=fewer), LIGHT)
+    assert picture == paint_share_picture(with_bars(*fewer), LIGHT)
 
 
 def test_too_many_bars_leave_yours_its_neighbours_and_the_best_known() -> None:
@@ -166,21 +167,19 @@ def test_a_picture_that_cannot_be_written_leaves_what_was_there(application_them
     assert list(tmp_path.iterdir()) == [in_its_place]
 
 
-INSIDE = (58, 1142)
-
-
 def side(name: str, value: float, **changes: object) -> Side:
     usual = Side(name, "threads automatic", value, 0.97 * value, 1.02 * value, f"{value:.1f}", is_faster=False)
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
-def ab_example() -> AbCard:
-    return AbCard(
+def ab_example() -> ShareCard:
+    return ShareCard(
         title="A/B test · CIFAR-10 CNN · batch 100 · float32",
         headline="B is 100.0 % faster than A (± 1.2 %)",
-        note="95 % interval of 6 pairs",
-        sides=(side("A", 100.0), side("B · one thread", 50.0, is_faster=True)),
-        axis="seconds per epoch (lower is better)",
+        notes=("95 % interval of 6 pairs",),
+        chart=Sides(
+            (side("A", 100.0), side("B · one thread", 50.0, is_faster=True)), "seconds per epoch (lower is better)"
+        ),
         machine="This computer: AMD Ryzen 7 7800X3D",
         details=("8 cores · 32 GB · Windows 11 · CPU run", "TensorFlow 2.21.0 · real data"),
         badge=("Valid · all 12 runs", "Valid"),
@@ -189,16 +188,18 @@ def ab_example() -> AbCard:
     )
 
 
-def ab_hostile() -> AbCard:
-    return AbCard(
+def ab_hostile() -> ShareCard:
+    return ShareCard(
         title=LONG,
         headline=LONG,
-        note=LONG,
-        sides=(
-            side(LONG, 1e-9, settings=LONG),
-            side(LONG, 123456.0, settings=LONG, text="123,456 · 123,456 to 123,456 (95 %)"),
+        notes=(LONG, LONG),
+        chart=Sides(
+            (
+                side(LONG, 1e-9, settings=LONG),
+                side(LONG, 123456.0, settings=LONG, text="123,456 · 123,456 to 123,456 (95 %)"),
+            ),
+            LONG,
         ),
-        axis=LONG,
         machine=f"This computer: {LONG}",
         details=(LONG, f"{LONG} · {LONG}", LONG),
         badge=(LONG, "Caution"),
@@ -207,10 +208,20 @@ def ab_hostile() -> AbCard:
     )
 
 
-def length_of(picture: QImage, colour: str, rows: tuple[int, int]) -> int:
+def study_example(name: str = "32", sentence: str = "Batch 256 is the fastest") -> ShareCard:
+    spots = tuple(Spot(0, value, 0.9 * value, 1.1 * value, f"{value}") for value in (100.0, 250.0, 180.0))
+    chart = Figure(
+        name="Speed", kind="rows", value_title=name, rows=(name, name, name), series=(Series(name, spots),)
+    )
+    return replace(
+        ab_example(), headline=sentence, notes=(sentence,) * 3, chart=chart, details=(f"8 cores · {name}",)
+    )
+
+
+def length_of(picture: QImage, colour: str) -> int:
     """Return how far the bar of a colour reaches."""
-    bar = pixels(picture)[slice(*rows), 80:1120] == number(colour)
-    return 80 + int(bar.any(axis=0).nonzero()[0].max())
+    rows = pixels(picture)[200:450, 80:1120] == number(colour)
+    return int(max(rows.sum(axis=1)))
 
 
 @pytest.mark.parametrize("tokens", [DARK, LIGHT])
@@ -218,73 +229,67 @@ def test_the_faster_side_stands_out_and_bars_are_as_long_as_their_values(
     application_theme: Theme, tokens: Tokens
 ) -> None:
     picture = paint_share_picture(ab_example(), tokens)
-    assert (picture.width(), picture.height()) == (1200, 630)
-    slow, fast = length_of(picture, tokens.neutral_bar, (270, 305)), length_of(picture, tokens.accent, (340, 385))
-    assert (fast - 80) / (slow - 80) == pytest.approx(0.5, abs=0.02)
-    assert tokens.valid in colours(picture, (56, 400), (545, 590))
-    level = replace(ab_example(), sides=(side("A", 100.0), side("B", 100.0)))
-    assert tokens.accent not in colours(paint_share_picture(level, tokens), INSIDE, (226, 430))
+    slow, fast = length_of(picture, tokens.neutral_bar), length_of(picture, tokens.accent)
+    assert fast / slow == pytest.approx(0.5, abs=0.02)
+    assert tokens.valid in names(pixels(picture)[540:, 56:400])
+    level = replace(ab_example(), chart=Sides((side("A", 100.0), side("B", 100.0)), ""))
+    assert length_of(paint_share_picture(level, tokens), tokens.accent) == 0
 
 
-def test_a_long_device_name_is_written_in_full_and_no_type_is_small(
-    application_theme: Theme, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[tuple[str, int]] = []
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, QRectF, int]]:
+    """Each line that is written on a picture, with its box and the size of its type in pixels."""
+    lines: list[tuple[str, QRectF, int]] = []
     write = picture_frame.write
 
     def record(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-        written.append((text, chosen.pixelSize()))
+        box = QFontMetricsF(chosen).tightBoundingRect(text).translated(place)
+        lines.append((text, box, chosen.pixelSize()))
         write(painter, place, text, chosen, colour)
 
-    for module in (ab_picture, picture_frame):
+    for module in (share_picture, picture_charts, picture_frame):
         monkeypatch.setattr(module, "write", record)
+    return lines
+
+
+Written = list[tuple[str, QRectF, int]]
+
+
+def test_a_long_device_name_is_written_in_full_and_no_type_is_small(
+    application_theme: Theme, written: Written
+) -> None:
     for name in (" ".join(["NVIDIA RTX PRO 6000 Blackwell"] * 10), "x" * 300):
         written.clear()
         paint_share_picture(replace(ab_example(), machine=f"This computer: {name}"), DARK)
-        assert name.replace(" ", "") in "".join(text.replace(" ", "") for text, _ in written)
-        assert "TensorFlow 2.21.0" in "".join(text for text, _ in written)
+        assert name.replace(" ", "") in "".join(text.replace(" ", "") for text, *_ in written)
+        assert "TensorFlow 2.21.0" in "".join(text for text, *_ in written)
     paint_share_picture(ab_hostile(), DARK)
-    assert min(size_px for _, size_px in written) >= SMALLEST_PX
+    assert min(size_px for *_, size_px in written) >= SMALLEST_PX
 
 
-@pytest.mark.parametrize("tokens", [DARK, LIGHT])
-@pytest.mark.parametrize("letters", [115, 250, LETTERS_LIMIT])
-def test_beside_a_code_nothing_overlaps(application_theme: Theme, tokens: Tokens, letters: int) -> None:
-    code = "X" * letters
-    picture = paint_share_picture(replace(ab_hostile(), short_form=code), tokens)
-    edge = picture_frame.code_edge_px(code)
-    left, top = 1144 - edge, 630 - picture_frame.CODE_BELOW_PX - edge
-    assert colours(picture, (left, 1143), (top, 623)) == {"#FFFFFF", "#000000"}
-    around = [((left - 20, left - 1), (440, 629)), ((left, 1199), (top - 2, top - 1)), ((1145, 1199), (0, 629))]
-    for columns, rows in around:
-        assert colours(picture, columns, rows) == {tokens.window}
-    chart_end = min(430, top - picture_frame.CODE_ABOVE_PX)
-    assert colours(picture, (600, 900), (chart_end - 8, chart_end - 3)) == {tokens.surface}
-    few = paint_share_picture(replace(ab_example(), short_form=code), tokens)
-    assert colours(few, (200, 240), (chart_end - 8, chart_end - 3)) == {tokens.surface}
-
-
-# Where no text may ever stand, as columns and rows: margins, between the parts, and the chart's own margins.
-Areas = tuple[tuple[tuple[int, int], tuple[int, int]], ...]
-RESULT: Areas = (((0, 55), (0, 629)), ((460, 494), (100, 540)), ((1146, 1199), (0, 629)), ((56, 1140), (506, 530)))
-AB: Areas = (((0, 54), (0, 629)), ((1146, 1199), (0, 629)), ((0, 1199), (595, 629)), ((56, 1143), (216, 225)))
-AB_BELOW: Areas = (((56, 1143), (432, 444)), ((56, 1143), (540, 546)))
-
-
-@pytest.mark.parametrize("tokens", [DARK, LIGHT])
+@pytest.mark.parametrize("letters", [0, 115, 250, LETTERS_LIMIT])
 @pytest.mark.parametrize(
-    ("card", "areas", "margins"),
-    [
-        (hostile(), RESULT, (((499, 517), (140, 456)), ((1122, 1141), (140, 456)))),
-        (ab_hostile(), AB + AB_BELOW, (((60, 78), (240, 415)), ((1123, 1140), (240, 415)))),
-    ],
-    ids=["result", "A/B"],
+    "card",
+    [hostile(), ab_example(), ab_hostile(), study_example(), study_example(LONG, LONG)],
+    ids=["result", "A/B", "long A/B", "study", "long study"],
 )
-def test_nothing_overflows_however_long_the_names_are(
-    application_theme: Theme, tokens: Tokens, card: Card, areas: Areas, margins: Areas
+def test_nothing_overflows_or_overlaps_however_long_the_names_are(
+    application_theme: Theme, written: Written, card: ShareCard, letters: int
 ) -> None:
-    picture = paint_share_picture(card, tokens)
-    for columns, rows in areas:
-        assert colours(picture, columns, rows) == {tokens.window}
-    for columns, rows in margins:
-        assert colours(picture, columns, rows) == {tokens.surface}
+    code = "X" * letters
+    picture = paint_share_picture(replace(card, short_form=code), DARK)
+    inside = QRectF(55, 30, 1091, 578)
+    edge = picture_frame.code_edge_px(code)
+    corner = QRectF(1144 - edge, 630 - picture_frame.CODE_BELOW_PX - edge, edge, edge)
+    boxes = [box for text, box, _ in written if text.strip()]
+    assert boxes
+    for at, box in enumerate(boxes):
+        assert inside.contains(box), written[at][0]
+        assert not box.intersects(corner)
+        assert not any(box.intersects(other) for other in boxes[:at]), written[at][0]
+    for columns in ((0, 54), (1146, 1199)):  # and nothing else is in the margins
+        assert colours(picture, columns, (0, 629)) == {DARK.window}
+    if edge:
+        left, top = int(corner.left()), int(corner.top())
+        assert colours(picture, (left, 1143), (top, 623)) == {"#FFFFFF", "#000000"}
+        assert colours(picture, (left, 1143), (top - 2, top - 1)) == {DARK.window}

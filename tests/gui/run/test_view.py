@@ -162,7 +162,7 @@ def test_after_the_end(
     headline = driver.view.headline
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
-    assert headline.value.text() == share_card(JudgedRun(run)).value
+    assert headline.value.text() == share_card(JudgedRun(run)).headline
     assert said("position.between", slower="i5-8250U", faster="MX150").is_in(headline.rank.whole_text)
     assert said("verdict.spread_of_epochs").is_in(headline.message.whole_text)
     assert headline.pill.whole_text.startswith(
@@ -170,7 +170,7 @@ def test_after_the_end(
     )
     assert driver.view.charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
-    assert share_card(JudgedRun(run)).value in QGuiApplication.clipboard().text()
+    assert share_card(JudgedRun(run)).headline in QGuiApplication.clipboard().text()
     driver.window.action("menu.copy_picture").trigger()
     driver.until(lambda: QGuiApplication.clipboard().image().width() == 1200)
     target = tmp_path_factory.mktemp("pictures") / "mine.png"

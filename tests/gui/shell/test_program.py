@@ -83,6 +83,7 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
         "from PySide6.QtCore import QTimer\n"
         "from PySide6.QtWidgets import QApplication\n"
         "from app.core.paths import default_paths\n"
+        "from app.core.plans.repeat import repeat_plan\n"
         "from app.gui.shell.application import open_window\n"
         "from app.gui.style.theme import Theme\n"
         "from workloads import CATALOGUE\n"
@@ -91,7 +92,8 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
         "paths.create()\n"
         "window, services = open_window(Theme(application), paths)\n"
         "spec = CATALOGUE['demo'].default_spec(epochs=1000)\n"
-        "services.finder.found.connect(lambda: services.bridge.start(spec, services.finder.machine))\n"
+        "plan = repeat_plan(spec)\n"
+        "services.finder.found.connect(lambda: services.bridge.start(plan, services.finder.machine))\n"
         "application.exec()\n",
         encoding="utf-8",
     )

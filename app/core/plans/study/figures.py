@@ -13,6 +13,7 @@ from app.core.plans.study.folder_findings import PHASES, phase_title
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
 from app.core.records import RunSummary
+from app.core.report.card import Figure, Series, Spot
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 
@@ -20,89 +21,6 @@ from workloads.protocol.events import Epoch
 PUBLISHED_POINTS = 3
 PUBLISHED_LINES = 4
 TICKS_LIMIT = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """One measured place on a chart.
-
-    Attributes:
-        x: On the numeric axis of lines; 0 in rows.
-        value: On the axis of values.
-        low, high: Its interval; None if unknown.
-        text: The value with its unit.
-        is_marked: Whether it is the one that the study is after.
-    """
-
-    x: float
-    value: float
-    low: float | None = None
-    high: float | None = None
-    text: str = ""
-    is_marked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Spots of one name.
-
-    Attributes:
-        name: In the legend; "" without an entry.
-        spots: In the order of the axis; in rows, one for each row, None for a row without.
-        is_own: Whether this computer measured it.
-        is_dashed: Whether it is an ideal, not measured.
-    """
-
-    name: str
-    spots: tuple[Spot | None, ...]
-    is_own: bool = True
-    is_dashed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """One chart.
-
-    Attributes:
-        name: What tells it from the study's other charts: "Speed".
-        kind: "lines", or "rows" with a name each.
-        value_title, x_title: Titles of the axes, with units.
-        rows: Names of the rows.
-        ticks: Values of the numeric axis to label, with their texts.
-        is_log_value, is_log_x: Whether an axis is logarithmic.
-        begins_at_zero: Whether the axis of values does, so that lengths and heights can be compared.
-        baseline: A dashed line at this value, with its name.
-        marks: Dashed lines across the numeric axis, with their names.
-    """
-
-    name: str
-    kind: str
-    value_title: str
-    series: tuple[Series, ...]
-    x_title: str = ""
-    rows: tuple[str, ...] = ()
-    ticks: tuple[tuple[float, str], ...] = ()
-    is_log_value: bool = False
-    is_log_x: bool = False
-    begins_at_zero: bool = True
-    baseline: tuple[float, str] | None = None
-    marks: tuple[tuple[float, str], ...] = ()
-
-    @property
-    def description(self) -> str:
-        """The content in a sentence, for screen readers."""
-        parts = []
-        for series in self.series:
-            if series.is_own and not series.is_dashed:
-                places = self.rows or tuple(_x_text(self, spot) for spot in series.spots)
-                parts += [
-                    f"{place}: {spot.text}" for place, spot in zip(places, series.spots, strict=True) if spot
-                ]
-        return sentence("studies.chart_description", title=self.value_title, parts="; ".join(parts) or "–")
-
-
-def _x_text(figure: Figure, spot: Spot | None) -> str:
-    return dict(figure.ticks).get(spot.x, f"{spot.x:g}") if spot is not None else ""
 
 
 def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> tuple[Figure, ...]:

@@ -1,8 +1,6 @@
 """A study to share: what is on its picture, and its text to paste."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import engine_name
@@ -10,40 +8,17 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.plans.study.costs import Costs, cost_findings
 from app.core.plans.study.details import NO_DETAILS, Details
-from app.core.plans.study.figures import Figure, figures
+from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
 from app.core.plans.study.folder_findings import folder_lines
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.tables import study_table
 from app.core.plans.verdicts import worst_verdict
 from app.core.records import RunSummary
+from app.core.report.card import ShareCard
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.report.run_texts import workload_title
 from app.core.report.share_texts import computer_parts, device_title
-
-
-@dataclass(frozen=True, slots=True)
-class StudyCard:
-    """The picture's texts and chart, ready to draw.
-
-    Attributes:
-        headline: What the study says, in a sentence.
-        notes: Further sentences, the most important first.
-        machine: This computer, by the full name of the devices that computed.
-        details: A line about the computer and the engines.
-        badge: The verdict with its cause, and the same in fewer words.
-        level: The worst verdict of the runs that count.
-    """
-
-    title: str
-    headline: str
-    notes: tuple[str, ...]
-    figure: Figure
-    machine: str
-    details: str
-    badge: tuple[str, ...]
-    level: Literal["valid", "caution", "invalid"]
-    footer: str
 
 
 def study_lines_to_read(
@@ -69,7 +44,7 @@ def study_lines_to_read(
 
 def study_card(
     result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None, chart: int = 0
-) -> StudyCard:
+) -> ShareCard:
     """Return the content of a study's picture; raises UsageError if it has no result to show.
 
     Args:
@@ -83,13 +58,13 @@ def study_card(
     level, count = worst_verdict(result.group)
     counted = sum(map(is_usable, result.group.runs))
     badge = sentence(f"studies.badge_{level}", count=count, runs=counted)
-    return StudyCard(
+    return ShareCard(
         title=" · ".join((result.title, _what(result, runs))),
         headline=lines[0],
         notes=tuple(lines[1:]),
-        figure=charts[chart] if 0 <= chart < len(charts) else charts[0],
+        chart=charts[chart] if 0 <= chart < len(charts) else charts[0],
         machine=sentence("share.on_this_computer", name=" · ".join(dict.fromkeys(map(device_title, runs)))),
-        details=" · ".join((*computer_parts(runs[0]), *_engines(runs))),
+        details=(" · ".join((*computer_parts(runs[0]), *_engines(runs))),),
         badge=(badge, sentence(f"studies.verdict_{level}")),
         level=level,
         footer=" · ".join((runs[0].started_at[:10], sentence("share.version", version=runs[0].app_version))),
@@ -123,7 +98,7 @@ def study_text(result: StudyResult, details: Details = NO_DETAILS, costs: Costs 
         *rows,
         "",
         card.machine,
-        card.details,
+        *card.details,
         card.badge[0],
         card.footer,
     ]

@@ -1,13 +1,9 @@
 """A suite to share: what is on its picture, and its text to paste."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
-from app.core.plans.study.figures import Figure
 from app.core.plans.suite.definition import POINTS
 from app.core.plans.suite.score import SuiteResult
 from app.core.plans.suite.texts import (
@@ -19,27 +15,12 @@ from app.core.plans.suite.texts import (
     suite_table,
     verdict_texts,
 )
+from app.core.report.card import ShareCard
 from app.core.report.private_texts import hide, private_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteCard:
-    """The picture's texts and chart, ready to draw; texts as in app.core.report.share.ShareCard."""
-
-    title: str
-    value: str
-    unit: str
-    certainty: str
-    machine: str
-    details: tuple[str, ...]
-    badge: tuple[str, ...]
-    level: Literal["valid", "caution", "invalid"]
-    figure: Figure
-    footer: str
-
-
-def suite_card(result: SuiteResult) -> SuiteCard:
+def suite_card(result: SuiteResult) -> ShareCard:
     """Return the content of a suite's picture; raises UsageError if it has no score."""
     total, run, level = result.total, result.example, result.verdict
     if total is None or run is None or level is None:
@@ -56,11 +37,11 @@ def suite_card(result: SuiteResult) -> SuiteCard:
         run.started_at[:10],
         sentence("share.version", version=run.app_version),
     )
-    return SuiteCard(
+    return ShareCard(
         title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),
-        value=points_text(total.points),
+        headline=points_text(total.points),
         unit=sentence("suite.unit"),
-        certainty=certainty_text(total),
+        notes=(certainty_text(total),),
         machine=device_title(run),
         details=(
             " · ".join((*cpu, *computer_parts(run), device_kind(run))),
@@ -69,7 +50,7 @@ def suite_card(result: SuiteResult) -> SuiteCard:
         ),
         badge=verdict_texts(result),
         level=level,
-        figure=suite_figure(result),
+        chart=suite_figure(result),
         footer=" · ".join(footer),
     )
 

@@ -7,11 +7,11 @@ from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.plans.study.figures import Figure, Series, Spot
 from app.core.plans.suite.definition import POINTS, Definition
 from app.core.plans.suite.imported import ImportedScore
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.uncertainty import Score
+from app.core.report.card import Figure, Series, Spot
 from app.core.report.share_texts import device_title
 from workloads.engines.registry import engine_title
 

@@ -61,8 +61,8 @@ def _head(run: JudgedRun) -> Iterator[Element]:
         yield element("p", run.summary.error_message or str(error))
     else:
         yield element("p", card.title, class_="muted")
-        yield element("p", f"{card.value} ", element("small", card.unit), class_="headline")
-        yield element("p", card.certainty, class_="muted")
+        yield element("p", f"{card.headline} ", element("small", card.unit), class_="headline")
+        yield element("p", card.notes[0], class_="muted")
     yield element("p", pill(run.verdict.level))
     for text in (position(summary) if summary.value is not None else "", rate_text(summary)):
         if text:

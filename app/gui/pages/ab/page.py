@@ -99,7 +99,7 @@ class AbPage(PlanPage[AbResult]):
     def begin(
         self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
     ) -> None:
-        """Begin an A/B; for the arguments, see `RunBridge.start_plan`."""
+        """Begin an A/B; for the arguments, see `RunBridge.start`."""
         self._runs_s, self._run_began_s = [], time.monotonic()
         super().begin(plan, machine, resumed, allow_concurrent=allow_concurrent)
 

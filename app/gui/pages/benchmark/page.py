@@ -201,10 +201,7 @@ class BenchmarkPage(QWidget):
         self._asked = (plan, machine)
         self._remember(plan.specs[0].workload)
         self.show_run_view()
-        if plan.count > 1:
-            self._services.bridge.start_plan(plan, machine, allow_concurrent=allow_concurrent)
-        else:
-            self._services.bridge.start(plan.specs[0], machine, allow_concurrent=allow_concurrent)
+        self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent)
         self.cancel_button.setFocus()
         self.state_changed.emit()
 

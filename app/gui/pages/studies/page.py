@@ -17,9 +17,10 @@ from app.core.plans.study.points import (
     make_result,
     point_name,
 )
-from app.core.plans.study.share import StudyCard, study_card, study_lines_to_read, study_text
+from app.core.plans.study.share import study_card, study_lines_to_read, study_text
 from app.core.plans.study.tables import study_table
 from app.core.records import Group, PlannedRun
+from app.core.report.card import ShareCard
 from app.core.storage.database import Database
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
@@ -90,7 +91,7 @@ class StudiesPage(ChartedPage[StudyResult]):
     def _has_result(self, result: StudyResult) -> bool:
         return bool(self._figures) and bool(result.done)
 
-    def _card_of(self, result: StudyResult) -> StudyCard:
+    def _card_of(self, result: StudyResult) -> ShareCard:
         return study_card(result, self._details(result), self._costs, self.charts.currentIndex())
 
     def _text(self, result: StudyResult) -> str:

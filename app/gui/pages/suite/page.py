@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
-from app.core.plans.study.figures import Figure
 from app.core.plans.suite.export import suite_export
 from app.core.plans.suite.imported import ImportedScore, imported_scores
 from app.core.plans.suite.score import SuiteResult, suite_result
-from app.core.plans.suite.share import SuiteCard, suite_card, suite_text
+from app.core.plans.suite.share import suite_card, suite_text
 from app.core.plans.suite.stored import list_suites, load_suite
 from app.core.plans.suite.texts import (
     certainty_text,
@@ -23,6 +22,7 @@ from app.core.plans.suite.texts import (
     verdict_word,
 )
 from app.core.records import Group, PlannedRun
+from app.core.report.card import Figure, ShareCard
 from app.core.storage.database import Database
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.run.charted_page import ChartedPage, PageTexts
@@ -82,7 +82,7 @@ class SuitePage(ChartedPage[SuiteResult]):
     def _shared_ids(self, result: SuiteResult) -> list[int]:
         return [run.id for run in result.runs]
 
-    def _card_of(self, result: SuiteResult) -> SuiteCard:
+    def _card_of(self, result: SuiteResult) -> ShareCard:
         return suite_card(result)
 
     def _text(self, result: SuiteResult) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from app.core.plans.study.points import StudyResult, load_study
-from app.core.records import Plan
+from app.core.records import Plan, PlanPlace
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.recording import RunWriter, begin_run
@@ -48,7 +48,7 @@ def store_point(
 ) -> int:
     """Store one run of a study; None for a number that was lost."""
     workload = CATALOGUE[spec.workload]
-    run_id = begin_run(database, spec, workload, machine, group=(group_id, None), number=number)
+    run_id = begin_run(database, spec, workload, machine, place=PlanPlace(group_id, number or 0))
     writer = RunWriter(database, run_id)
     if isinstance(outcome, str):
         writer.finish(

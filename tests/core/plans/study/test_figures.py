@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.study.export import study_lines
-from app.core.plans.study.figures import Figure, Series, Spot, figures, published_lines
+from app.core.plans.study.figures import figures, published_lines
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult, load_study
 from app.core.plans.study.share import study_card, study_text
 from app.core.plans.study.tables import study_table
 from app.core.plans.study.units import Unit, count_text
+from app.core.report.card import Figure, Series, Spot
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure_scale import value_axis, x_axis
 from tests.core.plans.study.storing_studies import Store
 from tests.saying import said
+from tests.sure import only
 from workloads import CATALOGUE
 
 
@@ -78,7 +80,7 @@ def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
     assert all(rate in text for rate in rates)
     card = study_card(threads)
     assert card.headline in text
-    assert card.figure.series[0].spots[3] is not None
+    assert only(Figure, card.chart).series[0].spots[3] is not None
     plain = json.loads("".join(study_lines(threads, "json")))
     rows = list(csv.DictReader("".join(study_lines(threads, "csv")).splitlines()))
     assert [float(row["per_s"]) for row in rows] == [point["per_s"] for point in plain["points"]]

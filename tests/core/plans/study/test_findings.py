@@ -21,12 +21,13 @@ from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.study.share import study_card, study_lines_to_read, study_text
+from app.core.report.card import Figure
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
 from tests.core.plans.study.storing_studies import Outcome, Store, store_study
 from tests.saying import said
-from tests.sure import sure
+from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 from workloads.protocol.machine import Machine
@@ -97,7 +98,7 @@ def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make,
     for costs in (None, Costs()):
         card = study_card(result, costs=costs)
         assert card.headline.endswith(".")
-        assert card.figure.series
+        assert only(Figure, card.chart).series
 
 
 def in_phase(
@@ -175,7 +176,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
             sentence("studies.then", point=50, time_s=120.0),
         ],
     )
-    figure = study_card(result, Details(epochs=epochs)).figure
+    figure = only(Figure, study_card(result, Details(epochs=epochs)).chart)
     assert said("studies.chart_loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 

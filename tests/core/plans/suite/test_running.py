@@ -11,6 +11,7 @@ from app.core.records import Plan, Suite
 from app.core.runs.plan_session import resume_plan, run_plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
+from tests.sure import sure
 from workloads.protocol.machine import Machine
 
 pytestmark = pytest.mark.slow
@@ -35,7 +36,7 @@ def test_a_part_that_fails_or_lacks_memory_stops_no_other_one(paths: Paths, mach
     session = run_plan(plan_of("crash", "out_of_memory", "ok"), runner)
     assert session.wait(60)
     with Database(paths.database) as database:
-        result = load_suite(database, session.group_id)
+        result = load_suite(database, sure(session.group_id))
     assert [each.state for each in result.parts] == ["failed", "out_of_memory", "done"]
     assert result.parts[1].score == Score(0.0)
     assert result.total is None
@@ -44,6 +45,6 @@ def test_a_part_that_fails_or_lacks_memory_stops_no_other_one(paths: Paths, mach
     resumed = resume_plan(result.group, result.left, runner)
     assert resumed.wait(60)
     with Database(paths.database) as database:
-        again = load_suite(database, session.group_id)
+        again = load_suite(database, sure(session.group_id))
     assert len(again.group.runs) == 5, "only what has no result ran again"
     assert again.parts[2].run == result.parts[2].run

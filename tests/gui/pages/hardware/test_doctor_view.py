@@ -21,6 +21,7 @@ from app.core.doctor.rules import diagnose
 from app.core.doctor.signals import inside, signal
 from app.core.errors import AppError
 from app.core.messages import message, sentence
+from app.core.plans.repeat import repeat_plan
 from app.gui.pages.hardware import doctor_view
 from app.gui.pages.hardware.doctor_view import DoctorView
 from app.gui.pages.hardware.page import HardwarePage
@@ -170,7 +171,7 @@ def test_checks_appear_as_they_are_decided(
 def test_a_benchmark_is_not_disturbed(
     view: DoctorView, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
-    services.bridge.start(CATALOGUE["demo"].default_spec(epochs=50), machine)
+    services.bridge.start(repeat_plan(CATALOGUE["demo"].default_spec(epochs=50)), machine)
     qtbot.waitUntil(lambda: services.bridge.is_running, timeout=20_000)
     qtbot.waitUntil(lambda: not view.examine_button.isEnabled(), timeout=20_000)
     view.examine()

@@ -8,9 +8,8 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 
 from app.core.messages import sentence
-from app.core.plans.ab_card import AbCard
-from app.core.plans.kind import Card
 from app.core.records import Plan
+from app.core.report.card import ShareCard
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.gui.pages.results.columns import KEYS
@@ -267,8 +266,8 @@ def test_every_kind_of_group_has_a_picture(
     drawn: list[tuple[str, tuple[str, ...]]] = []
     codes: list[int] = []
 
-    def paint(card: Card, _: Tokens) -> QImage:
-        drawn.append((card.headline if isinstance(card, AbCard) else card.value, card.badge))
+    def paint(card: ShareCard, _: Tokens) -> QImage:
+        drawn.append((card.headline, card.badge))
         codes.append(card.short_form.count("EPOCHMARK1:"))
         return QImage(1, 1, QImage.Format.Format_RGB32)
 

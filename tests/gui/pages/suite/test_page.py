@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QTableWidget
 from app.core.messages import sentence
 from app.core.plans.suite.definition import SUITE_1
 from app.core.plans.suite.planning import plan_suite
-from app.core.plans.suite.share import SuiteCard
 from app.core.plans.suite.stored import load_suite
 from app.core.report.share_texts import DEVICE_CHARS
 from app.core.runs.runner import Runner
@@ -114,6 +113,6 @@ def test_a_device_whose_name_turns_texts_around_or_never_ends_is_shown_safely(
     assert not any("\u202e" in text for text in painted)
     assert steering(driver.window) == []
     card = page.card()
-    assert isinstance(card, SuiteCard)
+    assert card is not None
     assert card.machine.startswith(r"\u202egnorw Very Long Name")
     assert len(card.machine) <= DEVICE_CHARS

@@ -1,0 +1,120 @@
+"""The charts of pictures to share, each on a card: this computer among others, both sides of an A/B, points."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPen
+
+from app.core.analysis.compare import Bar, shortlist
+from app.core.metrics import headline_kind
+from app.core.report.card import Bars, Figure, Side, Sides
+from app.gui.charts.bars import (
+    RowLook,
+    name_font,
+    paint_bar,
+    paint_divide,
+    paint_grid,
+    scale_for,
+    value_font,
+)
+from app.gui.charts.figure import ChartStyle, paint_figure
+from app.gui.run.picture_frame import SMALLEST_PX, fitting, paint_card, type_of, width_of, write, write_within
+from app.gui.style.tokens import Tokens
+
+BARS_LIMIT, ROW_MIN_PX, ROW_MAX_PX = 12, 21.0, 96.0
+_TICKS_PX = 24
+_SIDE_MAX_PX, _NAME_PX, _BAR_PX, _CAP_PX, _GAP_PX = 84.0, 34, 26, 7, 14
+
+
+def paint_chart(painter: QPainter, box: QRectF, chart: Bars | Sides | Figure, tokens: Tokens) -> None:
+    """Paint a chart on a card that fills the box."""
+    paint_card(painter, box, tokens)
+    if isinstance(chart, Figure):
+        look = ChartStyle(tokens, text_px=17, label_px=SMALLEST_PX, row_max_px=ROW_MAX_PX, outlined=True)
+        paint_figure(painter, box.adjusted(24, 14, -24, -12), chart, look)
+        return
+    inside = box.adjusted(24, 20, -24, -20) if isinstance(chart, Bars) else box.adjusted(24, 14, -24, -16)
+    write_within(
+        painter, inside.bottomLeft(), chart.axis, type_of(SMALLEST_PX), tokens.muted, width=inside.width()
+    )
+    if isinstance(chart, Bars):
+        _paint_bars(painter, inside.adjusted(0, 0, 0, -30), chart.bars, tokens)
+    else:
+        _paint_sides(painter, inside.adjusted(0, 0, 0, -22), chart.sides, tokens)
+
+
+def _paint_bars(painter: QPainter, room: QRectF, all_bars: Sequence[Bar], tokens: Tokens) -> None:
+    """Paint bars with row heights that depend on their number."""
+    bars = shortlist(all_bars, min(BARS_LIMIT, int((room.height() - _TICKS_PX) / ROW_MIN_PX)))
+    if not bars:
+        return
+    height = min(ROW_MAX_PX, (room.height() - _TICKS_PX) / len(bars))
+    used = height * len(bars) + _TICKS_PX
+    area = QRectF(room.left(), room.top() + (room.height() - used) / 2, room.width(), used)
+    look = _row_look(bars, height, area.width())
+    scale = scale_for([bar.shown for bar in bars], log=True)
+    paint_grid(
+        painter, area, scale, look, tokens, label_px=SMALLEST_PX, unit=headline_kind(bars[0].metric).tick_unit
+    )
+    for number, bar in enumerate(bars):
+        row = QRectF(area.left(), area.top() + number * height, area.width(), height)
+        share, texts = scale.share(bar.shown), (bar.text,)
+        paint_bar(painter, row, bar, share=share, texts=texts, ground=tokens.surface, look=look, tokens=tokens)
+    if unlike := next((number for number, bar in enumerate(bars) if not bar.is_like), 0):
+        paint_divide(painter, QPointF(area.left(), area.top() + unlike * height), area.width(), tokens)
+
+
+def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
+    text_px = SMALLEST_PX if height < 28 else 17 if height < 56 else 19
+    draft = RowLook(0, 0, min(32.0, 0.56 * height), text_px, radius=5, gap=12, outlined=True)
+    names = max(width_of(bar.name, name_font(draft, bar)) for bar in bars) + 1
+    texts = max(width_of(bar.text, value_font(draft, bar)) for bar in bars)
+    return replace(draft, name_width=min(names, 0.4 * width), text_width=texts)
+
+
+def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], tokens: Tokens) -> None:
+    """Paint both sides on one scale from 0, so that their lengths can be compared."""
+    height = min(_SIDE_MAX_PX, room.height() / 2)
+    top = room.top() + (room.height() - 2 * height) / 2
+    chosen = type_of(19, QFont.Weight.DemiBold)
+    width = room.width() - max(width_of(side.text, chosen) for side in sides) - 2 * _GAP_PX
+    scale = scale_for([max(side.value, side.high or 0.0) for side in sides], log=False)
+    for number, side in enumerate(sides):
+        row = QRectF(room.left(), top + number * height, room.width(), height)
+        _paint_names(painter, row, side, tokens)
+        box = QRectF(row.left(), row.top() + _NAME_PX, scale.share(side.value) * width, _BAR_PX)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(tokens.accent if side.is_faster else tokens.neutral_bar))
+        painter.drawRoundedRect(box, 5, 5)
+        end = box.right()
+        if side.low is not None and side.high is not None:
+            low, high = (row.left() + scale.share(each) * width for each in (side.low, side.high))
+            _paint_interval(painter, low, high, box.center().y(), tokens)
+            end = max(end, high)
+        place = QPointF(end + _GAP_PX, box.center().y() + 0.36 * chosen.pixelSize())
+        write(painter, place, side.text, chosen, tokens.text)
+
+
+def _paint_names(painter: QPainter, row: QRectF, side: Side, tokens: Tokens) -> None:
+    """Paint a side's name and, behind it, its settings; the name takes what it needs of two thirds."""
+    heavy, light = type_of(19, QFont.Weight.DemiBold), type_of(18)
+    room = (
+        row.width()
+        if not side.settings
+        else max(2 * row.width() / 3, row.width() - width_of(side.settings, light))
+    )
+    room -= _GAP_PX if side.settings else 0
+    base = QPointF(row.left(), row.top() + 20)
+    write_within(painter, base, side.name, heavy, tokens.text, width=room)
+    if side.settings:
+        used = min(room, width_of(side.name, fitting(side.name, heavy, room)))
+        place = QPointF(row.left() + used + _GAP_PX, base.y())
+        write_within(painter, place, side.settings, light, tokens.muted, width=row.right() - place.x())
+
+
+def _paint_interval(painter: QPainter, low: float, high: float, y: float, tokens: Tokens) -> None:
+    painter.setPen(QPen(QColor(tokens.text), 2))
+    painter.drawLine(QPointF(low, y), QPointF(high, y))
+    for x in (low, high):
+        painter.drawLine(QPointF(x, y - _CAP_PX), QPointF(x, y + _CAP_PX))
