@@ -146,11 +146,9 @@ def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driv
     dialog = driver.window.findChild(CautionsDialog)
     assert isinstance(dialog, CautionsDialog)
     assert len(dialog.reasons) == 5
-    assert (
-        dialog.reasons[0]
-        .accessibleName()
-        .startswith(f"Caution: {sentence('preflight.on_battery', part=None)} Plug in")
-    )
+    first = line.cautions[0]
+    assert said("preflight.on_battery").is_all_of(first.text)
+    assert dialog.reasons[0].accessibleName() == f"Caution: {first.text} {first.advice}"
     assert clipped(dialog) == []
     dialog.close_button.click()
     line.show_telemetry(CALM)

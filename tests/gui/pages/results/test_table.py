@@ -21,7 +21,7 @@ from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import list_runs
 from app.gui.pages.results import model as runs_model
-from app.gui.pages.results.cells import cell_text, reasons_text
+from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitting_columns
 from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
@@ -95,7 +95,8 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     tokens, colours = driver.services.theme.tokens, cells(Qt.ItemDataRole.ForegroundRole)
     told = [colour.name().upper() if colour is not None else None for colour in colours]
     assert told == [None, tokens.invalid, tokens.caution, tokens.valid]
-    assert "on battery, other load" in cells(Qt.ItemDataRole.ToolTipRole)[2]
+    reasons = f"on battery, {sentence('short.other_load')}"
+    assert reasons in cells(Qt.ItemDataRole.ToolTipRole)[2]
     with driver.qtbot.waitSignal(page.model.found):
         page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
     assert cells() == ["caution", "invalid", "valid", "n/a"]
@@ -254,11 +255,6 @@ def run(paths: Paths, machine: Machine) -> RunSummary:
 )
 def test_each_cell(run: RunSummary, key: str, changes: dict[str, Any], expected: str) -> None:
     assert cell_text(replace(run, **changes), key) == expected
-
-
-def test_reasons_are_shown_in_words(run: RunSummary) -> None:
-    assert reasons_text(replace(run, reasons="on_battery other_load")) == "on battery, other load"
-    assert reasons_text(replace(run, reasons=None)) == ""
 
 
 def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) -> None:
