@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QComboBox, QMessageBox, QSpinBox
+from PySide6.QtWidgets import QComboBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
 from app.core.messages import sentence
@@ -316,16 +316,6 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
     driver.press(page.setup.run_button)
     driver.until(ended(driver, page))
     assert len(driver.stored()) == 2
-
-
-@pytest.mark.slow
-def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(driver, pairs=50)
-    answer(monkeypatch, QMessageBox.StandardButton.Yes)
-    driver.window.close()
-    driver.until(lambda: not driver.window.isVisible())
-    assert not workers()
-    assert len(driver.stored()) <= 2
 
 
 @pytest.mark.long
