@@ -45,7 +45,7 @@ def test_a_new_kind_takes_a_class_and_its_sentences(
     monkeypatch.setitem(KINDS, KEY, HiddenWindow())
     monkeypatch.setitem(ENGLISH, f"group.kind_{KEY}", "Hidden window")
     monkeypatch.setitem(ENGLISH, "hidden.count", "{count} runs count, {shown} of them with the window.")
-    spec = CATALOGUE["demo"].default_spec("quick", epochs=1)
+    spec = CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": 0.001})
     plan = Plan(kind=KEY, specs=(spec, spec), rounds=1, order="pairs", label_a="shown", label_b="hidden")
     session = run_plan(plan, Runner(paths, machine))
     assert session.wait(60)

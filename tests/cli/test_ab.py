@@ -19,6 +19,7 @@ def lines_of(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+# Takes its time: six runs, each in a worker of its own.
 def test_an_ab_prints_the_ratio_as_json(epochmark: CommandLine) -> None:
     sides = ("--a", "step_s=0.01", "--b", "step_s=0.02", "--pairs", "3", "--epochs", "2")
     done = epochmark("ab", "demo", *sides, "--json")

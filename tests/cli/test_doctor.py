@@ -27,6 +27,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
 
 
+# Takes its time: TensorFlow is loaded to list its devices, and again for each device.
 @pytest.mark.engine
 def test_this_computer_is_examined_from_end_to_end(epochmark: CommandLine) -> None:
     done = epochmark("doctor", "--json", CUDA_VISIBLE_DEVICES="-1")

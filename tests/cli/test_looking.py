@@ -105,6 +105,7 @@ def test_compare_says_why_published_machines_are_left_out(
     assert said("cli.not_drawn", name="GTX 1060", reason=reason.partition(": ")[2]).is_in(shown)
 
 
+# Takes its time, as Quick measures for seconds.
 def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> None:
     epochmark("run", "demo", "--epochs", "2", "--quiet")
     assert not {"~", "*"} & set(epochmark("results", "list").stdout)

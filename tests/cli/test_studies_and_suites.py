@@ -165,6 +165,7 @@ def test_a_run_is_kept_to_the_cpus_that_were_asked_for(epochmark: CommandLine) -
 DEMO = ("suite", "--number", "0")
 
 
+# Takes its time: a suite's six runs, each in a worker of its own, and six commands that look at it.
 def test_a_suite_runs_all_parts_and_gives_one_score(epochmark: CommandLine, tmp_path: Path) -> None:
     done = epochmark(*DEMO)
     assert done.returncode == 0, done.stderr

@@ -26,6 +26,7 @@ def module(project: Path) -> ModuleType:
 # Set-up and starts, for real
 
 
+# Takes its time, as those below: each makes a virtual environment, as a first start does.
 def test_first_start_sets_up_and_passes_on_arguments_and_exit_code(
     first_start: tuple[Path, "subprocess.CompletedProcess[str]"],
 ) -> None:

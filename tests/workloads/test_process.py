@@ -143,6 +143,7 @@ def test_the_catalogue_and_the_worker_load_no_engine() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "")
 
 
+# Takes its time, as TensorFlow is loaded: what it imports may ask.
 @pytest.mark.skipif(os.name == "nt", reason="NumPy itself waits there, in every test that trains")
 @pytest.mark.parametrize("arguments", [("workloads",), ("workloads.trial", "tensorflow", "list")])
 def test_an_import_that_asks_about_standard_input_does_not_wait_for_the_parent(arguments: tuple[str, ...]) -> None:

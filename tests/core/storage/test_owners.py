@@ -55,6 +55,7 @@ def test_a_live_run_is_not_mistaken_for_a_dead_one(
     assert not list((default_paths(environment).data / "owners").iterdir()), "its lock is left"
 
 
+# Takes its time: a command has to run, to lose its row, and to come to its end.
 @pytest.mark.slow
 def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "30")

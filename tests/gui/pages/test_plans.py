@@ -114,6 +114,7 @@ def completed(page: Page) -> set[int]:
     return {run.id for run in page.result.group.runs if run.status == "completed"}
 
 
+# Takes its time: a suite's six runs, each in a worker of its own.
 @pytest.mark.slow
 @both
 def test_one_click_runs_all_and_shows_an_answer_to_post(

@@ -257,6 +257,7 @@ def test_a_list_that_names_other_files_is_not_followed(tmp_path: Path, folder: P
         flowers.load(folder, size=32)
 
 
+# Takes its time: TensorFlow is loaded, and packs photos in two ways, once for all tests.
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process with TensorFlow found; "default" is what other engines do."""

@@ -45,6 +45,7 @@ def test_a_recorded_processor(tmp_path: Path, name: str, expected: dict[str, Any
 
 def test_what_tells_nothing_is_unknown(tmp_path: Path) -> None:
     assert linux_cpu(tmp_path) == macos_cpu("") == Cpu()
+    assert macos_cpu("hw.perflevel0.physicalcpu: 8\n").performance_cores is None, "all of one kind"
 
 
 def test_an_arm_cpus_cores_are_distinguished_by_capacity(tmp_path: Path) -> None:

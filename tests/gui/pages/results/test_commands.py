@@ -226,6 +226,7 @@ def again(driver: Driver, page: ResultsPage, run_id: int) -> None:
     page.commands.actions["again"].trigger()
 
 
+# Takes its time: two real runs, each in a worker of its own.
 @pytest.mark.slow
 def test_run_again_fills_the_setup_and_starts_the_same_run(driver: Driver) -> None:
     first = driver.run_demo(epochs=2, batch_size=7, seed=3)
