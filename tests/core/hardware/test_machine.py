@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.hardware import machine, registry, system_files
+from app.core.hardware import machine, registry
 from app.core.hardware import machine as hardware
 from tests.core.hardware.made_up import fake_windows, write
 from tests.saying import said
@@ -112,46 +112,10 @@ def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
     assert hardware.read_linux(tmp_path) == hardware.SystemFacts(os_name="Linux")
 
 
-@pytest.mark.parametrize(
-    ("raw", "tidy"),
-    [
-        ("Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", "Intel Core i7-8700K"),
-        ("Intel(R) Xeon(R) CPU           X5650  @ 2.67GHz", "Intel Xeon X5650"),
-        ("13th Gen Intel(R) Core(TM) i9-13900K", "13th Gen Intel Core i9-13900K"),
-        ("QEMU Virtual CPU version 2.5+", "QEMU Virtual CPU version 2.5+"),
-        ("Apple M2 Pro", "Apple M2 Pro"),
-        ("  ", None),
-        ("unknown", None),
-        (None, None),
-    ],
-)
-def test_tidy_name(raw: str | None, tidy: str | None) -> None:
-    assert system_files.tidy_name(raw) == tidy
-
-
 def test_a_generic_arm_name_is_the_last_resort() -> None:
     generic = "model name\t: ARMv7 Processor rev 3 (v7l)\n"
     assert hardware.cpu_name_from(generic) == "ARMv7 Processor rev 3 (v7l)"
     assert hardware.cpu_name_from(generic + "Hardware\t: BCM2711\n") == "BCM2711"
-
-
-@pytest.mark.parametrize(
-    ("names", "kind"),
-    [
-        ("VMware, Inc. VMware Virtual Platform", "VMware"),
-        ("innotek GmbH VirtualBox", "VirtualBox"),
-        ("Microsoft Corporation Virtual Machine", "Hyper-V"),
-        ("Microsoft Corporation Surface Pro", None),
-        ("Google Google Compute Engine", "Google Compute Engine"),
-        ("Google Eve", None),
-        ("Amazon EC2 m5.large", "Amazon EC2"),
-        ("Amazon EC2 m6g.metal", None),
-        ("Xenia Systems Box", None),
-        ("", None),
-    ],
-)
-def test_firmware_kind(names: str, kind: str | None) -> None:
-    assert hardware.firmware_kind(names) == kind
 
 
 def test_the_cpu_flag_outweighs_the_firmware() -> None:

@@ -142,56 +142,11 @@ def test_pci_names() -> None:
     assert pci_ids.amdgpu_name(b"", 0x73BF, 0xC0) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "sold_as"),
-    [("DG2 [Arc A770]", "Arc A770"), ("Phoenix1", "Phoenix1"), ("A [B] [C]", "C"), ("A []", "A"), ("[", "")],
-)
-def test_what_it_is_sold_as(name: str, sold_as: str) -> None:
-    assert pci_ids.bracketed(name) == sold_as
-
-
 @given(st.binary(), st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
 def test_any_list_of_names(ids: bytes, vendor_id: int, device_id: int) -> None:
     text = ids + f"\n{vendor_id:04x}  V\n\t{device_id:04x}  ".encode() + ids
     for name in (*pci_ids.pci_names(text, vendor_id, device_id), pci_ids.amdgpu_name(ids, device_id, 1)):
         assert name is None or (name and name == " ".join(name.split()))
-
-
-@pytest.mark.parametrize(
-    ("text", "generation"),
-    [
-        ("2.5 GT/s PCIe", 1),
-        ("5 GT/s", 2),
-        ("8.0 GT/s PCIe", 3),
-        ("16.0 GT/s PCIe", 4),
-        ("32.0 GT/s PCIe", 5),
-        ("64.0 GT/s PCIe", 6),
-        ("Unknown", None),
-        ("Unknown speed", None),
-        ("1.0 GT/s", None),
-        ("", None),
-    ],
-)
-def test_pcie_generation(text: str, generation: int | None) -> None:
-    assert linux_gpus.generation_from(text) == generation
-
-
-@pytest.mark.parametrize(
-    ("version", "name"),
-    [
-        (80_003, "gfx803"),
-        (90_010, "gfx90a"),
-        (90_402, "gfx942"),
-        (100_306, "gfx1036"),
-        (110_501, "gfx1151"),
-        (120_001, "gfx1201"),
-        (0, None),
-        (500, None),
-        (10**12, None),
-    ],
-)
-def test_gfx_name(version: int, name: str | None) -> None:
-    assert linux_gpus.gfx_name(version) == name
 
 
 FILES = sorted(set(re.findall(r"^([a-z]\S*) = ", (DATA / "rx6800xt.txt").read_text(), re.MULTILINE)))

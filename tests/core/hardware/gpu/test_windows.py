@@ -146,22 +146,6 @@ def test_any_instances(values: list[tuple[str, float]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "number"),
-    [
-        ("32.0.15.8165", "581.65"),
-        ("31.0.15.3623", "536.23"),
-        ("27.21.14.5671", "456.71"),
-        ("10.18.13.0500", "305.00"),
-        ("32.0.15", "32.0.15"),
-        ("a.b.c.d", "a.b.c.d"),
-        ("", ""),
-    ],
-)
-def test_nvidias_own_number(version: str, number: str) -> None:
-    assert windows_gpus.nvidia_version(version) == number
-
-
-@pytest.mark.parametrize(
     ("vendor", "name", "shares"),
     [
         ("intel", "Intel Iris Xe Graphics", True),

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.hardware.parts.cpu import (
     Cpu,
-    cache_bytes,
     linux_cpu,
-    linux_instruction_sets,
     macos_cpu,
     read_cpu,
     windows_cpu,
@@ -82,21 +80,6 @@ def test_acpi_calls_the_base_clock_the_highest(
     assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == expected
 
 
-@pytest.mark.parametrize(
-    ("cpuinfo", "expected"),
-    [
-        (ZEN_4, ("AVX2", "AVX-512", "VNNI", "BF16")),
-        ("flags\t: avx2 avx512f amx_tile amx_bf16\n", ("AVX2", "AVX-512", "BF16", "AMX")),
-        ("flags\t: fpu sse2\n", ()),
-        (RASPBERRY, ("NEON",)),
-        ("model name\t: x\n", None),
-        ("", None),
-    ],
-)
-def test_instruction_sets(cpuinfo: str, expected: tuple[str, ...] | None) -> None:
-    assert linux_instruction_sets(cpuinfo) == expected
-
-
 def core(efficiency_class: int) -> bytes:
     """Return a PROCESSOR_RELATIONSHIP with one group mask, as Windows lays it out."""
     return struct.pack("<IIBB20xH16x", 0, 48, 0, efficiency_class, 1)
@@ -125,26 +108,6 @@ def test_windows_topology() -> None:
 def test_windows_without_answers() -> None:
     assert windows_cpu(b"", None, None) == Cpu()
     assert windows_cpu(core(0) * 4, {}, 0.0) == Cpu(instruction_sets=())
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("48K", 49_152), ("12M", 12 * 2**20), ("512", 512), ("", None), ("x", None), ("0K", None)],
-)
-def test_sizes_of_caches(text: str, expected: int | None) -> None:
-    assert cache_bytes(text) == expected
-
-
-@given(st.binary(max_size=400))
-def test_any_topology_is_accepted(table: bytes) -> None:
-    cpu = windows_cpu(table, None, None)
-    assert cpu.l2_bytes is None or cpu.l2_bytes > 0
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_accepted(text: str) -> None:
-    assert macos_cpu(text).l3_bytes is None
-    assert linux_instruction_sets(text) is None or "flags" in text or "Features" in text
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")

@@ -5,12 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.hardware.telemetry import sensors
 from app.core.hardware.telemetry.monitor import TelemetryReader
-from app.core.hardware.telemetry.pressure import Pressure, PressureReader, held_share_pct, periods, waited_us
+from app.core.hardware.telemetry.pressure import Pressure, PressureReader, held_share_pct
 from app.core.hardware.telemetry.sensors import CpuClock, CpuTemperature, find_sensors, pick_cpu_temperature_c
 from tests.core.hardware.gpu.gpu_trees import opened_files
 from tests.core.hardware.made_up import write
@@ -157,9 +155,3 @@ def test_counters_that_were_reset_are_unknown() -> None:
     assert held_share_pct((100, 50), (10, 5)) is None
     assert held_share_pct((100, 50), (110, 40)) is None
     assert held_share_pct(None, (110, 40)) is None
-
-
-@given(st.text())
-def test_any_text_is_accepted(text: str) -> None:
-    assert waited_us(text) is None or "some" in text
-    assert periods(text) is None or "nr_periods" in text

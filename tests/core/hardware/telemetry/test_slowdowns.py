@@ -285,15 +285,6 @@ def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugged: bool,
     assert conditions.read_power_plan(tmp_path) is None
 
 
-@given(st.text(), st.integers(1, 65536))
-def test_any_text_is_accepted(text: str, page_bytes: int) -> None:
-    found = conditions.swapped_bytes_from(text, page_bytes)
-    assert found is None or isinstance(found, int)
-    assert saves_power(text) in (True, False)
-    assert conditions.windows_plan(text, text) is None or len(text) > 0
-    assert conditions.macos_plan(text) is None or "powermode" in text
-
-
 @given(st.binary(max_size=200))
 def test_any_file_is_accepted(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     root = tmp_path_factory.mktemp("root")
