@@ -73,7 +73,7 @@ def test_a_probe_can_be_stopped(paths: Paths, machine: Machine) -> None:
     def stop_soon(session: Session) -> None:
         threading.Timer(0.5, session.cancel).start()
 
-    with pytest.raises(ProbeError, match="stopped"):
+    with pytest.raises(ProbeError, match=said("run.probe_stopped").pattern):
         probe_duration_s(spec, paths, machine, stop_soon)
 
 
