@@ -74,7 +74,6 @@ DISTURBED = events.Judged(
 
 
 def main(folder: Path) -> None:
-    """Take all pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     application = QApplication(sys.argv[:1])
     with tempfile.TemporaryDirectory() as home:
@@ -91,7 +90,6 @@ def main(folder: Path) -> None:
 
 
 def take_all(camera: Photographer) -> None:
-    """Go through the states in the order in which a user meets them."""
     for code in ("benchmark", "results", "compare", "ab", "studies", "suite"):
         camera.take(f"{code}-empty", code, camera.calm)
     take_chooser(camera)
@@ -226,7 +224,6 @@ def take_hardware(camera: Photographer) -> None:
 
 
 def take_chooser(camera: Photographer) -> None:
-    """Show all workloads in both themes."""
     machine = camera.services.finder.machine
     assert machine is not None
     chooser = WorkloadChooser(camera.services, machine, "vgg16", {}, camera.window)
@@ -288,7 +285,6 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
 
 
 def take_ab(camera: Photographer, group_id: int) -> None:
-    """Show a finished A/B on its page and in Results."""
     camera.window.show_page("ab")
     camera.wait(lambda: camera.window.ab.group is not None)
     preflight = camera.window.ab.setup.preflight

@@ -48,18 +48,15 @@ class Driver:
 
     @property
     def view(self) -> RunView:
-        """The run that is shown on the Benchmark page."""
         assert self.page.view is not None
         return self.page.view
 
     @property
     def machine(self) -> Machine:
-        """The computer that was found."""
         assert self.services.finder.machine is not None
         return self.services.finder.machine
 
     def become(self, **changes: Any) -> None:
-        """Let the computer have other parts."""
         self.services.finder.machine = replace(self.machine, **changes)
         self.services.finder.found.emit()
 
@@ -107,7 +104,6 @@ class Driver:
             return list(list_runs(database))
 
     def epochs_done(self) -> int:
-        """Return how many epochs the current run has reported."""
         state = self.services.bridge.state
         return len(state.series.epochs) if state is not None else 0
 
@@ -118,7 +114,6 @@ class Driver:
         return self.window.results
 
     def open_run(self, run_id: int) -> RunDetail:
-        """Show a stored run in Results."""
         results = self.window.results
         self.window.show_page("results")
         results.open_run(run_id)

@@ -20,7 +20,6 @@ from tests.saying import said
 
 
 def line_of(driver: Driver) -> DatasetLine:
-    """Open the settings and return the line of CIFAR-10."""
     driver.window.show_page("settings")
     rows = driver.window.settings.data_card.rows
     driver.until(lambda: "cifar10" in rows and rows["cifar10"].get_button.isVisible())
