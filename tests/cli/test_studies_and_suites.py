@@ -16,6 +16,7 @@ from app.core.settings import load_settings
 from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
 from tests.conftest import CommandLine
 from tests.saying import Saying, said
+from tests.sure import only
 
 SHORT = ("--workload", "demo", "--preset", "standard", "--epochs", "1")
 POINTS = ("study", "run", *SHORT, "--axis", "step_s=0.001,0.002,0.003,0.004")
@@ -38,8 +39,7 @@ def test_a_study_runs_each_point_and_says_what_it_found(epochmark: CommandLine) 
     assert said("studies.fastest_rate", point="100").is_in(done.stdout)
     plain = shown(epochmark)
     assert plain["is_finished"] is True
-    points = plain["points"]
-    assert isinstance(points, list)
+    points = only(list, plain["points"])
     assert [(point["place"], point["state"], len(point["rounds"])) for point in points] == [
         ({"batch_size": 50}, "done", 2),
         ({"batch_size": 100}, "done", 2),
@@ -78,8 +78,7 @@ def test_killed_anywhere_a_study_goes_on_without_repeating_a_point(
     if len(before) < 4:
         assert done.returncode == 0, done.stderr
     plain = shown(epochmark)
-    points = plain["points"]
-    assert isinstance(points, list)
+    points = only(list, plain["points"])
     completed = Counter(
         point["name"]
         for point in points

@@ -66,8 +66,7 @@ def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: Run
 
 
 def test_the_sentence_takes_the_baseline_that_was_asked_for(summary: RunSummary) -> None:
-    said = place(summary, "gtx 1080 ti")
-    assert said is not None
+    said = sure(place(summary, "gtx 1080 ti"))
     assert said.arguments["baseline"] == message("position.baseline", name="GTX 1080 Ti", year=2019)
     assert (said.arguments["ratio"], said.arguments["faster"]) == ("0.060×", "MX150")
 

@@ -200,8 +200,7 @@ def test_an_engine_that_crashes_at_import_is_not_installed(
 @pytest.mark.slow
 def test_an_engine_whose_import_hangs_is_given_up(paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "keras.py").write_text("import time; time.sleep(600)", encoding="utf-8")
-    problem = try_import("torch", tmp_path, paths, lambda: None, limit_s=1.0)
-    assert problem is not None
+    problem = sure(try_import("torch", tmp_path, paths, lambda: None, limit_s=1.0))
     assert problem.code == "engines.import_hangs"
 
 

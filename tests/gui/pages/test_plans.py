@@ -20,6 +20,7 @@ from tests.gui.pages.results.using import save_to
 from tests.gui.pages.studies import test_page as studies
 from tests.gui.pages.suite import test_page as suite
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol.machine import Machine
 
 Page = StudiesPage | SuitePage
@@ -172,8 +173,7 @@ def test_results_open_its_page_and_an_export_has_every_part(
     results = driver.open_results()
     results.open_group(group_id)
     driver.until(lambda: results.group is not None)
-    detail = results.group_detail
-    assert detail is not None
+    detail = sure(results.group_detail)
     assert said(kind.title).is_all_of(detail.page_button.accessibleName())
     answer = said("suite.parts_done", count="3") if "waiting" in kind.states else said("group.runs", count="3")
     assert answer.is_all_of(detail.value.text()), "never a median of what isn't comparable"

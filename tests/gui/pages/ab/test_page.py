@@ -30,6 +30,7 @@ from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.run.test_runs import NO, YES, answer, workers
 from tests.saying import said
+from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
@@ -85,8 +86,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert page.setup.run_button.isEnabled()
     assert [side.name.placeholderText() for side in page.setup.sides] == ["threads automatic", "1 thread"]
     driver.become(memory_bytes=8_000_000_000)
-    batch = page.setup.sides[1].editors["batch_size"]
-    assert isinstance(batch, QSpinBox)
+    batch = only(QSpinBox, page.setup.sides[1].editors["batch_size"])
     batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
     assert said("memory.computer_too_small", there_bytes="7.5 GB").is_in(page.setup.problem.text())
@@ -130,8 +130,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     driver.until(lambda: page.foot.going.remaining.text().endswith(" left"))
     driver.until(ended(driver, page))
     driver.until(lambda: page.group is not None and len(page.group.runs) == 4)  # it is read in the background
-    group = page.group
-    assert group is not None
+    group = sure(page.group)
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
     assert not page.foot.going.cancel_button.isVisible()
     assert "“batch 200” is " in page.sentence.whole_text
@@ -387,8 +386,7 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
 
 
 def devices_of(side: SideForm) -> list[str]:
-    box = side.editors["device"]
-    assert isinstance(box, QComboBox)
+    box = only(QComboBox, side.editors["device"])
     return [box.itemText(number) for number in range(box.count())]
 
 

@@ -38,6 +38,7 @@ from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.saying import said
+from tests.sure import only, sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.parameters import Parameter
@@ -153,8 +154,7 @@ def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Drive
     setup = driver.page.setup
     driver.window.resize(1024, 700)
     driver.until(setup.dataset.get_button.isVisible)
-    scroll = setup.findChild(QScrollArea)
-    assert isinstance(scroll, QScrollArea)
+    scroll = only(QScrollArea, setup.findChild(QScrollArea))
     driver.until(lambda: not setup.preflight.is_checking)
     setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0, steal_pct=20.0),) * 2)
     driver.until(lambda: scroll.verticalScrollBar().maximum() == 0)
@@ -167,8 +167,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
     driver.window.resize(driver.window.minimumSize())
     driver.until(lambda: driver.window.height() == 480)
     driver.until(setup.dataset.get_button.isVisible)
-    scroll = setup.findChild(QScrollArea)
-    assert isinstance(scroll, QScrollArea)
+    scroll = only(QScrollArea, setup.findChild(QScrollArea))
     driver.until(lambda: scroll.verticalScrollBar().maximum() > 0)
     bottom = setup.run_button.mapTo(driver.window, setup.run_button.rect().bottomLeft()).y()
     assert setup.run_button.isVisible()
@@ -176,8 +175,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
 
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
-    slot = driver.page.setup.known.bars.slot
-    assert slot is not None
+    slot = sure(driver.page.setup.known.bars.slot)
     assert said("compare_page.you").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
@@ -207,8 +205,7 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
     driver.window.resize(1024, 700)
     driver.press(setup.advanced_button)
     setup.run_button.setFocus()
-    scroll = setup.findChild(QScrollArea)
-    assert isinstance(scroll, QScrollArea)
+    scroll = only(QScrollArea, setup.findChild(QScrollArea))
     bar = scroll.verticalScrollBar()
     driver.until(lambda: bar.maximum() > 0)
     spins, combos = setup.form.findChildren(QSpinBox), setup.form.findChildren(QComboBox)
@@ -386,9 +383,7 @@ PLACES = Parameter("places", "folders", "", "Where to <measure>", required=True)
 def editor_of(driver: Driver) -> FolderEdit:
     setup = driver.page.setup
     setup.workload.choose("storage")
-    editor = setup.form.findChild(FolderEdit)
-    assert isinstance(editor, FolderEdit)
-    return editor
+    return only(FolderEdit, setup.form.findChild(FolderEdit))
 
 
 def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_path: Path) -> None:
@@ -429,8 +424,7 @@ def test_folders_are_added_by_a_dialog(driver: Driver, tmp_path: Path, monkeypat
 
 def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
     form = ParameterForm([PLACES])
-    editor = form.findChild(FolderEdit)
-    assert isinstance(editor, FolderEdit)
+    editor = only(FolderEdit, form.findChild(FolderEdit))
     changes: list[object] = []
     form.changed.connect(lambda: changes.append(form.values()))
     form.set_value("places", "/a")

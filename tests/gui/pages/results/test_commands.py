@@ -24,6 +24,7 @@ from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
 from tests.saying import said
+from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -109,8 +110,7 @@ def test_a_selected_run_is_shared_from_the_menu_bar_and_the_tool_bar(driver: Dri
     select(page, 4)
     driver.press(page.share_button)
     driver.until(lambda: driver.window.findChild(ShareDialog) is not None)
-    dialog = driver.window.findChild(ShareDialog)
-    assert dialog is not None
+    dialog = sure(driver.window.findChild(ShareDialog))
     driver.until(lambda: dialog.shared is not None)
     dialog.reject()
 
@@ -124,8 +124,7 @@ def test_each_entry_does_what_its_button_does(
     open_menu(page, 1)[sentence("button.copy")].trigger()
     driver.until(lambda: said("results_page.copied", count="1").is_all_of(driver.message))
     open_menu(page, 1)[sentence("results_page.rename")].trigger()
-    editor = page.table.viewport().findChild(QLineEdit)
-    assert isinstance(editor, QLineEdit)
+    editor = only(QLineEdit, page.table.viewport().findChild(QLineEdit))
     press_key(driver, editor, Qt.Key.Key_Escape)
     detail = driver.open_run(1)
     at = detail.view.rect().center()

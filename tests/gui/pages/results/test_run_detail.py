@@ -30,6 +30,7 @@ from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -39,8 +40,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     select(page, 2)
     driver.press(page.open_button)
     driver.until(lambda: page.run is not None)
-    detail = page.detail
-    assert detail is not None
+    detail = sure(page.detail)
     assert detail.view.headline.value.text() == "50.0"
     assert detail.view.charts.epochs.accessibleDescription() == "3 of 10 epochs: 51.0, 50.0, 50.0"
     assert [bar.kind for bar in detail.view.charts.bars.bars].count("you") == 1
@@ -216,8 +216,7 @@ def test_a_run_is_judged_once_and_not_in_the_windows_thread(
     save_to(monkeypatch, tmp_path / "picture.png")
     page.open_run(1)
     driver.until(lambda: page.run is not None)
-    detail = page.detail
-    assert detail is not None
+    detail = sure(page.detail)
     detail.view.headline.why_button.click()
     driver.press(detail.table_button)
     driver.press(detail.charts_button)
