@@ -365,8 +365,7 @@ def clicks(bench: Bench) -> None:
         print(f"a run of {epochs:,} epochs and {steps:,} steps:")
         bench.longest("open", partial(results.open_run, number), lambda: results.run is not None)
         detail = sure(results.detail)
-        assert detail.judged is not None
-        save = partial(results.result_actions.save_picture, detail.judged, None, target)
+        save = partial(results.result_actions.save_picture, sure(detail.judged), None, target)
         bench.longest("its table", detail.table_button.click)
         bench.longest("why", detail.view.headline.why_button.click)
         bench.longest("copy its text", results.copy_text)

@@ -260,8 +260,7 @@ def codes_of(code: str, reasons: Iterable[events.Reason]) -> tuple[str, str]:
     """Return the codes of what a reason says and advises."""
     reason = next(reason for reason in reasons if reason.code == code)
     assert reason.said is not None
-    assert reason.advised is not None
-    return reason.said.code, reason.advised.code
+    return reason.said.code, sure(reason.advised).code
 
 
 def test_telemetry_counts_from_the_first_measured_step_to_the_second_after_the_last(stored_run: Run) -> None:

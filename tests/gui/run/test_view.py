@@ -45,8 +45,7 @@ def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
     text = driver.view.charts.limit.whole_text
     busy = said("bottleneck.busy_of_all", busy="1.8", allowed="2")
     assert said("bottleneck.cpu_bound", busy=busy).is_all_of(text)
-    assert driver.page.run is not None
-    assert text == bottleneck_text(driver.page.run)
+    assert text == bottleneck_text(sure(driver.page.run))
 
 
 def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:

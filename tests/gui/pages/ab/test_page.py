@@ -208,8 +208,7 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     page = begun(driver, pairs=1)
     driver.window.show_page("benchmark")
     driver.until(ended(driver, page))
-    assert driver.page.run is not None
-    assert driver.page.run.summary.id == summary.id
+    assert sure(driver.page.run).summary.id == summary.id
     view = driver.view
     assert view.headline.pill.isVisible()
     assert driver.page.again_button.isEnabled()
@@ -287,8 +286,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     assert page.sentence.whole_text.startswith("one was ")
     page.history.setFocus()
     driver.qtbot.keyClick(page.history, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert page.group is not None
-    assert page.group.labels == ("one", "slow A")
+    assert sure(page.group).labels == ("one", "slow A")
     assert page.sentence.whole_text.startswith("“slow A” was ")
 
 

@@ -84,8 +84,7 @@ def press(page: ResultsPage, key: Qt.Key) -> None:
 def show_group(driver: Driver, page: ResultsPage, group_id: int) -> GroupDetail:
     page.open_group(group_id)
     driver.until(lambda: page.group is not None and page.group.id == group_id)
-    assert page.group_detail is not None
-    return page.group_detail
+    return sure(page.group_detail)
 
 
 def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
