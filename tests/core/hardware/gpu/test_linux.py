@@ -4,7 +4,6 @@ import math
 import os
 import re
 import tomllib
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,7 @@ from app.core.hardware.gpu.linux_reader import (
     starred_mhz,
 )
 from app.core.hardware.gpu.values import read_number, whole, within
-from tests.core.hardware.gpu.gpu_trees import DATA, device, link, opened_files, plant, write
-from workloads.protocol.machine import Gpu
+from tests.core.hardware.gpu.gpu_trees import DATA, device, known, link, opened_files, plant, write
 from workloads.protocol.telemetry import GpuTelemetry
 
 pytestmark = [
@@ -36,10 +34,6 @@ pytestmark = [
 RECORDED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))
 # What the kernel knows of a card by heart.
 STATIC = {"power/runtime_status", "vendor", "device", "class", "revision", "mem_info_vram_total"}
-
-
-def known(record: Gpu | GpuTelemetry) -> dict[str, object]:
-    return {name: value for name, value in asdict(record).items() if value not in (None, ())}
 
 
 @pytest.mark.parametrize(("name", "expected"), RECORDED.items(), ids=RECORDED)
