@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from app.core.analysis.compare import bars
+from app.core.analysis.epoch_log import log_result
 from app.core.analysis.series import series_of
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
@@ -20,8 +21,7 @@ from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, group_places, list_groups
-from app.core.storage.imported_logs import list_logs
-from app.core.storage.imported_results import add_results, list_results
+from app.core.storage.imported_results import add_log, add_results, list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.past_runs import past_runs
 from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_history, find_ids, own_runs
@@ -40,7 +40,7 @@ SPEC = WORKLOAD.default_spec(epochs=3)
 BROKEN = 2
 TABLES = (
     *("runs", "epochs", "step_blocks", "samples", "metrics", "warnings"),
-    *("machines", "machine_parts", "groups", "logs", "imported_results"),
+    *("machines", "machine_parts", "groups", "imported_results"),
 )
 # Where nothing is broken: keys, and a mark that hides a run on purpose.
 _LEFT_ALONE = {"run_id", "id", "deleted_at", "idx", "seq", "key"}
@@ -85,12 +85,9 @@ def make_results(database: Database, machine: Machine) -> list[int]:
         _store(database, machine, None, workload="demo"),
         _store(database, machine, None, workload="matmul"),
     ]
-    with database.transaction() as connection:
-        names = "imported_at, workload, name, durations_s, seconds_per_epoch_s"
-        sql = f"INSERT INTO logs ({names}) VALUES (?, ?, ?, ?, ?)"
-        for name in ("One", "Two"):
-            connection.execute(sql, ("2026-01-01T00:00:00Z", WORKLOAD.id, name, "[4.0, 3.0, 3.0]", 3.0))
     add_results(database, golden(), "others.json")
+    for name in ("One", "Two"):
+        add_log(database, log_result(WORKLOAD, name, (4.0, 3.0, 3.0)), "log.csv", by_name=True)
     return ids
 
 
@@ -157,7 +154,6 @@ def break_cell(database: Database, table: str, column: str, value: object) -> bo
         "machines": f"id = (SELECT machine_id FROM runs WHERE id = {BROKEN})",
         "machine_parts": f"id = (SELECT machine_parts_id FROM runs WHERE id = {BROKEN})",
         "groups": "id = 1",
-        "logs": "id = 1",
         "imported_results": "id = 1",
     }.get(table, f"run_id = {BROKEN}")
     connection = database.connection
@@ -215,14 +211,13 @@ def look_around(database: Database, machine: Machine) -> None:
     for group in list_groups(database):
         assert group.labels
         assert group.planned
-    list_logs(database)
     imported = list_results(database)
     expected_duration_s(database, SPEC, machine)
     past = past_runs(database, WORKLOAD.id)
     for each in past:
         trend_of(each.run, past).sentence()
     runs = own_runs(database, WORKLOAD.id, 10)
-    bars(WORKLOAD.id, runs[0] if runs else None, runs, list_logs(database), imported)
+    bars(WORKLOAD.id, runs[0] if runs else None, runs, imported)
 
 
 def faults(

@@ -61,7 +61,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     except Cancelled:
         return "cancelled"
     except WorkloadError as error:
-        reporter.send(events.Error(code=error.code, said=error.said))
+        reporter.send(events.Error(code=error.code, said=error.message))
     except Exception as error:  # noqa: BLE001 - the worker's own last resort: whatever it is, the parent hears it
         reporter.send(_unexpected(error, job))
     else:

@@ -68,10 +68,10 @@ class Demo(Workload):
             for epoch in range(spec.epochs):
                 _epoch(reporter, epoch, steps, step_s)
                 if epoch == 0:
-                    _end_as_told(outcome)
+                    _end_with(outcome)
         else:
             self._run_for_a_time(spec, reporter, step_s)
-            _end_as_told(outcome)
+            _end_with(outcome)
         reporter.phase("finish")
 
     def _run_for_a_time(self, spec: RunSpec, reporter: Reporter, step_s: float) -> None:
@@ -109,7 +109,7 @@ def _epoch(reporter: Reporter, index: int, steps: int, step_s: float, end_s: flo
     reporter.epoch_end(loss=loss, accuracy=1 - loss / 3, val_loss=loss, val_accuracy=1 - loss / 3)
 
 
-def _end_as_told(outcome: str) -> None:
+def _end_with(outcome: str) -> None:
     if outcome == "fail":
         msg = "the demo was told to fail"
         raise RuntimeError(msg)

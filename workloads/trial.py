@@ -28,18 +28,18 @@ _MAX_TEXT_CHARS = 4_000
 Tell = Callable[..., None]
 
 
-def list_devices(engine: str, tell: Tell) -> None:
+def list_devices(engine: str, send: Tell) -> None:
     """Report what is installed and which devices the engine lists."""
-    trial = _imported(engine, tell)
+    trial = _imported(engine, send)
     import keras
 
-    tell("build", keras=str(keras.__version__), **trial.build())
-    tell("devices", devices=[{"id": "cpu", "name": None, "capability": None}, *trial.gpus()])
+    send("build", keras=str(keras.__version__), **trial.build())
+    send("devices", devices=[{"id": "cpu", "name": None, "capability": None}, *trial.gpus()])
 
 
-def try_device(engine: str, device: str, tell: Tell) -> bool:
+def try_device(engine: str, device: str, send: Tell) -> bool:
     """Let a device compute, and report for each step whether its result is right; return whether all are."""
-    trial = _imported(engine, tell)
+    trial = _imported(engine, send)
     good = True
     for step, work in trial.steps(device).items():
         start_s = time.perf_counter()
@@ -47,7 +47,7 @@ def try_device(engine: str, device: str, tell: Tell) -> bool:
             error = judge(*work())
         except trial.errors as raised:
             error = f"{type(raised).__name__}: {raised}"[:_MAX_TEXT_CHARS]
-        tell("step", name=step, error=error, duration_s=time.perf_counter() - start_s)
+        send("step", name=step, error=error, duration_s=time.perf_counter() - start_s)
         good = good and error is None
     return good
 
@@ -59,13 +59,13 @@ def start(arguments: list[str]) -> NoReturn:
     stream = take_stdout()
     threading.Thread(target=_end_with_parent, args=(take_stdin(),), daemon=True).start()
 
-    def tell(kind: str, **values: object) -> None:
+    def send(kind: str, **values: object) -> None:
         stream.write(json.dumps({"type": kind, **values}).encode() + b"\n")
         stream.flush()
 
     try:
-        code = answer(arguments, tell)
-        tell("end", good=code == 0)
+        code = answer(arguments, send)
+        send("end", good=code == 0)
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
@@ -73,14 +73,14 @@ def start(arguments: list[str]) -> NoReturn:
     os._exit(code)
 
 
-def answer(arguments: list[str], tell: Tell) -> int:
+def answer(arguments: list[str], send: Tell) -> int:
     """Do what the arguments ask for; return the exit code."""
     match arguments:
         case [engine, "list"] if engine in ENGINES:
-            list_devices(engine, tell)
+            list_devices(engine, send)
             return 0
         case [engine, "device", device] if engine in ENGINES:
-            return 0 if try_device(engine, device, tell) else EXIT_FAILED
+            return 0 if try_device(engine, device, send) else EXIT_FAILED
     print("workloads.trial: say `tensorflow list`, or `tensorflow device cpu` and the like.", file=sys.stderr)  # noqa: T201
     return EXIT_USAGE
 
@@ -94,14 +94,14 @@ def judge(values: Any, expected: Any) -> str | None:
     return None if off <= TOLERANCE else f"The result is wrong: off by {100 * off:.3g} % of the largest value."
 
 
-def _imported(engine: str, tell: Tell) -> DeviceTrial:
+def _imported(engine: str, send: Tell) -> DeviceTrial:
     start_s = time.perf_counter()
     try:
         trial = engine_named(engine).trial()
     except BaseException as error:
-        tell("import", error=f"{type(error).__name__}: {error}"[:_MAX_TEXT_CHARS], duration_s=None)
+        send("import", error=f"{type(error).__name__}: {error}"[:_MAX_TEXT_CHARS], duration_s=None)
         raise
-    tell("import", error=None, duration_s=time.perf_counter() - start_s)
+    send("import", error=None, duration_s=time.perf_counter() - start_s)
     return trial
 
 

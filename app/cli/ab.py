@@ -65,7 +65,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
             try:
                 setattr(changed, setting.name, _typed(setting, f"{name} in --{side}", text))
             except WorkloadError as error:
-                raise UsageError(error.said) from error
+                raise UsageError(error.message) from error
         elif name in parameters:
             changed.settings.append(f"{name}={text}")
         else:
@@ -82,4 +82,4 @@ def _typed(setting: Setting, name: str, text: str) -> Any:
     try:
         return read_whole(text)
     except UsageError as error:
-        raise UsageError(message("cli.bad_value", name=name, problem=error.said)) from None
+        raise UsageError(message("cli.bad_value", name=name, problem=error.message)) from None

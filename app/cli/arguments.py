@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 import app
-from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, submit, table
+from app.cli import ab, data, doctor, engine, imports, machine, results, run, submit, table
 from app.cli.grammar import THEME, Verbs, add_json, add_setting, add_verb
 from app.cli.parser import Parser
 from app.cli.plan_arguments import add_study, add_suite
@@ -14,7 +14,7 @@ from app.core.exchange.sharing import TEXT_FORMS
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
 from app.core.paths import Paths
-from app.core.report.export import DEFAULT_ENGINE, FORMATS
+from app.core.report.export import DEFAULT_FORMAT, FORMATS
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
 from workloads.settings import all_settings, settings_by_key
@@ -44,7 +44,6 @@ def make_parser() -> argparse.ArgumentParser:
     add_study(verbs)
     _add_import(verbs)
     _add_table(verbs)
-    _add_logs(verbs)
     _add_completion(verbs, parser)
     return parser
 
@@ -179,6 +178,9 @@ def _add_import(verbs: Verbs) -> None:
     parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
     parser.add_argument("--show", type=whole, metavar="ID", help=sentence("help.import_show"))
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
+    parser.add_argument("--workload", metavar="WORKLOAD", help=sentence("help.import_workload"))
+    parser.add_argument("--name", help=sentence("help.import_name"))
+    parser.add_argument("--totals", action=argparse.BooleanOptionalAction, help=sentence("help.import_totals"))
     add_json(parser)
     parser.set_defaults(verb=imports.import_)
 
@@ -197,23 +199,6 @@ def _add_table(verbs: Verbs) -> None:
     parser.add_argument("address", metavar="ADDRESS", nargs="?", help=sentence("help.table_address"))
     parser.add_argument("--previous", action="store_true", help=sentence("help.table_previous"))
     parser.set_defaults(verb=table.get)
-
-
-def _add_logs(verbs: Verbs) -> None:
-    parent = verbs.add_parser("logs", help=sentence("help.logs"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
-    parser = add_verb(actions, "import", "logs_import")
-    parser.add_argument("file", metavar="FILE", type=Path, help=sentence("help.logs_file"))
-    parser.add_argument("--workload", required=True, metavar="WORKLOAD", help=sentence("help.logs_workload"))
-    parser.add_argument("--name", required=True, help=sentence("help.logs_name"))
-    parser.add_argument("--totals", action="store_true", help=sentence("help.logs_totals"))
-    parser.set_defaults(verb=logs.import_)
-    parser = add_verb(actions, "list", "logs_list")
-    add_json(parser)
-    parser.set_defaults(verb=logs.show)
-    parser = add_verb(actions, "remove", "logs_remove")
-    parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.logs_id"))
-    parser.set_defaults(verb=logs.remove)
 
 
 def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
@@ -269,8 +254,8 @@ def _add_results(verbs: Verbs) -> None:
     parser.set_defaults(verb=results.delete)
     parser = add_verb(actions, "export", "results_export")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
-    help_text = sentence("help.results_format", format=DEFAULT_ENGINE.name)
-    parser.add_argument("--format", choices=tuple(FORMATS), default=DEFAULT_ENGINE.name, help=help_text)
+    help_text = sentence("help.results_format", format=DEFAULT_FORMAT.name)
+    parser.add_argument("--format", choices=tuple(FORMATS), default=DEFAULT_FORMAT.name, help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
     parser.add_argument("--bom", action="store_true", help=sentence("help.results_bom"))
     parser.add_argument("--decimal-comma", action="store_true", help=sentence("help.results_comma"))

@@ -93,11 +93,11 @@ class _Waiting:
 
     def __init__(self, dataset_id: str) -> None:
         self._dataset_id = dataset_id
-        self._told = False
+        self._has_begun = False
 
     def __call__(self) -> None:
-        if not self._told:
-            self._told = True
+        if not self._has_begun:
+            self._has_begun = True
             complain(sentence("cli.waiting_for_other", dataset=self._dataset_id))
 
 
@@ -106,13 +106,13 @@ class _Percent:
 
     def __init__(self) -> None:
         self._line = LiveLine(sys.stderr)
-        self._told = -1
+        self._last_pct = -1
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
         percent = 100 * done_bytes // total_bytes
-        if percent == self._told or (not self._line.is_live and percent % 10):
+        if percent == self._last_pct or (not self._line.is_live and percent % 10):
             return
-        self._told = percent
+        self._last_pct = percent
         text = sentence("cli.download_progress", share_pct=percent, total_bytes=total_bytes)
         if self._line.is_live and done_bytes < total_bytes:
             self._line.draw(text)

@@ -174,7 +174,7 @@ class TextPlanView(View):
         self._state = RunState(self._planned.spec)
         self._result: events.Result | None = None
         self._error: events.Error | None = None
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self.preflight: list[str] = []  # lines to show when the first run begins
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
@@ -189,8 +189,8 @@ class TextPlanView(View):
         match event:
             case events.Run() if self._planned.number == self._first.number:
                 self._show_head()
-            case events.Warn() if event.message not in self._told:
-                self._told.add(event.message)  # once, not for each run
+            case events.Warn() if event.message not in self._warned:
+                self._warned.add(event.message)  # once, not for each run
                 self._line(sentence("cli.note", note=in_line(event.message)), always=True)
             case events.Result():
                 self._result = event

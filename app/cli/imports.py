@@ -9,8 +9,8 @@ from app.cli.layout import NAME_WIDTH, Column
 from app.cli.terminal import VERDICT_INKS
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
+from app.core.exchange.epoch_log import LogDetails
 from app.core.exchange.importing import Outcome, import_files, import_text
-from app.core.exchange.logs import AddedLog
 from app.core.exchange.preview import leaves, preview
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -18,6 +18,7 @@ from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import canonical, short_code
 from app.core.result_file.short_form import MARK
+from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result, remove_result
 
@@ -42,6 +43,8 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
         raise UsageError(message("imports.one_action"), message("imports.example"))
     if options.json and not options.list and options.show is None:
         raise UsageError(message("imports.json_lists"))
+    if not options.files and _describes_logs(options):
+        raise UsageError(message("imports.logs_only"))
     if options.list:
         return _list(options, paths)
     if options.show is not None:
@@ -55,28 +58,37 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _import(options: argparse.Namespace, paths: Paths) -> int:
-    taken = refused = 0
+    taken = refused = logs = 0
     # A short form looks like no path.
     codes = [str(path) for path in options.files if str(path).upper().startswith(f"{MARK}:")]
     files = [path for path in options.files if str(path) not in codes]
+    workload = known_workload(options.workload) if options.workload is not None else None
+    details = LogDetails(workload, options.name, options.totals)
     with Database(paths.database) as database:
         typed = (import_text(database, code) for code in codes)
-        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture)):
+        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture, details)):
             if outcome.refusal is not None:
                 complain(f"epochmark: {in_line(str(outcome.refusal))}")
                 refused += 1
                 continue
             taken += outcome.count
+            logs += outcome.are_totals is not None
             say(in_line(text(_line(outcome))), flush=True)
+    if _describes_logs(options) and not logs + refused:
+        complain(sentence("imports.logs_only"))
     if taken:
         say(sentence("imports.see_compare"))
     return 1 if refused else 0
 
 
+def _describes_logs(options: argparse.Namespace) -> bool:
+    return any(each is not None for each in (options.workload, options.name, options.totals))
+
+
 def _line(outcome: Outcome) -> Message:
     """Return what became of a file that was read."""
     added, path = outcome.added, str(outcome.path)
-    parts = _of_log(outcome.log) if outcome.log is not None else []
+    parts = list[Message]()
     if added.imported:
         parts.append(message("imports.taken", numbers=_numbers(added.imported), count=len(added.imported)))
     if added.upgraded:
@@ -86,17 +98,9 @@ def _line(outcome: Outcome) -> Message:
         parts.append(message("imports.present", numbers=_numbers(added.duplicates), count=len(added.duplicates)))
     if added.own_runs:
         parts.append(message("imports.own", numbers=_numbers(added.own_runs), count=len(added.own_runs)))
+    if outcome.are_totals:
+        parts.append(message("imports.log_of_totals"))
     return message("imports.file", path=path, parts=parts)
-
-
-def _of_log(added: AddedLog) -> list[Message]:
-    log = added.log
-    if not added.is_new:
-        return [message("imports.log_present", log_id=log.id)]
-    parts = [
-        message("imports.log_taken", log_id=log.id, workload=log.workload, name=one_line(log.name, NAME_WIDTH))
-    ]
-    return [*parts, message("imports.log_of_totals")] if added.of_totals else parts
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:

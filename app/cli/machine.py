@@ -24,7 +24,7 @@ from app.core.analysis.published import comparable_rows, disagreement
 from app.core.exchange.community_file import load_table
 from app.core.external_results import CommunityRow
 from app.core.hardware.machine import detect_machine
-from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
+from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -32,7 +32,6 @@ from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import list_logs
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import own_runs
@@ -91,7 +90,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
-def reason_lines(parts: Iterable[Part]) -> list[str]:
+def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
     """Return one line per reason, with all the parts it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:
@@ -106,11 +105,10 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     with Database(paths.database) as database:
         recover_runs(database)
         runs = best_first(own_runs(database, workload, limit=1 + OTHER_RUNS))
-        logs = list_logs(database, workload)
         imported = list_results(database, workload, SHOWN_LIMIT)
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     several = options.several_gpus
-    chart = bars(workload, run, others, logs, imported, community=load_table(paths), with_several=several)
+    chart = bars(workload, run, others, imported, community=load_table(paths), with_several=several)
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence compares with published results; a stored run as baseline applies to the bars only.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
@@ -179,7 +177,7 @@ def _comparison(
                 "remarks": list(bar.remarks),
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,
-                "log_id": bar.log.id if bar.log else None,
+                "log_id": bar.imported.id if bar.imported and bar.imported.is_log else None,
                 "community": _community(bar.community),
                 "imported_id": bar.imported.id if bar.imported else None,
             }

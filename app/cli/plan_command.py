@@ -3,7 +3,7 @@
 import argparse
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from app.cli.grammar import THEME, Verbs, add_json, add_verb, add_watching
@@ -15,9 +15,10 @@ from app.cli.values import output, whole
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
-from app.core.plans.export import FORMATS
 from app.core.records import Group, PlannedRun
 from app.core.report.card import ShareCard
+from app.core.report.export import DEFAULT_FORMAT, PLAN_FORMATS, plan_lines
+from app.core.report.formats.export_format import PlanTable
 from app.core.report.formats.result_document import enclosed_file
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -64,8 +65,8 @@ class PlanCommand(ABC, Generic[Result]):
         """Return its picture; raises UsageError if it has no result."""
 
     @abstractmethod
-    def lines(self, result: Result, paths: Paths, form: str) -> Iterator[str]:
-        """Yield its file piece by piece."""
+    def table(self, result: Result, paths: Paths) -> PlanTable:
+        """Return what is written of it."""
 
     def shared_ids(self, result: Result) -> Sequence[int]:
         """Return the runs whose results are inside its picture."""
@@ -132,7 +133,7 @@ class PlanCommand(ABC, Generic[Result]):
     def export(self, options: argparse.Namespace, paths: Paths) -> int:
         """Write CSV or JSON to a file or to standard output."""
         result = self.opened(options, paths)
-        lines = self.lines(result, paths, options.format)
+        lines = plan_lines(self.table(result, paths), options.format)
         put(lines, options.output, f"cli.{self.name}_exported", group_id=options.id)
         return 0
 
@@ -156,8 +157,8 @@ class PlanCommand(ABC, Generic[Result]):
         share.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
         help_text = sentence("help.share_theme", theme=THEME)
         share.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
-        help_text = sentence("help.study_format", format=FORMATS[0])
-        export.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=help_text)
+        help_text = sentence("help.study_format", format=DEFAULT_FORMAT.name)
+        export.add_argument("--format", choices=tuple(PLAN_FORMATS), default=DEFAULT_FORMAT.name, help=help_text)
         export.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
         return parsers
 

@@ -105,11 +105,12 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
         imported = list_results(database, limit=options.limit)
     runs = [replace(each.summary, id=each.id) for each in imported]
     if options.json:
-        words = sentence("compare.imported_result")
         more = (
-            {"imported_at": each.imported_at, "digest": each.digest, "source": each.source} for each in imported
+            {"imported_at": each.imported_at, "digest": each.digest, "source": each.source}
+            | {"provenance": sentence("compare.imported_log" if each.is_log else "compare.imported_result")}
+            for each in imported
         )
-        rows = [asdict(run) | each | {"provenance": words} for run, each in zip(runs, more, strict=True)]
+        rows = [asdict(run) | each for run, each in zip(runs, more, strict=True)]
         say_json(json.dumps(rows, indent=2))
         return 0
     if not runs:

@@ -81,7 +81,7 @@ def print_result(stored: Run) -> None:
         for number, path in enumerate(chosen_folders(stored.spec), 1):
             lines.append((sentence("cli.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))
-    for line in _told(stored):
+    for line in _extra_lines(stored):
         if line:
             say(in_line(line))
     verdict = judge(stored)
@@ -102,6 +102,6 @@ def print_result(stored: Run) -> None:
     say("\n" + sentence("cli.run_stored", run_id=summary.id))
 
 
-def _told(stored: Run) -> tuple[str, ...]:
+def _extra_lines(stored: Run) -> tuple[str, ...]:
     summary = stored.summary
     return derived_epoch_text(summary), bottleneck_text(stored), peak_text(stored), energy_text(summary)

@@ -86,7 +86,7 @@ def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
         try:
             values[name] = declared[name].parse(text)
         except WorkloadError as error:
-            raise UsageError(error.said) from error
+            raise UsageError(error.message) from error
     return values
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from app.cli.groups import carry_out
@@ -18,14 +17,14 @@ from app.core.paths import Paths
 from app.core.plans.study.axes import read_axis
 from app.core.plans.study.costs import Costs, load_costs
 from app.core.plans.study.details import Details, load_details
-from app.core.plans.study.export import study_lines
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult, list_studies, load_study
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.study.share import study_card, study_lines_to_read
-from app.core.plans.study.tables import study_as_dict, study_table
+from app.core.plans.study.tables import study_as_dict, study_export, study_table
 from app.core.records import Plan
 from app.core.report.card import ShareCard
+from app.core.report.formats.export_format import PlanTable
 from app.core.runs.runner import Runner, known_workload
 from app.core.settings import load_settings
 from app.core.storage.database import Database
@@ -117,9 +116,9 @@ class StudyCommand(PlanCommand[StudyResult]):
         chart = (options.chart or 1) - 1
         return study_card(result, _details(result, paths), _costs(result, paths), chart)
 
-    def lines(self, result: StudyResult, paths: Paths, form: str) -> Iterator[str]:
-        """Yield its file piece by piece."""
-        return study_lines(result, form, _details(result, paths), _costs(result, paths))
+    def table(self, result: StudyResult, paths: Paths) -> PlanTable:
+        """Return what is written of it."""
+        return study_export(result, _details(result, paths), _costs(result, paths))
 
     def list(self, options: argparse.Namespace, paths: Paths) -> int:
         """List the stored studies, newest first."""

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from app.cli.groups import carry_out
@@ -32,6 +32,7 @@ from app.core.plans.suite.texts import (
     verdict_word,
 )
 from app.core.report.card import ShareCard
+from app.core.report.formats.export_format import PlanTable
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -83,10 +84,10 @@ class SuiteCommand(PlanCommand[SuiteResult]):
         """Return the runs that were measured."""
         return [run.id for run in result.runs]
 
-    def lines(self, result: SuiteResult, paths: Paths, form: str) -> Iterator[str]:
-        """Yield its file piece by piece."""
+    def table(self, result: SuiteResult, paths: Paths) -> PlanTable:
+        """Return what is written of it."""
         del paths
-        return suite_export(result, form)
+        return suite_export(result)
 
     def check(self, options: argparse.Namespace) -> None:
         """Raise UsageError if an action was given what only a new suite has."""

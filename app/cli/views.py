@@ -90,14 +90,14 @@ class TextView(View):
         self._has_epochs = workload.has_epochs
         self._trains = workload.trains
         self._live = LiveLine(sys.stdout, wanted=not quiet)
-        self._told: set[str] = set()  # codes of the verdict so far
+        self._shown: set[str] = set()  # codes of the verdict so far
         self.preflight: list[str] = []  # lines to show when the run begins
 
     def show(self, event: events.Event) -> None:
         """Print an event's permanent line, and update the live line."""
         self._state.follow(event)
         if isinstance(event, events.Warn):
-            self._told.add(event.code)
+            self._shown.add(event.code)
             self._line(sentence("cli.note", note=in_line(event.message)), always=True)
         if isinstance(event, events.Error):
             reason = in_line(event.message)
@@ -138,8 +138,8 @@ class TextView(View):
 
     def _show_verdict(self, event: events.Judged) -> None:
         """Print what is new in the verdict so far."""
-        news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._told]
-        self._told.update(reason.code for reason in news)
+        news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._shown]
+        self._shown.update(reason.code for reason in news)
         for reason in news:
             line = sentence(f"cli.found_{reason.level}", reason=reason.text)
             self._line(line, lead=VERDICT_INKS.get(reason.level))

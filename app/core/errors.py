@@ -13,20 +13,20 @@ class AppError(Exception):
 
     def __init__(self, message: Message | str, advice: Message | str | None = None) -> None:
         super().__init__(message)
-        self.said, self.advised = message, advice
+        self.message, self.advice = message, advice
 
     @property
-    def message(self) -> str:
+    def message_text(self) -> str:
         """The sentence that says what happened."""
-        return self.said if isinstance(self.said, str) else text(self.said)
+        return self.message if isinstance(self.message, str) else text(self.message)
 
     @property
-    def advice(self) -> str | None:
+    def advice_text(self) -> str | None:
         """The sentence that says what to do; None for no advice."""
-        return self.advised if self.advised is None or isinstance(self.advised, str) else text(self.advised)
+        return self.advice if self.advice is None or isinstance(self.advice, str) else text(self.advice)
 
     def __str__(self) -> str:
-        return f"{self.message} {self.advice}" if self.advice else self.message
+        return f"{self.message_text} {self.advice_text}" if self.advice_text else self.message_text
 
 
 class UsageError(AppError):

@@ -1,8 +1,11 @@
-"""Records of other people's computers, which nobody has verified: imported results and logs, rows of a table."""
+"""Records of other people's computers, which nobody has verified: imported results, rows of a table."""
 
 from dataclasses import dataclass
 
-from app.core.records import Amount, RunSummary
+from app.core.records import RunSummary
+
+# In the place of the version of the program that measured.
+EPOCH_LOG = "epoch log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +47,7 @@ class ImportedResult:
     source: str
     summary: RunSummary
 
-
-@dataclass(frozen=True, slots=True)
-class ImportedLog:
-    """One imported log: another computer's time for a workload with its study's settings."""
-
-    id: int
-    imported_at: str  # ISO 8601, UTC
-    workload: str
-    name: str
-    durations_s: tuple[float, ...]
-    seconds_per_epoch_s: Amount
+    @property
+    def is_log(self) -> bool:
+        """Whether it was read from an epoch log."""
+        return self.summary.app_version == EPOCH_LOG

@@ -58,7 +58,7 @@ def test_the_workload_defaults_to_the_standard_one(verb: str) -> None:
 def test_a_wrong_workload_is_told_which_ones_it_may_mean(typed: str, near: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
         known_workload(typed)
-    meant = caught.value.advised
+    meant = caught.value.advice
     assert isinstance(meant, Message)
     assert list(meant.arguments["near"])[: len(near)] == near
 
@@ -150,7 +150,7 @@ LINES = [
     ("epochmark engine compare mnist_mlp imdb_", None),
     ("epochmark --color never results ex", ["export"]),
     ("epochmark results export --format j", ["json"]),
-    ("epochmark logs import --workload mnist_ml", ["mnist_mlp"]),
+    ("epochmark import --workload mnist_ml", ["mnist_mlp"]),
     ("epochmark completion f", ["fish"]),
     ("epochmark results show ", []),
     ("epochmark data run", []),

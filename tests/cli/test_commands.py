@@ -157,7 +157,7 @@ def not_from(option: str, least: int, most: int, given: int) -> Saying:
         (["results", "export", "٣"], said("cli.must_be_whole", value="'٣'")),
         (["results", "list", "--limit", LONG], said("cli.is_out_of_range")),
         (["results", "list", "--limit", ""], said("cli.must_be_whole", value="''")),
-        (["logs", "remove", "1_0"], said("cli.must_be_whole", value="'1_0'")),
+        (["import", "--remove", "1_0"], said("cli.must_be_whole", value="'1_0'")),
         (["run", "demo", "--repeat", LONG], said("cli.is_out_of_range")),
         (["run", "demo", "--repeat", "9223372036854775807"], not_from("--repeat", 2, 100, 2**63 - 1)),
         (["run", "demo", "--preset", "sustained", "--duration", "nan"], said("cli.must_be_number", value="'nan'")),

@@ -164,12 +164,36 @@ def test_logs_come_in_with_results(epochmark: CommandLine, tmp_path: Path) -> No
     path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
     done = epochmark("import", str(tmp_path / "logs"))
     assert (done.returncode, done.stderr) == (0, "")
-    taken, _, of_totals = done.stdout.splitlines()[0].partition("; ")
-    assert taken.startswith(f"{path}: ")
-    assert said("imports.log_taken", log_id="1", workload="mnist_mlp", name="gpu").is_in(taken)
-    assert said("imports.log_of_totals").is_all_of(of_totals)
-    assert takes(epochmark("import", str(path)).stdout, str(path), "imports.log_present", log_id="1")
-    assert "gpu" in epochmark("compare", "mnist_mlp").stdout
+    assert takes(done.stdout.partition("; ")[0], str(path), "imports.taken", numbers="1")
+    assert said("imports.log_of_totals").is_in(done.stdout)
+    assert takes(epochmark("import", str(path)).stdout, str(path), "imports.present", numbers="1")
+
+
+def test_a_log_that_says_nothing_is_named_compared_and_removed(epochmark: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("epoch,elapsed\n0,5\n1,10\n2,15\n3,20\n")
+    refused = epochmark("import", str(path))
+    assert refused.returncode == 1
+    assert said("exchange.log_of_what").is_in(refused.stderr)
+    asked = ("import", str(path), "--workload", "mnist_mlp", "--name")
+    assert epochmark(*asked, "my K80").returncode == 0
+    assert epochmark(*asked, "its K80", "--no-totals").returncode == 0
+    bars = {bar["name"]: bar for bar in json.loads(epochmark("compare", "mnist_mlp", "--json").stdout)["bars"]}
+    mine, other = bars["my K80"], bars["its K80"]
+    assert (mine["kind"], mine["value"], mine["log_id"], mine["imported_id"]) == ("imported", 5.0, 1, 1)
+    assert (other["value"], other["log_id"]) == (15.0, 2)
+    (_, listed) = json.loads(epochmark("results", "list", "--imported", "--json").stdout)
+    assert (listed["provenance"], listed["cpu_name"]) == (sentence("compare.imported_log"), "my K80")
+    assert epochmark("import", "--remove", "1").returncode == 0
+    assert "my K80" not in epochmark("compare", "mnist_mlp").stdout
+    misplaced = epochmark("import", "--list", "--name", "x")
+    assert (misplaced.returncode, misplaced.stdout) == (2, "")
+    assert said("imports.logs_only").is_in(misplaced.stderr)
+    ignored = epochmark("import", str(GOLDEN), "--name", "x")
+    assert ignored.returncode == 0
+    assert said("imports.logs_only").is_in(ignored.stderr)
+    unknown = epochmark("import", str(path), "--workload", "nonsense")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
 
 
 def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLine, tmp_path: Path) -> None:

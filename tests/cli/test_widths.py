@@ -17,6 +17,8 @@ from app.cli.layout import Column, bar_chart, cells, elided, live_text, table, w
 from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.analysis.compare import bars
+from app.core.exchange.epoch_log import LogDetails
+from app.core.exchange.importing import import_files
 from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
@@ -113,7 +115,7 @@ COMMANDS = [
     ["hardware"],
     ["engine", "list"],
     ["data", "list"],
-    ["logs", "list"],
+    ["import", "--list"],
     ["results", "show", "1"],
     ["doctor"],
     ["doctor", "--log", str(DATA / "doctor" / "aborted_windows.log"), "--verbose"],
@@ -123,13 +125,14 @@ COMMANDS = [
 @pytest.mark.long
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
 def test_whatever_is_listed_fits_every_width(
-    recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], tmp_path: Path
+    recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], paths: Paths, tmp_path: Path
 ) -> None:
-    if "compare" in arguments or "logs" in arguments:
+    if "compare" in arguments or "import" in arguments:
         log = tmp_path / "log.csv"
         log.write_text("epoch,elapsed\n0,12.25\n1,11.5\n", encoding="utf-8")
         name = "A machine 計算機 with a name that is far too long"
-        shown(None, "logs", "import", str(log), "--workload", "cifar10_keras_cnn", "--name", name)
+        with Database(paths.database) as database:
+            list(import_files(database, [log], None, LogDetails(CATALOGUE["cifar10_keras_cnn"], name)))
     whole = shown(None, *arguments)
     for columns in SOME_WIDTHS if "show" in arguments else WIDTHS:
         fitted = shown(columns, *arguments)

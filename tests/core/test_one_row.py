@@ -78,7 +78,7 @@ def test_a_setting_that_has_no_row_is_refused(paths: Paths, monkeypatch: pytest.
     monkeypatch.setattr(settings, "SETTINGS", settings.SETTINGS[:-1])
     with pytest.raises(WorkloadError) as found:
         CATALOGUE["demo"].check(spec)
-    assert found.value.said.code == "setting.unknown"
+    assert found.value.message.code == "setting.unknown"
 
 
 def test_the_sides_of_an_ab_may_differ_in_it(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
         )
     with pytest.raises(WorkloadError) as refused:
         CATALOGUE["demo"].check(RunSpec(workload="demo", settings={"ahead": "many"}))
-    assert refused.value.said.code == "setting.not_in_range"
+    assert refused.value.message.code == "setting.not_in_range"
 
 
 def test_a_result_names_it_where_its_engine_is_named(stored: Stored) -> None:

@@ -60,17 +60,17 @@ def test_a_home_or_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path, 
     (tmp_path / name).write_text("a file")
     with pytest.raises(UsageError, match=said("folders.file_in_place").pattern) as refused:
         default_paths({"EPOCHMARK_HOME": str(tmp_path / "home")}).create()
-    assert str(tmp_path / name) in refused.value.message
-    assert said("folders.move_away").is_in(refused.value.advice or "")
+    assert str(tmp_path / name) in refused.value.message_text
+    assert said("folders.move_away").is_in(refused.value.advice_text or "")
     assert (tmp_path / name).read_text() == "a file"
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said("folders.not_created").pattern) as refused:
         make_folder(tmp_path / ("long" * 100))
-    assert "longlong" in refused.value.message
+    assert "longlong" in refused.value.message_text
     assert isinstance(refused.value.__cause__, OSError)
-    assert str(refused.value.__cause__.strerror) in refused.value.message
+    assert str(refused.value.__cause__.strerror) in refused.value.message_text
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may write everywhere")
@@ -112,8 +112,8 @@ def test_a_missing_data_set_folder_is_one_sentence(
     with pytest.raises(UsageError) as refused:
         check_datasets_folder(with_datasets_folder(paths, chosen))
     codes = {f"folders.datasets_{each}" for each in (problem, "missing" if sys.platform == "win32" else problem)}
-    assert any(said(code).begins(refused.value.message) for code in codes)
-    assert said("folders.connect_datasets_drive").is_in(refused.value.advice or "")
+    assert any(said(code).begins(refused.value.message_text) for code in codes)
+    assert said("folders.connect_datasets_drive").is_in(refused.value.advice_text or "")
     assert not (tmp_path / "unplugged").exists()
 
 
@@ -125,7 +125,7 @@ def test_a_relative_folder_for_data_sets_is_refused(
     (tmp_path / "data").mkdir()
     with pytest.raises(UsageError, match=said("folders.datasets_not_absolute").pattern) as refused:
         check_datasets_folder(with_datasets_folder(paths, folder))
-    assert said("folders.choose_absolute_datasets").is_all_of(refused.value.advice)
+    assert said("folders.choose_absolute_datasets").is_all_of(refused.value.advice_text)
 
 
 def test_the_resources_are_where_the_code_looks_for_them() -> None:
@@ -156,7 +156,7 @@ def test_no_folder_named_tilde_is_made_for_who_has_no_home(
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=said("folders.not_absolute").pattern) as refused:
         default_paths({}).create()
-    assert said("folders.set_home_or_xdg").is_in(refused.value.advice or "")
+    assert said("folders.set_home_or_xdg").is_in(refused.value.advice_text or "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -164,7 +164,7 @@ def test_no_folder_named_tilde_is_made_for_who_has_no_home(
 def test_a_home_below_an_unknown_home_is_refused(nobody: None) -> None:
     with pytest.raises(UsageError, match=said("folders.home_unknown", folder="~/here").pattern) as refused:
         default_paths({"EPOCHMARK_HOME": "~/here"})
-    assert said("folders.set_home").is_all_of(refused.value.advice)
+    assert said("folders.set_home").is_all_of(refused.value.advice_text)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own limits")
@@ -173,7 +173,7 @@ def test_a_name_that_is_too_long_is_said_to_be(tmp_path: Path, name: str) -> Non
     too_long = said("folders.name_too_long").pattern.pattern
     with pytest.raises(UsageError, match=f"{too_long}|{os.strerror(errno.ENAMETOOLONG)}") as refused:
         default_paths({"EPOCHMARK_HOME": str(tmp_path / name)}).create()
-    assert said("folders.choose_shorter").is_all_of(refused.value.advice)
+    assert said("folders.choose_shorter").is_all_of(refused.value.advice_text)
     assert len(str(refused.value)) < 700
     assert list(tmp_path.iterdir()) == []
 
@@ -207,5 +207,5 @@ def test_a_home_in_a_deleted_folder_is_one_sentence(tmp_path: Path, monkeypatch:
 def test_names_that_windows_reserves_and_drives_that_are_not_there_are_one_sentence(home: str) -> None:
     with pytest.raises(UsageError) as refused:
         default_paths({"EPOCHMARK_HOME": home}).create()
-    assert isinstance(refused.value.said, Message)
-    assert refused.value.said.code == "folders.not_created"
+    assert isinstance(refused.value.message, Message)
+    assert refused.value.message.code == "folders.not_created"

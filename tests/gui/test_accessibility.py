@@ -15,12 +15,12 @@ from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
-from app.gui.pages.compare.logs import LogPreview
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
+from app.gui.shell.log_preview import LogPreview
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox

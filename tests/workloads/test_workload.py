@@ -47,7 +47,7 @@ def refused(spec: RunSpec) -> str:
     with pytest.raises(WorkloadError) as found:
         CATALOGUE[spec.workload].check(spec)
     assert found.value.code == "bad_parameters"
-    return sentence_of(found.value.said)
+    return sentence_of(found.value.message)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_invalid_values_are_refused_in_a_sentence(parameter: Parameter, typed: s
     with pytest.raises(WorkloadError) as caught:
         parameter.parse(typed)
     arguments = {"name": parameter.name, "value": f"'{shown}'", **allowed.get(parameter.name, {})}
-    assert caught.value.said == message(f"parameter.not_{kind}", **arguments)
+    assert caught.value.message == message(f"parameter.not_{kind}", **arguments)
     assert caught.value.code == "bad_parameters"
 
 
@@ -219,7 +219,7 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
         with pytest.raises(WorkloadError) as found:
             PLACES.parse(os.pathsep.join(map(str, folders)))
         assert found.value.code == "bad_parameters"
-        return sentence_of(found.value.said)
+        return sentence_of(found.value.message)
 
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)

@@ -97,7 +97,7 @@ def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
         with refusing_damage(), gzip.open(path) as file:
             content = file.read(size_bytes + 1)  # one more byte reveals a bomb, and checks the trailer
     except HostileArchiveError as error:
-        raise HostileArchiveError(message("archive.in_file", file=name, reason=error.said)) from error
+        raise HostileArchiveError(message("archive.in_file", file=name, reason=error.message)) from error
     if len(content) != size_bytes:
         if len(content) > size_bytes:
             raise HostileArchiveError(message("archive.unpacks_to_more", file=name, expected_bytes=size_bytes))

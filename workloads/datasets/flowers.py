@@ -156,7 +156,7 @@ def _checked(raw: bytes, name: str) -> bytes:
     try:
         width, height = jpeg_size(raw)
     except UnfitError as error:
-        raise HostileArchiveError(message("archive.bad_jpeg", file=name, reason=error.said)) from error
+        raise HostileArchiveError(message("archive.bad_jpeg", file=name, reason=error.message)) from error
     if width * height > MAX_PIXELS:
         arguments = {"file": name, "width": width, "height": height, "limit": MAX_PIXELS}
         raise HostileArchiveError(message("archive.too_many_pixels", **arguments))

@@ -62,7 +62,7 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
         try:
             _check(raw, shape)
         except UnfitError as error:
-            raise HostileArchiveError(message("archive.file_with", file=name, problem=error.said)) from error
+            raise HostileArchiveError(message("archive.file_with", file=name, problem=error.message)) from error
         if contents is not None and hashlib.sha256(raw).hexdigest() != contents[name]:
             raise HostileArchiveError(message("archive.other_data", file=name))
         (folder / stored_name(name)).write_bytes(raw)
@@ -141,7 +141,7 @@ def _real_parts(folder: Path, title: str) -> Iterator[_Part]:
             try:
                 _check(content, shape)
             except UnfitError as error:
-                arguments = {"file": stored_name(name), "title": title, "problem": error.said}
+                arguments = {"file": stored_name(name), "title": title, "problem": error.message}
                 raise MissingDataError(message("installed.file_with", **arguments)) from error
             arrays.append(np.frombuffer(content, np.uint8, offset=header_bytes(shape)).reshape(shape))
         yield arrays[0], arrays[1], list(raw)

@@ -55,7 +55,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     try:
         _characters(raw)
     except source.UnfitError as error:
-        raise HostileArchiveError(error.said) from error
+        raise HostileArchiveError(error.message) from error
     (folder / FILE).write_bytes(raw)
     source.write_checksum(folder, [FILE])
 
@@ -75,7 +75,7 @@ def load(folder: Path | None) -> Text:
     try:
         ids, symbols = _numbers(_characters(raw))
     except source.UnfitError as error:
-        raise MissingDataError(message("installed.unusable", file=FILE, reason=error.said)) from error
+        raise MissingDataError(message("installed.unusable", file=FILE, reason=error.message)) from error
     return Text(ids, symbols, "real" if folder else "synthetic", hashlib.sha256(raw).hexdigest())
 
 

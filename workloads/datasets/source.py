@@ -20,27 +20,27 @@ _ALIGNMENT_BYTES = 64  # TensorFlow needs it to share an array's memory instead 
 _CHECKSUM_FILE = "contents.sha256"
 
 
-class SaidError(Exception):
+class MessageError(Exception):
     """Something is wrong with data, as a clause.
 
     Args:
-        said: The clause: it completes "… was refused: ", or names the file.
+        message: The clause: it completes "… was refused: ", or names the file.
     """
 
-    def __init__(self, said: Message) -> None:
-        super().__init__(f"{said.code} {said.arguments}")
-        self.said = said
+    def __init__(self, message: Message) -> None:
+        super().__init__(f"{message.code} {message.arguments}")
+        self.message = message
 
 
-class HostileArchiveError(SaidError):
+class HostileArchiveError(MessageError):
     """A file isn't what it should be."""
 
 
-class MissingDataError(SaidError):
+class MissingDataError(MessageError):
     """Installed data can't be used."""
 
 
-class UnfitError(SaidError, ValueError):
+class UnfitError(MessageError, ValueError):
     """A file's contents aren't what they should be; the clause has no subject, or "it"."""
 
 

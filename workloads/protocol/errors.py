@@ -9,10 +9,10 @@ class WorkloadError(Exception):
 
     Args:
         code: Kind of reason.
-        said: Message for the user.
+        message: For the user.
     """
 
-    def __init__(self, code: ErrorCode, said: Message) -> None:
-        super().__init__(f"{said.code} {said.arguments}")
+    def __init__(self, code: ErrorCode, message: Message) -> None:
+        super().__init__(f"{message.code} {message.arguments}")
         self.code = code
-        self.said = said
+        self.message = message

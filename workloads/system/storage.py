@@ -165,7 +165,7 @@ class _Measurement:
             uses: dict[str, Use] = {"read": _look, "train": self._network.train, "infer": self._network.predict}
             for verb, use in uses.items():
                 for source, (data, paths) in sources.items():
-                    self._tell(f"{verb}_{source}", self._rate(data, paths, use))
+                    self._report(f"{verb}_{source}", self._rate(data, paths, use))
 
     def warn_of_memory(self) -> None:
         """Report once the folders whose files may have been read from memory."""
@@ -179,14 +179,14 @@ class _Measurement:
     def _write(self, folder: Path) -> list[Path]:
         self._begin_case()
         paths = write_pictures(folder, self._jpegs, _images(self._spec), self._reporter)
-        self._tell_files("write", self._reporter.step_end())
+        self._report_files("write", self._reporter.step_end())
         return paths
 
     def _preprocess(self, folder: Path, jpegs: list[Path]) -> list[Path]:
         self._forget(jpegs)
         self._begin_case()
         paths = pack(self._pictures, jpegs, folder, self._spec.batch_size, self._reporter)
-        rate = self._tell_files("preprocess", self._reporter.step_end())
+        rate = self._report_files("preprocess", self._reporter.step_end())
         if self._number == 1:
             self._reporter.send(events.Metric(key=Storage.metric, value=rate))
         return paths
@@ -235,14 +235,14 @@ class _Measurement:
             state = drop_from_memory(paths, self._reporter.check_cancel)
             self._dropped.setdefault(self._number, set()).add(state)
 
-    def _tell_files(self, case: str, duration_s: float) -> float:
+    def _report_files(self, case: str, duration_s: float) -> float:
         self._reporter.flush()
         self._send(f"{case}_bytes_per_s", self._size_bytes / duration_s)
         rate = _images(self._spec) / duration_s
-        self._tell(case, rate)
+        self._report(case, rate)
         return rate
 
-    def _tell(self, case: str, rate: float) -> None:
+    def _report(self, case: str, rate: float) -> None:
         """Report the images per second of a case, and the difference from the first folder."""
         self._send(f"{case}_images_per_s", rate)
         first = self._first.setdefault(case, rate)

@@ -194,7 +194,7 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
         return workload.load(folder, spec)
     except MissingDataError as error:
         name = str(workload.dataset)
-        said = message("data.unusable", reason=error.said, dataset=name, command=_getting(name))
+        said = message("data.unusable", reason=error.message, dataset=name, command=_getting(name))
         raise WorkloadError("data_missing", said) from error
 
 

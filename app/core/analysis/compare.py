@@ -20,7 +20,7 @@ from app.core.analysis.published import (
     short_name,
 )
 from app.core.errors import UsageError
-from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
+from app.core.external_results import CommunityRow, ImportedResult
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_ratio, format_value, headline_kind
 from app.core.records import RunSummary
@@ -43,7 +43,7 @@ LIKE_BATCH_TIMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published result, a stored run, or somebody else's, imported as a result or as a log.
+    """One bar: a published result, a stored run, or an imported one.
 
     Attributes:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
@@ -54,12 +54,11 @@ class Bar:
     """
 
     name: str
-    kind: Literal["you", "own", "reference", "log", "imported", "community"]
+    kind: Literal["you", "own", "reference", "imported", "community"]
     value: float
     remarks: tuple[str, ...] = ()
     row: PublishedRow | None = None
     run: RunSummary | None = None
-    log: ImportedLog | None = None
     imported: ImportedResult | None = None
     community: CommunityRow | None = None
     metric: str = "seconds_per_epoch_s"
@@ -122,7 +121,6 @@ def bars(
     workload: str,
     run: RunSummary | None,
     others: Iterable[RunSummary] = (),
-    logs: Iterable[ImportedLog] = (),
     imported: Iterable[ImportedResult] = (),
     *,
     community: Iterable[CommunityRow] = (),
@@ -134,7 +132,6 @@ def bars(
         workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
         others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
-        logs: Imported logs; they have the study's own batch size and network, in single precision.
         imported: Imported results; left out as runs are.
         community: Rows of a fetched table; left out as runs are, or without a run by their batch.
         with_several: Whether to include published results of several GPUs together: a run uses one.
@@ -149,9 +146,6 @@ def bars(
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own", run)
-    if metric == "seconds_per_epoch_s" and (run is None or is_usual(run)):
-        named = ((log, log_remarks(log)) for log in logs if log.workload == workload)
-        result += [Bar(log.name, "log", log.seconds_per_epoch_s, words, log=log) for log, words in named]
     result += [bar for other in imported for bar in _imported_bar(other, workload, metric, run)]
     result += [bar for each in community for bar in _community_bar(each, workload, metric, run)]
     if run is not None:
@@ -160,11 +154,11 @@ def bars(
     return sorted(_disambiguated(result), key=lambda bar: (not bar.is_like, sign * bar.value))
 
 
-def _disambiguated(bars_: Sequence[Bar]) -> list[Bar]:
+def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:
     """Return bars in which those of the same name differ: by their numbers, or in their first remarks."""
-    names = Counter(bar.name for bar in bars_)
-    telling = distinguishing_remarks([bar.row for bar in bars_ if bar.row is not None and names[bar.name] > 1])
-    return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in bars_]
+    names = Counter(bar.name for bar in chart)
+    telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
+    return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
 
 
 def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
@@ -178,28 +172,28 @@ def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
     return replace(bar, name=name, remarks=(*first, *rest), apart=len(first))
 
 
-def one_each(bars_: Sequence[Bar]) -> list[Bar]:
+def one_each(chart: Sequence[Bar]) -> list[Bar]:
     """Return bars, in order, with one published bar for each device: the one that says most about it.
 
     Like the run before unlike, exact before close, float32 before lower precision, TensorFlow before others, newer
     software before older.
     """
     best: dict[str, Bar] = {}
-    for bar in bars_:
+    for bar in chart:
         if bar.row is not None:
             name = bar.row.short_name
             if name not in best or _standing(bar) > _standing(best[name]):
                 best[name] = bar
-    return [bar for bar in bars_ if bar.row is None or best[bar.row.short_name] is bar]
+    return [bar for bar in chart if bar.row is None or best[bar.row.short_name] is bar]
 
 
-def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
+def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
     """Return at most this many bars, in order, with one for each device, as they are drawn.
 
     "You", its neighbours and the usual baseline come first, which sentences name; then the best known ones and the
     nearest. Without "you", a selection from the whole range.
     """
-    kept = one_each(bars_)
+    kept = one_each(chart)
     if len(kept) <= limit:
         return kept
     mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
@@ -255,7 +249,7 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
     ]
 
 
-def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
+def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
     """Return the baseline of the others, which isn't an invalid result; None if there are no bars.
 
     Without a name, the usual one, or the slowest device of those that are like the run: never its slowest result.
@@ -264,23 +258,23 @@ def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar 
         UsageError: The name matches no bar, or several.
     """
     if name is None:
-        published = [bar for bar in one_each(bars_) if bar.row is not None and bar.is_like]
+        published = [bar for bar in one_each(chart) if bar.row is not None and bar.is_like]
         wanted = _BASELINES.get(workload)
         default = [bar for bar in published if bar.row and bar.row.device == wanted]
         single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
         return next(iter(default or single[-1:] or published[-1:]), None)
-    key, bars_ = name.casefold(), [bar for bar in bars_ if bar.verdict != "invalid"]
-    exact = [bar for bar in bars_ if bar.name.casefold() == key]
-    matches = exact or [bar for bar in bars_ if key in (bar.row.hardware if bar.row else bar.name).casefold()]
+    key, chart = name.casefold(), [bar for bar in chart if bar.verdict != "invalid"]
+    exact = [bar for bar in chart if bar.name.casefold() == key]
+    matches = exact or [bar for bar in chart if key in (bar.row.hardware if bar.row else bar.name).casefold()]
     if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
         return max(matches, key=_standing)  # one device, published several times
     if len(matches) != 1:
-        raise _baseline_error(name, matches, bars_)
+        raise _baseline_error(name, matches, chart)
     return matches[0]
 
 
-def _baseline_error(name: str, matches: Sequence[Bar], bars_: Sequence[Bar]) -> UsageError:
-    names = [bar.name for bar in matches or bars_]
+def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> UsageError:
+    names = [bar.name for bar in matches or chart]
     if matches:
         return UsageError(message("baseline.ambiguous", name=name[:60], names=names))
     if not names:
@@ -332,9 +326,9 @@ def place(run: RunSummary, baseline: str | None = None) -> Message | None:
     return message(doubt, said=said) if doubt else said
 
 
-def _conditions(bars_: Sequence[Bar]) -> list[str]:
+def _conditions(chart: Sequence[Bar]) -> list[str]:
     """Return the precisions of published bars, and whether they were compiled if that is the same for all."""
-    rows = [bar.row for bar in bars_ if bar.row is not None]
+    rows = [bar.row for bar in chart if bar.row is not None]
     compiled = {part for row in rows for part in row.software_parts if part in ("compiled", "eager")}
     return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
 
@@ -353,17 +347,17 @@ def baseline_name(bar: Bar) -> str:
     return text(_with_year(bar))
 
 
-def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
+def chart_note(metric: str, chart: Iterable[Bar]) -> str:
     """Return what bars measure, which direction is better, and the years of the published ones."""
-    bars_ = list(bars_)
-    years = sorted({bar.row.year for bar in bars_ if bar.row and bar.row.year})
+    chart = list(chart)
+    years = sorted({bar.row.year for bar in chart if bar.row and bar.row.year})
     kind = headline_kind(metric)
     better = message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     said = message("compare.scale", quantity=kind.quantity, better=better)
     if years:
         span = {"first": years[0], "last": years[-1], "count": 1 + years[-1] - years[0]}
         said = message("compare.scale_of_years", quantity=kind.quantity, better=better, **span)
-    return text(message("compare.with_unlike", said=said) if not all(bar.is_like for bar in bars_) else said)
+    return text(message("compare.with_unlike", said=said) if not all(bar.is_like for bar in chart) else said)
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
@@ -371,7 +365,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
     Of today's networks the software stays, as the same card has bars of several.
     """
-    if bar.log is not None or bar.imported is not None or bar.community is not None:
+    if bar.imported is not None or bar.community is not None:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
@@ -379,12 +373,12 @@ def doubts(bar: Bar) -> tuple[str, ...]:
     return tuple(remark for remark in bar.remarks if remark not in usual)
 
 
-def rank_text(bars_: Sequence[Bar]) -> str:
+def rank_text(chart: Sequence[Bar]) -> str:
     """Return which place the user's own bar has; "" without one, without others, or if it is invalid.
 
     Each device counts once, as it is drawn; what isn't like the run doesn't, nor do others' results.
     """
-    ranked = [bar for bar in one_each(bars_) if bar.is_like and bar.kind not in ("imported", "community")]
+    ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind not in ("imported", "community")]
     mine = next((bar for bar in ranked if bar.kind == "you"), None)
     if mine is None or len(ranked) == 1 or mine.verdict == "invalid":
         return ""
@@ -418,9 +412,13 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
     if summary.workload != workload or summary.metric != metric or is_refused:
         return []
     (drawn,) = _run_bar(summary, "own", run)
-    engine = engine_name(summary.engine, summary.engine_version)
-    first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
-    remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
+    if other.is_log:  # which doesn't say what else differs
+        codes = ("compare.imported_log", *(["compare.first_epoch_only"] if summary.basis == "first_epoch" else []))
+        remarks = tuple(map(sentence, codes))
+    else:
+        engine = engine_name(summary.engine, summary.engine_version)
+        first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
+        remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 
@@ -457,18 +455,6 @@ def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
     batches = sorted((row.batch_size or run.batch_size, run.batch_size))
     is_like_batch = batches[1] <= LIKE_BATCH_TIMES * batches[0]
     return (run.precision == "float32") == (row.precision in ("", "fp32")) and is_like_batch
-
-
-def is_usual(run: RunSummary) -> bool:
-    """Return whether a run has the study's own settings."""
-    usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
-    return run.batch_size == usual and not run.variant and run.precision == "float32"
-
-
-def log_remarks(log: ImportedLog) -> tuple[str, ...]:
-    """Return what is said of an imported log."""
-    codes = ["compare.imported_log"] + (["compare.first_epoch_only"] if len(log.durations_s) == 1 else [])
-    return tuple(map(sentence, codes))
 
 
 def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:

@@ -3,7 +3,7 @@
 from app.core.analysis.compare import Bar
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
-from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
+from app.core.external_results import CommunityRow, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 
@@ -11,9 +11,7 @@ from app.core.metrics import format_value, headline_kind
 def provenance(bar: Bar) -> list[tuple[str, str]]:
     """Return where a bar's number comes from, as labels and texts; unknown details are left out."""
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
-    if bar.log is not None:
-        parts = _log_provenance(bar.log, value)
-    elif bar.imported is not None:
+    if bar.imported is not None:
         parts = _imported_provenance(bar.imported, bar, value)
     elif bar.community is not None:
         parts = _community_provenance(bar.community, bar, value)
@@ -28,15 +26,6 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
             ("provenance.differs", " · ".join(bar.remarks)),
         ]
     return [(sentence(code), words) for code, words in parts if words]
-
-
-def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:
-    date, count = log.imported_at[:10], len(log.durations_s)
-    return [
-        ("provenance.from", sentence("provenance.log", log_id=log.id, date=date, count=count)),
-        ("provenance.measured", value),
-        ("provenance.to_remove", sentence("provenance.remove_log", log_id=log.id)),
-    ]
 
 
 def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[tuple[str, str]]:

@@ -141,7 +141,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
             # If only the contents can be checked, any archive of them will do.
             check_file(path, file.size_bytes if file.sha256 else None, file.sha256, shown)
         except WrongFileError as error:
-            raise UsageError(error.said, message("dataset.use_official_file", file=file.name)) from error
+            raise UsageError(error.message, message("dataset.use_official_file", file=file.name)) from error
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise UsageError(message("files.unreadable", path=shown, reason=reason)) from error
@@ -327,4 +327,4 @@ def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapp
             place.install(files)
     except HostileArchiveError as error:
         what = source.title if len(files) > 1 else one_line(str(files[source.files[0].name]), 300)
-        raise _RefusedError(message("dataset.refused", file=what, reason=error.said)) from error
+        raise _RefusedError(message("dataset.refused", file=what, reason=error.message)) from error

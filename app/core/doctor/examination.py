@@ -35,7 +35,7 @@ def examine(
     cancel = cancel or threading.Event()
     announced: set[str] = set()
 
-    def tell() -> None:
+    def report_new() -> None:
         for check in checks(facts, trials):
             if check.id not in announced:
                 announced.add(check.id)
@@ -44,10 +44,10 @@ def examine(
     on_step(message("doctor.looking_at_system"))
     facts = gather_facts()
     trials: list[Trial] = []
-    tell()
+    report_new()
     on_step(message("doctor.starting_tensorflow"))
     trials.append(run_trial("list", paths, cancel))
-    tell()
+    report_new()
     for device in trials[0].devices:
         if cancel.is_set():
             break
@@ -56,6 +56,6 @@ def examine(
         else:
             on_step(message("doctor.testing", device=device.id))
         trials.append(run_trial(device.id, paths, cancel))
-        tell()
+        report_new()
     engines = () if cancel.is_set() else examine_engines(paths, facts, detect_machine(), on_step, cancel)
     return replace(diagnose(facts, trials), engines=engines)

@@ -191,7 +191,7 @@ def _encoding(data: bytes) -> str:
     return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
 
 
-def telling_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
+def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
     """Yield the lines to show to someone who helps: the findings' first lines, then the unknown ones."""
     for finding in diagnosis.findings:
         yield finding.line

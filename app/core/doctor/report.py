@@ -9,7 +9,7 @@ import msgspec
 import app
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
-from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
+from app.core.doctor.logs import LogDiagnosis, LogFinding, informative_lines
 from app.core.doctor.scrubbing import scrub
 from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
@@ -39,7 +39,7 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     parts += _trials(diagnosis)
     parts += _findings(sentence("doctor.report_in_output"), diagnosis.findings, diagnosis.unknown_lines)
     if log is not None:
-        parts += _findings(sentence("doctor.report_in_log"), log.findings, tuple(telling_lines(log)))
+        parts += _findings(sentence("doctor.report_in_log"), log.findings, tuple(informative_lines(log)))
         parts.append(log.summary)
     # The facts are versions, yes and no; scrubbing would take a version for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()

@@ -306,7 +306,7 @@ def _explained(title: str, place: EngineFolder, code: str) -> Iterator[None]:
         reason = error.strerror or str(error)
         raise AppError(message(code, title=title, folder=folder, reason=reason), message(advice)) from error
     except WorkloadError as error:
-        raise AppError(error.said) from error
+        raise AppError(error.message) from error
 
 
 def _download_folder(paths: Paths, engine: str) -> Path:

@@ -143,7 +143,7 @@ def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | 
         try:
             run_pip([*arguments, _LAZY], scratch, check)
         except PipError as error:
-            if isinstance(error.said, Message) and error.said.code in _FINAL:
+            if isinstance(error.message, Message) and error.message.code in _FINAL:
                 raise
             run_pip(arguments, scratch, check)  # an index that answers no HEAD, or states no sizes, can't be lazy
     else:

@@ -36,7 +36,7 @@ from app.core.result_file.record import (
     Spec,
     Statistics,
 )
-from app.core.result_file.record import Word as Name
+from app.core.result_file.record import Token as Name
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 from workloads.datasets.regular_file import read_regular
@@ -162,7 +162,7 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
     try:
         content = fetching.result(time_limit_s)
     except DownloadError as error:
-        raise AppError(error.said, message("table.try_later")) from error
+        raise AppError(error.message, message("table.try_later")) from error
     except TimeoutError as error:
         said = message("table.too_slow", address=shown(address), limit_s=time_limit_s)
         raise AppError(said, message("table.try_later")) from error

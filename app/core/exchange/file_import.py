@@ -49,9 +49,19 @@ def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Resul
         EpochLogError: It is an epoch log.
         UsageError: It can't be read, is none of these, or anything in it isn't right.
     """
+    content = read_content(path, limit_bytes)
+    try:
+        return _results(content)
+    except UnfitError as error:
+        kind = EpochLogError if error.problem.code == "exchange.is_log" else UsageError
+        raise kind(message("exchange.refused", path=str(path), problem=error.problem)) from error
+
+
+def read_content(path: Path, limit_bytes: int) -> bytes:
+    """Return the content of a regular file; raises UsageError if it can't be read, or is larger."""
     shown = str(path)
     try:
-        content = read_regular(path, limit_bytes)
+        return read_regular(path, limit_bytes)
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         code = error.errno if isinstance(error, OSError) else None
         if code == errno.EFBIG:
@@ -62,11 +72,6 @@ def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Resul
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise UsageError(message("files.unreadable", path=shown, reason=reason)) from error
         raise UsageError(message("exchange.refused", path=shown, problem=problem)) from error
-    try:
-        return _results(content)
-    except UnfitError as error:
-        kind = EpochLogError if error.problem.code == "exchange.is_log" else UsageError
-        raise kind(message("exchange.refused", path=shown, problem=error.problem)) from error
 
 
 def read_text(text: str) -> tuple[Result, ...]:

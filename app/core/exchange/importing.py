@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import UsageError
+from app.core.exchange.epoch_log import LogDetails, import_log
 from app.core.exchange.file_import import EpochLogError, read_results, read_text
-from app.core.exchange.logs import AddedLog, add_log
 from app.core.messages import message, sentence
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import read_short_forms
@@ -20,6 +20,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
 # Returns the text of the code on a picture; "" if there's none, or the picture can't be read.
 Scan = Callable[[Path], str]
+_GUESSED = LogDetails()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +29,23 @@ class Outcome:
 
     Attributes:
         added: What was taken of it.
-        log: What was taken of it if it is an epoch log.
+        are_totals: Whether it is a new epoch log of totals, whose differences were taken; None if it's no log.
         refusal: Why nothing was; None if it was read.
     """
 
     path: Path
     added: Added = field(default_factory=Added)
-    log: AddedLog | None = None
+    are_totals: bool | None = None
     refusal: UsageError | None = None
 
     @property
     def count(self) -> int:
         """Of what is new."""
-        return len(self.added.imported) + len(self.added.upgraded) + (self.log is not None and self.log.is_new)
+        return len(self.added.imported) + len(self.added.upgraded)
 
 
 def import_files(
-    database: Database, paths: Iterable[Path], scan: Scan | None = None, *, with_logs: bool = True
+    database: Database, paths: Iterable[Path], scan: Scan | None = None, logs: LogDetails | None = _GUESSED
 ) -> Iterator[Outcome]:
     """Yield what became of each file, and of each in the folders, one by one.
 
@@ -52,7 +53,7 @@ def import_files(
         database: The results.
         paths: Files and folders.
         scan: Reads the code on a picture; None where nothing can.
-        with_logs: Whether epoch logs are taken by their names; otherwise each is refused by an EpochLogError.
+        logs: What is known of epoch logs besides their names; None to refuse each by an EpochLogError.
 
     Raises:
         AppError: The database can't be written; what was yielded before is stored.
@@ -68,7 +69,8 @@ def import_files(
                 yield _import(database, file, scan)
             except EpochLogError as error:
                 folder = path if path.is_dir() else None
-                yield _import_log(database, file, folder) if with_logs else Outcome(file, refusal=error)
+                refused = Outcome(file, refusal=error)
+                yield refused if logs is None else _import_log(database, file, folder, logs)
 
 
 def import_text(database: Database, text: str) -> Outcome:
@@ -91,11 +93,12 @@ def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
     return Outcome(path, add_results(database, results, path.name))
 
 
-def _import_log(database: Database, path: Path, folder: Path | None) -> Outcome:
+def _import_log(database: Database, path: Path, folder: Path | None, details: LogDetails) -> Outcome:
     try:
-        return Outcome(path, log=add_log(database, path, folder))
+        added, are_totals = import_log(database, path, folder, details)
     except UsageError as error:
         return Outcome(path, refusal=error)
+    return Outcome(path, added, are_totals=are_totals and bool(added.imported))
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:

@@ -8,6 +8,7 @@ import msgspec
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.errors import UsageError
+from app.core.external_results import EPOCH_LOG
 from app.core.messages import message, sentence
 from app.core.metrics import format_gpu_memory, format_installed_memory, format_value, headline_kind
 from app.core.plain_text import one_line
@@ -206,7 +207,10 @@ def _system(result: Result) -> str:
 
 
 def _epochs(result: Result) -> str:
-    return sentence("exchange.epochs", count=len(result.epochs)) if result.epochs else ""
+    if not result.epochs:
+        return ""
+    has_loss = any(epoch.loss is not None for epoch in result.epochs)
+    return sentence("exchange.epochs" if has_loss else "exchange.epoch_seconds", count=len(result.epochs))
 
 
 def _steps(result: Result) -> str:
@@ -219,6 +223,10 @@ def _steps(result: Result) -> str:
 def _telemetry(result: Result) -> str:
     names = [telemetry_name(name) for name in result.telemetry or ()]
     return sentence("exchange.telemetry", names=names) if names else ""
+
+
+def _program(result: Result) -> str:
+    return EPOCH_LOG if result.app_version == EPOCH_LOG else f"Epochmark {result.app_version}"
 
 
 _Remove = Callable[[Result], Result]
@@ -241,6 +249,6 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "epochs": ("field.epochs", _epochs, None),
     "steps": ("field.steps", _steps, without_durations),
     "telemetry": ("field.telemetry", _telemetry, _of_result("telemetry")),
-    "version": ("field.version", lambda result: f"Epochmark {result.app_version}", None),
+    "version": ("field.version", _program, None),
 }
 FIELD_NAMES = tuple(_FIELDS)

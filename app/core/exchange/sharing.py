@@ -1,4 +1,4 @@
-"""What leaves this computer: a result as picture, texts and file, without the fields that the user leaves out."""
+"""Builds what the user shares: picture, texts and file, without the fields that are excluded."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
@@ -48,10 +48,10 @@ _MACHINE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class SharedResult:
-    """What can leave, all of it without the same fields.
+    """What can be shared, all of it without the excluded fields.
 
     Attributes:
-        fields: Every field of the result, also those that are left out.
+        fields: Every field of the result, also those that are excluded.
         card: What is on the picture.
         text: To paste.
         enclosed: The result file; b"" if the result can't be in one.
@@ -72,16 +72,16 @@ class SharedResult:
 def shared_result(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
 ) -> SharedResult:
-    """Return what can leave of a run, of repetitions, or of an A/B.
+    """Return what can be shared of a run, of repetitions, or of an A/B.
 
     Args:
         database: Has the runs of the group.
         run: Its details are shown.
         group: What it is one of, if that is shared.
-        hidden: Names of fields that are left out.
+        hidden: Names of fields that are excluded.
 
     Raises:
-        UsageError: It has no result to show, or a field can't be left out.
+        UsageError: It has no result to show, or a field can't be excluded.
     """
     for name in hidden:
         check_removable(name)
@@ -179,7 +179,7 @@ def _csv(rows: Sequence[RunSummary]) -> str:
 
 
 def run_without(run: JudgedRun, names: Collection[str]) -> JudgedRun:
-    """Return a run whose picture and text don't tell some fields; what only a result file has stays."""
+    """Return a copy of a run with the excluded fields blanked, for picture and text."""
     if not names:
         return run
     changes = {name: value for field in names for name, value in _MACHINE.get(field, {}).items()}

@@ -19,7 +19,7 @@ _LIMIT_ROWS = 8  # more GPUs get one line each
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MachinePart:
     """One part.
 
     Attributes:
@@ -37,7 +37,7 @@ class Part:
     reason: str = ""
 
 
-def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, ...]:
+def machine_parts(machine: Machine, power: Power | None = None) -> tuple[MachinePart, ...]:
     """Return all parts as text, in the usual order.
 
     Args:
@@ -45,7 +45,7 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, .
         power: What it runs on now, and its sensors; None leaves them out, as for a stored machine.
     """
 
-    def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> Part:
+    def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> MachinePart:
         why = None if value else reason(part_id, machine, is_forbidden=is_forbidden)
         return _part(group, part_id, value, why)
 
@@ -85,8 +85,8 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, .
     return tuple(parts)
 
 
-def _part(group: str, part_id: str, value: str | None, remark: Message | None = None) -> Part:
-    return Part(
+def _part(group: str, part_id: str, value: str | None, remark: Message | None = None) -> MachinePart:
+    return MachinePart(
         part_id,
         sentence(f"part_group.{group}"),
         sentence(f"part.{part_id}"),
@@ -139,7 +139,7 @@ def _binary(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
-def _instruction_sets_part(machine: Machine) -> Part:
+def _instruction_sets_part(machine: Machine) -> MachinePart:
     part_id = "instruction_sets"
     if machine.instruction_sets is None:
         return _part("cpu", part_id, None, reason(part_id, machine))
@@ -147,7 +147,7 @@ def _instruction_sets_part(machine: Machine) -> Part:
     return _part("cpu", part_id, value, instruction_sets_note(machine))
 
 
-def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[Part]:
+def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[MachinePart]:
     """Return a GPU's parts; `number` is None if it is the only one, `short` omits the details."""
     gpu_id = "gpu" if number is None else f"gpu{number}"
     name = message("part.gpu") if number is None else message("part.gpu_of_several", number=number)
@@ -156,16 +156,16 @@ def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[Part]:
     if gpu.memory_bytes:
         code = "part.gpu_with_shared_memory" if gpu.shares_memory else "part.gpu_with_memory"
         value = sentence(code, name=gpu.name, memory_bytes=gpu.memory_bytes)
-    parts = [Part(gpu_id, group, text(name), value)]
+    parts = [MachinePart(gpu_id, group, text(name), value)]
     if short:
         return parts
     if not gpu.memory_bytes:
         label = sentence("part.gpu_memory", gpu=name)
-        parts.append(Part(f"{gpu_id}_memory", group, label, NOT_KNOWN, text(gpu_reason(gpu))))
+        parts.append(MachinePart(f"{gpu_id}_memory", group, label, NOT_KNOWN, text(gpu_reason(gpu))))
     for what, value_or_none in _gpu_details(gpu).items():
         label = sentence(f"part.gpu_{what}", gpu=name)
         why = "" if value_or_none else text(gpu_reason(gpu, what))
-        parts.append(Part(f"{gpu_id}_{what}", group, label, value_or_none or NOT_KNOWN, why))
+        parts.append(MachinePart(f"{gpu_id}_{what}", group, label, value_or_none or NOT_KNOWN, why))
     return parts
 
 

@@ -235,7 +235,7 @@ def engine_specs(
                 runner.check(spec)
             except AppError as error:
                 if runner.is_there(engine):
-                    refusals.append(message("engines_table.left_out", workload=name, reason=error.said))
+                    refusals.append(message("engines_table.left_out", workload=name, reason=error.message))
             else:
                 able.append(spec)
         if len(able) > 1:

@@ -1,25 +1,33 @@
 """Exports: the available formats, and writing them to a file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message
 from app.core.report.formats import csv_table, json_document, result_document
-from app.core.report.formats.export_format import ExportFormat
+from app.core.report.formats.export_format import ExportFormat, PlanTable
 from app.core.report.html import document
 
 FORMATS: dict[str, ExportFormat] = {
     each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT, document.FORMAT)
 }
-DEFAULT_ENGINE = csv_table.FORMAT
+PLAN_FORMATS = {name: each for name, each in FORMATS.items() if each.plan_lines is not None}
+DEFAULT_FORMAT = csv_table.FORMAT
 
 
-def format_of(path: Path) -> ExportFormat:
+def plan_lines(table: PlanTable, name: str) -> Iterator[str]:
+    """Yield a plan's file piece by piece, in one of PLAN_FORMATS."""
+    lines = PLAN_FORMATS[name].plan_lines
+    assert lines is not None
+    return lines(table)
+
+
+def format_of(path: Path, formats: Mapping[str, ExportFormat] = FORMATS) -> ExportFormat:
     """Return the format for a file's ending, or else the default one."""
-    fitting = [each for each in FORMATS.values() if path.name.lower().endswith(each.ending)]
-    return max(fitting, key=lambda each: len(each.ending), default=DEFAULT_ENGINE)
+    fitting = [each for each in formats.values() if path.name.lower().endswith(each.ending)]
+    return max(fitting, key=lambda each: len(each.ending), default=DEFAULT_FORMAT)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

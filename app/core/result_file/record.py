@@ -16,7 +16,7 @@ RESULTS_LIMIT = 10_000
 # Of one result: more epochs or steps than these are left out, which `epochs_done` and `steps.count` show.
 EPOCHS_LIMIT, STEPS_LIMIT = 1_000, 20_000
 
-Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*$", max_length=80)]
+Token = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*$", max_length=80)]
 Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 Comment = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 Moment = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
@@ -38,11 +38,11 @@ Status = Literal["completed", "cancelled", "failed", "interrupted"]
 Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ResultSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What all parts have in common: None means unknown, and isn't written."""
 
 
-class Spec(Part, frozen=True, kw_only=True):
+class Spec(ResultSection, frozen=True, kw_only=True):
     """What was asked for.
 
     Attributes:
@@ -52,46 +52,46 @@ class Spec(Part, frozen=True, kw_only=True):
         settings: Settings without a field here that differ from their defaults: "name=value …".
     """
 
-    workload: Word
+    workload: Token
     workload_version: Number
     variant: Line | None = None
-    preset: Word
+    preset: Token
     epochs: Epochs
     steps: Positive | None = None
     steps_per_epoch: Positive
     samples_per_epoch: Count
     batch_size: Positive
-    precision: Word
+    precision: Token
     jit: bool
     threads: Positive | None = None
     seed: Count
-    parameters: dict[Word, Value] | None = None
+    parameters: dict[Token, Value] | None = None
     settings: Line | None = None
 
 
-class Environment(Part, frozen=True, kw_only=True):
+class Environment(ResultSection, frozen=True, kw_only=True):
     """What really ran."""
 
-    engine: Word
+    engine: Token
     engine_version: Line | None = None
     keras_version: Line | None = None
-    device: Word | None = None
+    device: Token | None = None
     tf32: bool | None = None
     onednn: bool | None = None
     intra_op_threads: Count | None = None
     visible_cpus: Count | None = None
 
 
-class Gpu(Part, frozen=True, kw_only=True):
+class Gpu(ResultSection, frozen=True, kw_only=True):
     """One graphics card."""
 
     name: Line
-    vendor: Word | None = None
+    vendor: Token | None = None
     memory_bytes: Count | None = None
     driver: Line | None = None
 
 
-class Machine(Part, frozen=True, kw_only=True):
+class Machine(ResultSection, frozen=True, kw_only=True):
     """The computer, without anything that identifies it or its owner.
 
     Attributes:
@@ -103,21 +103,21 @@ class Machine(Part, frozen=True, kw_only=True):
     logical_cores: Cores | None = None
     memory_bytes: Count | None = None
     os_name: Line | None = None
-    architecture: Word | None = None
+    architecture: Token | None = None
     virtual_machine: bool | None = None
     device_name: Line | None = None
     gpus: tuple[Gpu, ...] | None = None
 
 
-class Dataset(Part, frozen=True, kw_only=True):
+class Dataset(ResultSection, frozen=True, kw_only=True):
     """What it trained on."""
 
-    name: Word | None = None
+    name: Token | None = None
     source: Literal["real", "synthetic"]
     checksum: Line | None = None
 
 
-class Epoch(Part, frozen=True, kw_only=True):
+class Epoch(ResultSection, frozen=True, kw_only=True):
     """One epoch, in order."""
 
     duration_s: Seconds
@@ -129,7 +129,7 @@ class Epoch(Part, frozen=True, kw_only=True):
     val_accuracy: Finite | None = None
 
 
-class Block(Part, frozen=True, kw_only=True):
+class StepBlock(ResultSection, frozen=True, kw_only=True):
     """Steps in a row, of one epoch and phase."""
 
     phase: Literal["warmup", "measure", "start", "validate"]
@@ -138,7 +138,7 @@ class Block(Part, frozen=True, kw_only=True):
     count: Positive
 
 
-class Steps(Part, frozen=True, kw_only=True):
+class Steps(ResultSection, frozen=True, kw_only=True):
     """Timed steps.
 
     Attributes:
@@ -149,11 +149,11 @@ class Steps(Part, frozen=True, kw_only=True):
 
     count: Count
     sha256: Hash
-    blocks: tuple[Block, ...] | None = None
+    blocks: tuple[StepBlock, ...] | None = None
     durations_s: tuple[Seconds, ...] | None = None
 
 
-class Statistics(Part, frozen=True, kw_only=True):
+class Statistics(ResultSection, frozen=True, kw_only=True):
     """The headline, and how certain it is.
 
     Attributes:
@@ -163,7 +163,7 @@ class Statistics(Part, frozen=True, kw_only=True):
         minimum_s, maximum_s: Of an epoch, or of a step if the headline comes from steps.
     """
 
-    metric: Word
+    metric: Token
     value: Amount
     low: Finite | None = None
     high: Finite | None = None
@@ -186,17 +186,17 @@ class Statistics(Part, frozen=True, kw_only=True):
     cpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_j: Finite | None = None
     gpu_energy_per_epoch_j: Finite | None = None
-    gpu_energy_basis: Word | None = None
+    gpu_energy_basis: Token | None = None
 
 
-class Verdict(Part, frozen=True, kw_only=True):
+class Verdict(ResultSection, frozen=True, kw_only=True):
     """How far the number can be trusted, by the program that measured it: reasons are codes, worst first."""
 
     level: Level
-    reasons: tuple[Word, ...] = ()
+    reasons: tuple[Token, ...] = ()
 
 
-class Range(Part, frozen=True, kw_only=True):
+class Range(ResultSection, frozen=True, kw_only=True):
     """The lowest, median and highest value during a run."""
 
     low: Finite
@@ -204,7 +204,7 @@ class Range(Part, frozen=True, kw_only=True):
     high: Finite
 
 
-class Result(Part, frozen=True, kw_only=True):
+class Result(ResultSection, frozen=True, kw_only=True):
     """One run.
 
     Attributes:
@@ -225,12 +225,12 @@ class Result(Part, frozen=True, kw_only=True):
     steps: Steps | None = None
     statistics: Statistics
     verdict: Verdict | None = None
-    telemetry: dict[Word, Range] | None = None
+    telemetry: dict[Token, Range] | None = None
     comment: Comment | None = None
     digest: Hash | None = None
 
 
-class ResultFile(Part, frozen=True, kw_only=True):
+class ResultFile(ResultSection, frozen=True, kw_only=True):
     """The file: one run or many."""
 
     format: Literal["epochmark-result"]

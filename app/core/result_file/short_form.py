@@ -126,7 +126,7 @@ def rounded(value: float) -> float:
     return float(_number(value))
 
 
-def is_told_by(whole: Result, code: Result) -> bool:
+def may_be(whole: Result, code: Result) -> bool:
     """Return whether a result parsed from a short form may be this one.
 
     Names of parts may be missing in one of them, left out on purpose, if the interval tells the run.

@@ -21,9 +21,11 @@ def failure(code: events.ErrorCode, said: Message) -> events.Error:
 
 def problem(error: AppError) -> Message:
     """Return an error and its advice as one message."""
-    if error.advised is None:
-        return error.said if isinstance(error.said, Message) else message("run.problem", problem=error.said)
-    return message("run.problem_with_advice", problem=error.said, advice=error.advised)
+    if error.advice is None:
+        return (
+            error.message if isinstance(error.message, Message) else message("run.problem", problem=error.message)
+        )
+    return message("run.problem_with_advice", problem=error.message, advice=error.advice)
 
 
 def readable(event: events.AnyEvent) -> events.AnyEvent:

@@ -142,7 +142,7 @@ def checked_workload(spec: RunSpec) -> Workload:
         workload.check(spec)
         write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
-        raise UsageError(error.said) from error
+        raise UsageError(error.message) from error
     except UnicodeEncodeError as error:  # such as a folder's name
         raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
     return workload

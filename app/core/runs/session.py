@@ -341,7 +341,7 @@ class Session:
             self._store_end()
         except DatabaseError as error:
             folders = (self._paths.data, Path(tempfile.gettempdir()))
-            self.trouble = AppError(error.said, self._writer.rescue(folders) or error.advised)
+            self.trouble = AppError(error.message, self._writer.rescue(folders) or error.advice)
             self.status = "failed"
             self._publish(failure("internal", problem(self.trouble)))
         else:

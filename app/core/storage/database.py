@@ -16,7 +16,7 @@ from app.core.locks import acquire
 from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
 from app.core.storage.salvage import differs, salvage
-from app.core.storage.schema import APPLICATION_ID, FORMAT, MIGRATIONS, OLDEST, SCHEMA, statements
+from app.core.storage.schema import APPLICATION_ID, FORMAT, MIGRATIONS, OLDEST, SCHEMA, add_functions, statements
 
 BUSY_TIMEOUT_S = 5.0
 # A file up to this size is checked when a process first opens it, which takes a few milliseconds.
@@ -302,6 +302,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
         backup = _free(path, f"{path.stem}.before-format-{FORMAT}")
         with contextlib.closing(sqlite3.connect(backup)) as copy:
             connection.backup(copy)
+    add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another Epochmark may have been faster.

@@ -13,12 +13,12 @@ import msgspec
 from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text, second_after
 from app.core.errors import UsageError
-from app.core.external_results import ImportedResult
+from app.core.external_results import EPOCH_LOG, ImportedResult
 from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
 from app.core.result_file.record import Result
-from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, is_told_by, rounded
+from app.core.result_file.short_form import RESULTS_LIMIT, UNKNOWN_VERSION, may_be, rounded
 from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 
@@ -55,6 +55,7 @@ _STORE = (
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
     " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
+_LOGS_OF_VALUE = "SELECT id, label, document FROM imported_results WHERE workload = ? AND value = ?"
 _ROUNDED_BY = 1e-3  # at most, of a short form's amounts
 
 
@@ -65,7 +66,7 @@ class Added:
     Attributes:
         imported: Number of each new one.
         duplicates: Number of each that had been imported before, also from a file of another kind, or as a code.
-        upgraded: Number of each that only a code had told until now.
+        upgraded: Number of each that was known from a code only, and is now whole.
         own_runs: Number of each run of the user's own that came back.
     """
 
@@ -92,7 +93,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
         codes = _codes(connection, results)
         for result, entry in zip(results, entries, strict=True):
             mine = connection.execute(OWN_AGAIN, entry).fetchone()
-            mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_told(connection, result)
+            mine = mine[0] if mine is not None else None if entry["is_exact"] else _own_match(connection, result)
             if mine is not None:
                 own.append(mine)
                 continue
@@ -112,6 +113,32 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
     return Added(tuple(taken), tuple(present), tuple(replaced), tuple(own))
 
 
+def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
+    """Store an epoch log that isn't stored yet.
+
+    Args:
+        database: The results.
+        log: As a result.
+        source: Name of the file, without its folder.
+        by_name: Whether a log with the same epochs, but another name, is another log.
+    """
+    label = log.machine.cpu_name  # as the user wrote it, or the folder's name
+    entry = _entry(log, is_one_of_many=False) | {
+        "label": label,
+        "source": storable(one_line(source, SOURCE_LIMIT)),
+    }
+    with database.transaction() as connection:
+        for number, name, document in connection.execute(_LOGS_OF_VALUE, (entry["workload"], entry["value"])):
+            earlier = _result(document)
+            if earlier is None or (earlier.app_version, earlier.epochs) != (EPOCH_LOG, log.epochs):
+                continue
+            if name == label or not by_name:
+                return Added(duplicates=(number,))
+        stored = connection.execute(_STORE, entry | {"id": None, "imported_at": now_text()}).lastrowid
+    assert stored is not None
+    return Added(imported=(stored,))
+
+
 def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
     """Return what is stored of a result, and by what it is found again."""
     summary = summary_of(result)
@@ -128,7 +155,7 @@ def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
 
 
 def _moment(connection: sqlite3.Connection, source: str) -> str:
-    """Return the moment of a file's import, which tells it from others of its name: later than theirs."""
+    """Return an import time later than that of any earlier file with this name: both are the key."""
     sql = "SELECT MAX(imported_at) FROM imported_results WHERE source = ?"
     latest = connection.execute(sql, (storable(one_line(source, SOURCE_LIMIT)),)).fetchone()[0]
     now = now_text()
@@ -140,24 +167,24 @@ def _moment(connection: sqlite3.Connection, source: str) -> str:
         return now
 
 
-def _own_told(connection: sqlite3.Connection, code: Result) -> int | None:
-    """Return the user's own run that a code with an interval tells."""
+def _own_match(connection: sqlite3.Connection, code: Result) -> int | None:
+    """Return the user's own run that matches a scanned code."""
     numbers, spec = code.statistics, code.spec
     if numbers.low is None or numbers.high is None:
         return None
     same = (spec.workload_version, spec.batch_size, spec.precision, code.environment.engine)
-    amounts_told = (numbers.value, numbers.low, numbers.high)
+    of_code = (numbers.value, numbers.low, numbers.high)
     for number, *amounts in connection.execute(_OWN_LIKE, (spec.workload, *_range(code), *same)):
-        if all(isinstance(each, float) for each in amounts) and amounts_told == tuple(map(rounded, amounts)):
+        if all(isinstance(each, float) for each in amounts) and of_code == tuple(map(rounded, amounts)):
             return int(number)
     return None
 
 
 def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
-    """Return the imported result that a code tells."""
+    """Return the imported result that matches a scanned code."""
     for number, document in connection.execute(_LIKE, (code.spec.workload, *_range(code))):
         whole = _result(document)
-        if whole is not None and is_told_by(whole, code):
+        if whole is not None and may_be(whole, code):
             return int(number)
     return None
 
@@ -172,13 +199,13 @@ def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[in
 
 
 def _code(codes: dict[int, Result], whole: Result) -> int | None:
-    """Take the imported code that tells no more than this result, and return its number; None if there is none."""
+    """Delete the import of a code that this full result supersedes, and return its number, if any."""
     low, high = _range(whole)
     for number, code in codes.items():
         if (
             low <= code.statistics.value <= high
             and code.spec.workload == whole.spec.workload
-            and is_told_by(whole, code)
+            and may_be(whole, code)
         ):
             del codes[number]
             return number

@@ -10,11 +10,19 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from app.core.storage.schema import APPLICATION_ID, FORMAT, OLDEST, SCHEMA, statements
+from app.core.storage.schema import (
+    APPLICATION_ID,
+    FORMAT,
+    LOGS_AS_RESULTS,
+    OLDEST,
+    SCHEMA,
+    add_functions,
+    statements,
+)
 
 # A table and the key of its rows: ranges of keys are copied, and halved if they can't be read.
 _KEYS = {
-    **dict.fromkeys(("machines", "machine_parts", "groups", "logs", "imported_results", "runs"), "id"),
+    **dict.fromkeys(("machines", "machine_parts", "groups", "imported_results", "runs"), "id"),
     **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
     "samples": "rowid",
 }
@@ -205,6 +213,9 @@ def _copy_tables(connection: sqlite3.Connection) -> None:
             columns = [name for name in columns if name in there] or columns
         with contextlib.suppress(*_DAMAGE):  # a table that is lost completely
             _Copier(connection, table, columns, key).copy()
+    with contextlib.suppress(*_DAMAGE):  # of formats before 10
+        add_functions(connection)
+        connection.execute(LOGS_AS_RESULTS)
     for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):
         connection.execute(f"DELETE FROM main.{table} WHERE run_id NOT IN (SELECT id FROM main.runs)")  # noqa: S608
 

@@ -145,14 +145,6 @@ SCHEMA = """
         said TEXT NOT NULL,  -- JSON of workloads.protocol.messages.Message
         PRIMARY KEY (run_id, seq)
     ) WITHOUT ROWID;
-    CREATE TABLE logs (  -- measurements of others, read from a log of epochs
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        imported_at TEXT NOT NULL,  -- ISO 8601, UTC
-        workload TEXT NOT NULL,
-        name TEXT NOT NULL,  -- of the machine, as the user calls it
-        durations_s TEXT NOT NULL,  -- JSON array, epoch by epoch
-        seconds_per_epoch_s REAL NOT NULL
-    );
     CREATE TABLE imported_results (  -- results of others, see app.core.result_file
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         imported_at TEXT NOT NULL,  -- ISO 8601, UTC
@@ -167,7 +159,23 @@ SCHEMA = """
     CREATE INDEX imported_results_by_value ON imported_results (workload, value, started_at);
     -- The header says it too; where the two disagree, one of them is damaged. Each step sets it anew.
     CREATE TABLE format (version INTEGER NOT NULL);
-    INSERT INTO format VALUES (9);
+    INSERT INTO format VALUES (10);
+"""
+
+# The same log stored twice is one result; what can't be read wasn't shown before, either.
+LOGS_AS_RESULTS = """
+    INSERT OR IGNORE INTO imported_results (imported_at, digest, label, source, workload, value, document)
+        SELECT imported_at, json_extract(result, '$.digest'), json_extract(result, '$.machine.cpu_name'),
+            'log ' || id, workload, seconds_per_epoch_s, result
+        FROM (
+            SELECT *, log_as_result(CAST(workload AS BLOB), CAST(name AS BLOB), CAST(durations_s AS BLOB))
+                AS result FROM logs
+        ) WHERE result IS NOT NULL ORDER BY id;
+"""
+
+_WITHOUT_LOGS = """
+    DROP TABLE logs;
+    UPDATE format SET version = 10;
 """
 
 # By the format that a step starts from, without gaps up to the newest.
@@ -215,9 +223,43 @@ MIGRATIONS: dict[int, str] = {
     ALTER TABLE new_warnings RENAME TO warnings;
     UPDATE format SET version = 9;
     """,
+    # Epoch logs of others had a table of their own.
+    9: LOGS_AS_RESULTS + _WITHOUT_LOGS,
 }
 OLDEST = min(MIGRATIONS)
 FORMAT = max(MIGRATIONS) + 1
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Add what the steps call."""
+    connection.create_function("log_as_result", 3, _log_as_result, deterministic=True)
+
+
+def _log_as_result(workload: bytes, name: bytes, durations_s: bytes) -> str | None:
+    """Return a row of logs as the document of an imported result; None if it can't be read."""
+    import msgspec  # rarely needed, as all of these
+
+    from app.core.analysis.epoch_log import log_result
+    from app.core.result_file.canonical import canonical, check, sealed
+    from app.core.result_file.record import Result, Seconds
+    from workloads import CATALOGUE, STANDARD
+
+    replace = msgspec.structs.replace
+    try:
+        workload_id = workload.decode()
+        epochs_s = msgspec.json.decode(durations_s, type=tuple[float, ...])
+        result = log_result(CATALOGUE.get(workload_id, CATALOGUE[STANDARD]), name.decode(), epochs_s)
+        result = replace(result, spec=replace(result.spec, workload=workload_id))
+        try:
+            msgspec.convert(epochs_s, tuple[Seconds, ...])
+        except msgspec.ValidationError:  # more than a year: a result can hold no more of it than the headline
+            numbers = replace(result.statistics, first_epoch_s=None, minimum_s=None, maximum_s=None)
+            result = replace(result, epochs=None, statistics=numbers)
+        document = canonical(sealed(result))
+        check(msgspec.json.decode(document, type=Result))
+    except (AssertionError, AttributeError, ArithmeticError, ValueError, RecursionError):
+        return None
+    return document.decode("utf-8")
 
 
 def statements(script: str) -> Iterator[str]:

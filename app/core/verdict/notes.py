@@ -84,8 +84,8 @@ def _is_generated(evidence: Evidence) -> bool:
 
 def _data_source(source: str) -> Rule:
     def find(evidence: Evidence) -> Message | None:
-        is_told = evidence.run.summary.data_source == source and not _is_generated(evidence)
-        return message(f"note.{source}_data") if is_told else None
+        is_stated = evidence.run.summary.data_source == source and not _is_generated(evidence)
+        return message(f"note.{source}_data") if is_stated else None
 
     return Rule(f"{source}_data", "fact", find)
 

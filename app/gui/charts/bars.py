@@ -21,7 +21,6 @@ _FILLS = {
     "you": "accent",
     "own": "accent",
     "reference": "neutral_bar",
-    "log": "muted",
     "imported": "pink",
     "community": "green",
 }
@@ -80,8 +79,6 @@ def bar_key(bar: Bar) -> str:
     """Return a stable key that identifies a bar."""
     if bar.kind == "you":
         return "you"
-    if bar.log is not None:
-        return f"log-{bar.log.id}"
     if bar.imported is not None:
         return f"imported-{bar.imported.id}"
     if bar.community is not None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from app.gui.widgets.basics import plain_tip
 # Exports and pictures are imported when they are asked for, so that pages open sooner.
 if TYPE_CHECKING:
     from app.core.report.card import ShareCard
+    from app.core.report.formats.export_format import ExportFormat, PlanTable
 
 
 class ResultActions:
@@ -32,7 +33,7 @@ class ResultActions:
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
-        self._copies = 0  # so far: a picture that takes its time doesn't replace what was copied later
+        self._copies = 0  # a slow picture must not replace what was copied later
 
     def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
@@ -60,7 +61,7 @@ class ResultActions:
         tokens = self._services.theme.tokens
 
         def done(_: None) -> None:
-            self._tell_saved(sentence("picture.saved", name=target.name), target)
+            self._report_saved(sentence("picture.saved", name=target.name), target)
 
         def write(database: Database) -> None:
             _check_is_file(target)
@@ -70,7 +71,7 @@ class ResultActions:
         self._services.query(write, done)
 
     def share(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
+        """Open the share dialog."""
         from app.gui.run.share_dialog import ShareDialog
 
         documents = QStandardPaths.StandardLocation.DocumentsLocation
@@ -79,7 +80,7 @@ class ResultActions:
         def ask(title: str, ending: str, kinds: str) -> Path | None:
             return self._ask(title, f"{name}{ending}", kinds, documents)
 
-        ShareDialog(self._services, self._window, (run, group), ask, self._tell_saved).open()
+        ShareDialog(self._services, self._window, (run, group), ask, self._report_saved).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
         """Save the picture of several runs; ask for a file.
@@ -110,28 +111,26 @@ class ResultActions:
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
-    def export_table(self, codes: tuple[str, str], name: str, lines: Callable[[str], Iterable[str]]) -> None:
-        """Write a plan as CSV or JSON, by the name of the file that is asked for.
+    def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
+        """Write a plan to a file that is asked for, in the format of its name.
 
         Args:
             codes: Of the question, and of the message afterwards.
             name: Of the file, without its ending.
-            lines: Takes "csv" or "json".
+            table: Returns what is written.
         """
-        from app.core.report.export import write_lines
+        from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 
-        kinds = f"{sentence('export.csv')} (*.csv);;{sentence('export.json')} (*.json)"
-        documents = QStandardPaths.StandardLocation.DocumentsLocation
-        target = self._ask(sentence(codes[0]), name, kinds, documents)
+        target = self._ask_for_file(sentence(codes[0]), name, PLAN_FORMATS)
         if target is None:
             return
 
         def write() -> None:
             _check_is_file(target)
-            write_lines(target, lines("json" if target.suffix.lower() == ".json" else "csv"))
+            write_lines(target, plan_lines(table(), format_of(target, PLAN_FORMATS).name))
 
         def done(_: None) -> None:
-            self._tell_saved(sentence(codes[1], name=target.name), target)
+            self._report_saved(sentence(codes[1], name=target.name), target)
 
         self._services.tasks.start(write, done, self._services.complain)
 
@@ -180,9 +179,7 @@ class ResultActions:
 
         if path is None:
             what = sentence("export.chosen" if ids else "export.all")
-            kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in FORMATS.values())
-            documents = QStandardPaths.StandardLocation.DocumentsLocation
-            path = self._ask(what, "epochmark-runs", kinds, documents)
+            path = self._ask_for_file(what, "epochmark-runs", FORMATS)
         if path is None:
             return
         target = path
@@ -192,11 +189,11 @@ class ResultActions:
             return _write(target, database, ids)
 
         def done(count: int) -> None:
-            self._tell_saved(sentence("export.done", count=count, name=target.name), target)
+            self._report_saved(sentence("export.done", count=count, name=target.name), target)
 
         self._services.query(write, done)
 
-    def _tell_saved(self, text: str, target: Path) -> None:
+    def _report_saved(self, text: str, target: Path) -> None:
         folder = target.absolute().parent
 
         def show() -> None:
@@ -207,6 +204,10 @@ class ResultActions:
             # The file is there; that the folder isn't remembered is no reason to complain.
             with contextlib.suppress(AppError):
                 self._services.preferences.change(save_folder=str(folder))
+
+    def _ask_for_file(self, title: str, name: str, formats: "Mapping[str, ExportFormat]") -> Path | None:
+        kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in formats.values())
+        return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
 
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
         """Ask for a file, and add the ending of the chosen type; None if the user cancels.

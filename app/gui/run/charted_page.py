@@ -1,6 +1,6 @@
 """Pages of plans whose result is a headline, charts and a table: studies and suites."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +10,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import PlannedRun
 from app.core.report.card import Figure, ShareCard
+from app.core.report.formats.export_format import PlanTable
 from app.gui.charts.figure import FigureView
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
 from app.gui.run.plan_page import PlanPage, PlanSetup, Result
@@ -110,8 +111,8 @@ class ChartedPage(PlanPage[Result]):
     def export(self) -> None:
         """Write what is shown to a file."""
         if self.result is not None:
-            name, lines = f"{self.file_name}-{self.result.group.id}", partial(self._lines, self.result)
-            self.actions_on_result.export_table(self.export_codes, name, lines)
+            name, table = f"{self.file_name}-{self.result.group.id}", partial(self._table, self.result)
+            self.actions_on_result.export_plan(self.export_codes, name, table)
 
     def card(self) -> ShareCard | None:
         """Return the picture of what is shown; None without a result."""
@@ -133,8 +134,8 @@ class ChartedPage(PlanPage[Result]):
         """Return a stored plan as text."""
         raise NotImplementedError
 
-    def _lines(self, result: Result, form: str) -> Iterable[str]:
-        """Return the pieces of a stored plan's file, "csv" or "json"."""
+    def _table(self, result: Result) -> PlanTable:
+        """Return what is written of a stored plan."""
         raise NotImplementedError
 
     def _show_answer(self) -> None:

@@ -153,7 +153,7 @@ class HeadlineCard(Card):
         self._show_value(run, run.step_median_s, muted=True)
         self.rank.show_text("")
         self.facts.show_text(_facts(run))
-        self._show_message(" ".join(filter(None, (error.message, error.advice))))
+        self._show_message(" ".join(filter(None, (error.message_text, error.advice_text))))
 
     def _show_value(self, run: RunSummary | None, step_s: float | None, *, muted: bool = False) -> None:
         metric = run.metric if run is not None else "seconds_per_epoch_s"

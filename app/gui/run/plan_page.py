@@ -59,7 +59,7 @@ class PlanSetup(Card):
         raise NotImplementedError
 
 
-class Foot(Protocol):
+class PlanActions(Protocol):
     """The lower edge of a page: the progress of its plan."""
 
     @property
@@ -89,7 +89,7 @@ class PlanPage(QWidget, Generic[Result]):
     state_changed = Signal()
     code = running = ""
 
-    def __init__(self, services: Services, setup: PlanSetup, foot: Foot) -> None:
+    def __init__(self, services: Services, setup: PlanSetup, foot: PlanActions) -> None:
         super().__init__()
         self._services, self._setup = services, setup
         self._asked: tuple[Plan, Machine, Resumed | None] | None = None

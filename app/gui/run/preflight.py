@@ -136,7 +136,7 @@ class PreflightLine(QWidget):
             self.changed.emit()
 
     def _show(self) -> None:
-        text, icon_name, colour = self._told(self._services.theme.tokens)
+        text, icon_name, colour = self._line(self._services.theme.tokens)
         if icon_name:
             self._icon.setPixmap(pixmap(icon_name, colour, ICON_PX))
         else:
@@ -146,7 +146,7 @@ class PreflightLine(QWidget):
         set_tone(self.text, "caution" if self.cautions else "")
 
     def _shorter(self) -> list[str]:
-        """Return what is shown where there is no room for the advice, or not even for all cautions."""
+        """Return ever shorter texts: first without advice, then with fewer cautions."""
         texts = [reason.text for reason in self.cautions]
         fewer = [
             " ".join([*texts[:count], sentence("preflight.more", count=len(texts) - count)])
@@ -163,7 +163,7 @@ class PreflightLine(QWidget):
 
         CautionsDialog(self._services.theme, self.cautions, self.window()).open()
 
-    def _told(self, tokens: Tokens) -> tuple[str, str, str]:
+    def _line(self, tokens: Tokens) -> tuple[str, str, str]:
         """Return the line's text, and its icon with a colour."""
         if self._services.bridge.is_running:
             return "", "", ""

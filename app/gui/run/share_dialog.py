@@ -50,7 +50,7 @@ class ShareDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._services, self._shared = services, shared
-        self._ask, self._tell_saved = ask, tell_saved
+        self._ask, self._report_saved = ask, tell_saved
         self._asked = 0
         self.shared: SharedResult | None = None
         self.boxes: dict[str, QCheckBox] = {}
@@ -139,7 +139,7 @@ class ShareDialog(QDialog):
     def _refresh(self) -> None:
         """Find out what leaves, in the background: a group may have many runs."""
         self._asked += 1
-        self.shared = None  # nothing else than what is ticked may leave
+        self.shared = None  # until it is made again, the result has fields that were just unticked
         self._allow()
         number, hidden = self._asked, self.hidden
         run, group = self._shared
@@ -248,7 +248,7 @@ class ShareDialog(QDialog):
 
     def _write(self, write: Callable[[], object], target: Path, code: str) -> None:
         done = sentence(code, name=target.name)
-        self._services.tasks.start(write, lambda _: self._tell_saved(done, target), self._services.complain)
+        self._services.tasks.start(write, lambda _: self._report_saved(done, target), self._services.complain)
 
     def _copy_picture(self) -> None:
         if self.shared is not None:

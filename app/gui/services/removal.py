@@ -2,25 +2,23 @@
 
 from collections.abc import Callable
 
+from app.core.external_results import ImportedResult
 from app.core.messages import sentence
-from app.core.storage.database import Database
+from app.core.storage.imported_results import remove_result
 from app.gui.services.bundle import Services
 
 
-def remove_imported(
-    services: Services, name: str, remove: Callable[[Database], None], changed: Callable[[], None]
-) -> None:
-    """Delete an imported result or log in the background.
+def remove_imported(services: Services, result: ImportedResult, changed: Callable[[], None]) -> None:
+    """Delete an imported result in the background.
 
     Args:
         services: Of the window.
-        name: What the message calls it.
-        remove: Deletes it.
+        result: What is deleted.
         changed: Called when it is gone.
     """
 
     def done(_: None) -> None:
-        services.tell(sentence("compare_page.removed", name=name), "", "", None)
+        services.tell(sentence("compare_page.removed", name=result.label), "", "", None)
         changed()
 
-    services.query(remove, done)
+    services.query(lambda database: remove_result(database, result.id), done)

@@ -16,7 +16,9 @@ from app.gui.services.picture_code import scan, scan_file
 from app.gui.widgets.basics import Tone
 
 if TYPE_CHECKING:
+    from app.core.exchange.epoch_log import LogDetails
     from app.core.exchange.importing import Outcome
+    from app.gui.shell.log_preview import LogPreview
 
 # What reads files of others is imported late: a window that opens has no use for it.
 _log = logging.getLogger(__name__)
@@ -28,18 +30,17 @@ class ResultImports(QObject):
 
     Signals:
         compare_wanted: The user wants to see the bars of a workload; with its id.
-        changed: There are more results or logs.
-        log_offered: A file is an epoch log, about which the user is to be asked.
+        changed: There are more results.
     """
 
     compare_wanted = Signal(str)
     changed = Signal()
-    log_offered = Signal(Path)
 
     def __init__(self, services: Services, window: QWidget) -> None:
         super().__init__(window)
         self._services = services
         self._window = window
+        self.preview: LogPreview | None = None
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -86,17 +87,34 @@ class ResultImports(QObject):
         else:
             self._services.tell(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
-    def start(self, paths: Sequence[Path]) -> None:
-        """Import files and folders."""
+    def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
+        """Import files and folders; without its details, ask about an epoch log that is the only file."""
+        from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 
         is_alone = len(paths) == 1 and not paths[0].is_dir()
-        self._run(lambda database: list(import_files(database, paths, scan_file, with_logs=not is_alone)))
+        logs = details or (None if is_alone else LogDetails())
+        self._run(lambda database: list(import_files(database, paths, scan_file, logs)))
 
     def _start_text(self, text: str) -> None:
         from app.core.exchange.importing import import_text
 
         self._run(lambda database: [import_text(database, text)])
+
+    def _ask_about(self, log: Path) -> None:
+        """Show what a log says, and ask what it is of; nothing is stored yet."""
+        from app.core.exchange.epoch_log import read_durations, workload_of_log
+        from app.gui.shell.log_preview import LogPreview
+
+        workload = workload_of_log(log)
+
+        def show(durations_s: tuple[float, ...]) -> None:
+            preview = LogPreview(self._window, durations_s, log.stem, workload.id if workload is not None else "")
+            preview.accepted.connect(lambda: self.start([log], preview.details))
+            self.preview = preview
+            preview.open()
+
+        self._services.tasks.start(lambda: read_durations(log), show, self._services.complain)
 
     def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
         from app.core.storage.imported_results import list_results
@@ -104,8 +122,7 @@ class ResultImports(QObject):
         def work(database: Database) -> Answer:
             outcomes = do(database)
             newest = list_results(database, limit=1)
-            logs = [outcome.log.log.workload for outcome in outcomes if outcome.log is not None]
-            return outcomes, logs[-1] if logs else newest[0].summary.workload if newest else ""
+            return outcomes, newest[0].summary.workload if newest else ""
 
         self._services.query(work, self._on_done)
 
@@ -114,7 +131,7 @@ class ResultImports(QObject):
 
         outcomes, workload = answer
         if len(outcomes) == 1 and isinstance(outcomes[0].refusal, EpochLogError):
-            self.log_offered.emit(outcomes[0].path)
+            self._ask_about(outcomes[0].path)
             return
         refused = [str(outcome.refusal) for outcome in outcomes if outcome.refusal is not None]
         count = sum(outcome.count for outcome in outcomes)

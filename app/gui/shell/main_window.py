@@ -89,7 +89,6 @@ class MainWindow(QMainWindow):
         self.benchmark.setup.import_wanted.connect(self._on_import_wanted)
         self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
         self.imports.compare_wanted.connect(self._on_compare_workload)
-        self.imports.log_offered.connect(self._on_log)
         Attention(services.bridge, self)
         self.benchmark.setup.workload.setFocus()
         placement.restore(self, services.preferences)
@@ -210,6 +209,7 @@ class MainWindow(QMainWindow):
             self._result_page(code).state_changed.connect(self._on_state)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
+            self.compare.import_wanted.connect(self.imports.choose)
             self.imports.changed.connect(self.compare.refresh)
         if code == "hardware":
             self.closed.connect(self.hardware.cancel)  # even while another page is shown
@@ -314,10 +314,6 @@ class MainWindow(QMainWindow):
     def _on_compare_workload(self, workload: str) -> None:
         self.show_page("compare")
         self.compare.show_workload(workload)
-
-    def _on_log(self, path: Path) -> None:
-        self.show_page("compare")
-        self.compare.preview_log(path)
 
     def _on_doctor(self) -> None:
         """Answer the question: examine, unless there is an answer or a run that it would disturb."""

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from app.core.doctor.logs import diagnose_log
 from app.core.errors import AppError
-from app.core.storage.imported_logs import read_log
+from app.core.exchange.epoch_log import read_durations
 from tests.benchmarks.attacks.processes import complaints, ended, start
 
 _WORDS = (
-    *("run", "ab", "workloads", "hardware", "compare", "data", "results", "logs", "doctor", "demo", "matmul"),
+    *("run", "ab", "workloads", "hardware", "compare", "data", "results", "import", "doctor", "demo", "matmul"),
     *("list", "show", "share", "delete", "export", "group", "fetch", "import", "remove", "mnist", "flowers"),
     *("--json", "--limit", "--output", "--format", "csv", "json", "--epochs", "--steps", "--batch", "--seed"),
     *("--threads", "--duration", "--device", "--preset", "quick", "--repeat", "--pairs", "--set", "--a", "--b"),
@@ -38,7 +38,7 @@ def command_line(folder: Path, chance: random.Random, number: int) -> list[str]:
     arguments = [chance.choice(_WORDS if chance.random() < 0.7 else _VALUES) for _ in range(count)]
     if chance.random() < 0.6:  # a command that gets further
         verb = chance.choice(
-            (("results", "show"), ("results", "export"), ("run", "demo"), ("logs", "import"), ("ab", "demo"))
+            (("results", "show"), ("results", "export"), ("run", "demo"), ("import", "log.csv"), ("ab", "demo"))
         )
         arguments = [*verb, *arguments]
     if arguments[0] in _SLOW or set(arguments) & {"matmul", "--log"}:
@@ -80,7 +80,7 @@ def log(folder: Path, chance: random.Random, number: int) -> list[str]:
     path = folder / "log.csv"
     path.write_bytes(content)
     try:
-        _ = read_log(path) if is_study else diagnose_log(content.decode("utf-8", "replace"))
+        _ = read_durations(path) if is_study else diagnose_log(content.decode("utf-8", "replace"))
     except AppError:
         return []
     except Exception as error:  # noqa: BLE001 - that is what is looked for

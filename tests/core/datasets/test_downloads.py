@@ -233,7 +233,7 @@ def test_a_full_disk_is_told_as_one(server: Server, target: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not isinstance(failed.value, DownloadError)
-    assert said("dataset.free_space_or_move_home").is_in(failed.value.advice or "")
+    assert said("dataset.free_space_or_move_home").is_in(failed.value.advice_text or "")
 
 
 def test_a_missing_folder_is_reported_as_the_disks_fault(server: Server, tmp_path: Path) -> None:

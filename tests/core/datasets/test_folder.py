@@ -130,8 +130,8 @@ def test_what_is_not_ours_is_left_as_it_is(mine: Paths, text: Path, make: Callab
             with pytest.raises(UsageError) as refused:
                 act()
             codes = "dataset.folder_not_ours", "dataset.folder_not_ours_kept"
-            assert any(said(code, folder=place).is_all_of(refused.value.message) for code in codes)
-            assert refused.value.advice
+            assert any(said(code, folder=place).is_all_of(refused.value.message_text) for code in codes)
+            assert refused.value.advice_text
             assert "\n" not in str(refused.value)
     assert server.ranges == []  # reported before anything was downloaded
     assert snapshot(mine.datasets) == before
@@ -185,7 +185,7 @@ def test_what_the_user_put_into_our_folder_stays_and_is_named(mine: Paths, text:
     for act in acts_on(mine, "nietzsche", text)[:2]:
         with pytest.raises(UsageError, match=strangers(first)) as refused:
             act()
-        assert said("files.move_strangers_away").is_all_of(refused.value.advice)
+        assert said("files.move_strangers_away").is_all_of(refused.value.advice_text)
     assert snapshot(folder) == before
     removal = remove_dataset(mine, "nietzsche")
     assert (removal.was_there, removal.folder, removal.kept) == (True, folder, (first,))
@@ -272,7 +272,7 @@ def test_a_removal_that_failed_can_be_repeated(mine: Paths, text: Path, monkeypa
     why = said("files.not_removed", title="Nietzsche", folder=folder, reason="Read-only file system")
     with pytest.raises(AppError, match=why.pattern) as failed:
         remove_dataset(mine, "nietzsche")
-    assert said("dataset.make_writable").is_all_of(failed.value.advice)
+    assert said("dataset.make_writable").is_all_of(failed.value.advice_text)
     assert {path.name for path in folder.iterdir()} == {"nietzsche.txt", "installed.json"}
     monkeypatch.undo()
     assert remove_dataset(mine, "nietzsche").was_there
@@ -289,7 +289,7 @@ def test_only_a_full_disk_is_told_to_be_freed(mine: Paths, text: Path, monkeypat
         monkeypatch.setattr(nietzsche, "install", fail)
         with pytest.raises(AppError, match=said("files.not_installed", title="Nietzsche").pattern) as failed:
             import_dataset(mine, "nietzsche", text)
-        assert said(advice).is_all_of(failed.value.advice)
+        assert said(advice).is_all_of(failed.value.advice_text)
     assert list(mine.datasets.iterdir()) == []
 
 

@@ -100,7 +100,7 @@ def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, nam
     for act in acts_on(paths, name, official):
         with pytest.raises(UsageError, match=said("dataset.unknown_dataset").pattern) as refused:
             act()
-        assert "cifar10" in (refused.value.advice or "")
+        assert "cifar10" in (refused.value.advice_text or "")
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_an_unofficial_file_is_refused(paths: Paths, official: Path, spoil: Call
     official.write_bytes(spoil(official.read_bytes()))
     with pytest.raises(UsageError) as refused:
         import_dataset(paths, "cifar10", official)
-    assert isinstance(refused.value.said, Message)
-    assert refused.value.said.code in {"dataset.wrong_size", "dataset.wrong_checksum"}
-    assert "cifar-10-binary.tar.gz" in (refused.value.advice or "")
+    assert isinstance(refused.value.message, Message)
+    assert refused.value.message.code in {"dataset.wrong_size", "dataset.wrong_checksum"}
+    assert "cifar-10-binary.tar.gz" in (refused.value.advice_text or "")
     assert not paths.datasets.exists()
 
 
@@ -194,8 +194,8 @@ def test_a_folder_on_an_unplugged_drive_is_said_before_anything_is_downloaded(
         for act in acts_on(chosen, "cifar10", official, server.url):
             with pytest.raises(UsageError) as refused:
                 act()
-            assert isinstance(refused.value.said, Message)
-            assert refused.value.said.code.startswith("folders.datasets_")
+            assert isinstance(refused.value.message, Message)
+            assert refused.value.message.code.startswith("folders.datasets_")
     assert server.ranges == []
     assert list(paths.downloads.iterdir()) == []
     assert not (tmp_path / "unplugged").exists()

@@ -156,7 +156,7 @@ def test_penn_treebank_is_never_fetched_but_can_be_imported(
     with serving() as server, pytest.raises(UsageError, match=said("dataset.not_downloadable").pattern) as refused:
         fetch_dataset(paths, "ptb", server.url)
     assert server.asked == []
-    assert said("dataset.import_own_copy", dataset="ptb").is_in(refused.value.advice or "")
+    assert said("dataset.import_own_copy", dataset="ptb").is_in(refused.value.advice_text or "")
     texts = dict.fromkeys(ptb.FILES, b" a b <unk> \n c \n")
     monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 2))
     files = write_all(tmp_path / "here", texts)

@@ -253,8 +253,8 @@ def test_an_index_that_refuses_lacks_or_fails_is_told_apart(
     index.page_status, index.file_status = (200, status) if of_files else (status, 200)
     with pytest.raises(AppError) as refused:
         install_engine(paths, variant)
-    assert said(reason).is_all_of(refused.value.message)
-    assert said(advice).is_all_of(refused.value.advice)
+    assert said(reason).is_all_of(refused.value.message_text)
+    assert said(advice).is_all_of(refused.value.advice_text)
 
 
 def test_an_index_without_the_version_says_that_it_is_not_on_offer(
@@ -264,7 +264,7 @@ def test_an_index_without_the_version_says_that_it_is_not_on_offer(
     index.wheels[name.replace("2.0", "1.0")] = index.wheels.pop(name)
     with pytest.raises(AppError) as refused:
         install_engine(paths, variant)
-    assert said("engines.not_on_offer").is_all_of(refused.value.message)
+    assert said("engines.not_on_offer").is_all_of(refused.value.message_text)
 
 
 def test_a_folder_of_wheels_is_enough(
@@ -306,7 +306,7 @@ def test_a_full_disk_is_noticed_before_and_while(
         patch.setattr(shutil, "disk_usage", lambda _: full)
         with pytest.raises(AppError, match=said("engines.no_room", free_bytes="10 B").pattern) as refused:
             install_engine(paths, variant)
-    assert refused.value.advice is not None
+    assert refused.value.advice_text is not None
     assert version_of(paths) == old
 
 

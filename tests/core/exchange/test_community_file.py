@@ -172,7 +172,7 @@ def test_a_bad_table_or_server_changes_nothing(
     server.content, server.answer = content, answer or server.answer
     with pytest.raises(AppError) as refusal:
         get_table(paths, server.url)
-    assert has_at_its_core(refusal.value.said, wanted)
+    assert has_at_its_core(refusal.value.message, wanted)
     assert len(str(refusal.value)) < 500
     assert paths.table.read_bytes() == kept
     assert not paths.previous_table.exists()
@@ -324,7 +324,10 @@ def test_only_what_compares_is_drawn(mine: RunSummary, changes: dict[str, Any]) 
 
 
 def test_it_has_no_part_in_the_rank(mine: RunSummary) -> None:
-    plain, with_them = bars("mnist_mlp", mine), bars("mnist_mlp", mine, community=community())
+    plain, with_them = (
+        bars("mnist_mlp", mine),
+        bars("mnist_mlp", mine, community=community()),
+    )
     assert rank_text(with_them) == rank_text(plain)
     assert position(mine) is not None
     assert find_baseline(with_them, None, "mnist_mlp") == find_baseline(plain, None, "mnist_mlp")

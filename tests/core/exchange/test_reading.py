@@ -142,7 +142,7 @@ def test_what_is_wrong_is_refused_whole_with_its_place(
     path = written(tmp_path, content, "odd.json")
     with pytest.raises(UsageError) as refusal:
         read_results(path)
-    assert has_at_its_core(refusal.value.said, wanted)
+    assert has_at_its_core(refusal.value.message, wanted)
     assert said("exchange.refused", path=path).begins(str(refusal.value))
     assert len(str(refusal.value)) < 300 + len(str(path))
 

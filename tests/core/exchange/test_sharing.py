@@ -16,7 +16,7 @@ from app.core.report.card import ShareCard
 from app.core.report.forum_texts import in_form
 from app.core.report.result_records import result_of
 from app.core.result_file.canonical import decode, short_code
-from app.core.result_file.short_form import is_told_by, read_short_forms
+from app.core.result_file.short_form import may_be, read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
@@ -139,7 +139,7 @@ def test_what_is_left_out_is_left_out_of_every_run_of_a_group(database: Database
     wholes = decode(parts.enclosed)
     for code in read_short_forms(parts.card.short_form):
         assert code.machine.cpu_name == "AMD EPYC"
-        assert any(is_told_by(whole, code) for whole in wholes), "of the typical run, which is in the file"
+        assert any(may_be(whole, code) for whole in wholes), "of the typical run, which is in the file"
     assert {code.machine.cpu_name for code in read_short_forms(bare.card.short_form)} == {None}
     assert len(decode(bare.enclosed)) == len(bare.row.splitlines()) - 1 == 2
 
@@ -182,7 +182,7 @@ def test_an_ab_has_the_typical_runs_of_both_sides_in_its_code(database: Database
     again = shared_result(database, JudgedRun(load_run(database, group.runs[0].id)), group)
     assert again.card.short_form == card.short_form
     wholes = decode(again.enclosed)
-    assert all(any(is_told_by(whole, code) for whole in wholes) for code in (a, b))
+    assert all(any(may_be(whole, code) for whole in wholes) for code in (a, b))
 
 
 @pytest.mark.parametrize(("changes", "count"), [(({}, {"threads": 1}), 1), (({"threads": 2}, {"threads": 1}), 0)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import decode, sealed, steps_hash
-from app.core.result_file.record import Block, Epoch, Gpu, Range, Result, Steps
+from app.core.result_file.record import Epoch, Gpu, Range, Result, StepBlock, Steps
 from tests.conftest import ROOT
 
 GOLDEN = ROOT / "tests" / "data" / "results" / "format_1.epochmark.json"
@@ -42,7 +42,7 @@ DURATIONS = st.lists(finite(0, 1e6), min_size=1, max_size=20).map(tuple)
 
 
 def _steps(durations_s: tuple[float, ...], with_them: bool) -> Steps:
-    block = Block(phase="measure", epoch=0, first_index=3, count=len(durations_s))
+    block = StepBlock(phase="measure", epoch=0, first_index=3, count=len(durations_s))
     shown = {"blocks": (block,), "durations_s": durations_s} if with_them else {}
     return Steps(count=len(durations_s), sha256=steps_hash(durations_s), **shown)  # type: ignore[arg-type]
 

@@ -24,7 +24,7 @@ from app.core.result_file.canonical import (
     short_code,
     without_durations,
 )
-from app.core.result_file.record import FORMAT_VERSION, Part, Result, ResultFile
+from app.core.result_file.record import FORMAT_VERSION, Result, ResultFile, ResultSection
 from app.core.result_file.summary import summary_of
 from tests.conftest import ROOT
 from tests.core.result_file.results import golden, results
@@ -213,10 +213,10 @@ def plain(part: Any) -> Any:
 
 
 def test_whatever_may_be_missing_is_none_so_that_older_digests_stay_true() -> None:
-    for kind in parts(Part):
+    for kind in parts(ResultSection):
         for field in msgspec.structs.fields(kind):
             assert field.required or field.default in (None, ()), f"{kind.__name__}.{field.name}"
 
 
-def parts(kind: type[Part]) -> list[type[Part]]:
+def parts(kind: type[ResultSection]) -> list[type[ResultSection]]:
     return [each for below in kind.__subclasses__() for each in (below, *parts(below))]

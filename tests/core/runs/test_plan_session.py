@@ -250,7 +250,7 @@ def test_two_resumes_of_a_plan_make_each_run_once(paths: Paths, machine: Machine
     session = run_plan(plan, runner, diary.callbacks(on_run_started=act))
     with pytest.raises(UsageError) as refused, Database(paths.database) as database:
         resume_plan(load_group(database, sure(session.group_id)), plan.runs(), runner)
-    assert has_at_its_core(refused.value.said, message("groups.under_way", group_id=session.group_id))
+    assert has_at_its_core(refused.value.message, message("groups.under_way", group_id=session.group_id))
     assert session.wait(60)
     with Database(paths.database) as database:
         group = load_group(database, sure(session.group_id))

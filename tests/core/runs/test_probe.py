@@ -10,9 +10,9 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.runs.overview import overview
 from app.core.runs.probe import ProbeError, probe_duration_s
 from app.core.runs.session import Session
+from app.core.runs.workload_estimates import workload_estimates
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from tests.conftest import pretend_installed
@@ -92,7 +92,7 @@ def test_what_is_cut_by_time_needs_no_probe(paths: Paths, machine: Machine) -> N
 def test_the_overview_has_time_and_data_of_every_workload(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         store(database, machine, 80.0, 60.0)
-    entries = {entry.workload.id: entry for entry in overview(paths, machine)}
+    entries = {entry.workload.id: entry for entry in workload_estimates(paths, machine)}
     assert list(entries) == list(CATALOGUE)
     standard = entries["cifar10_keras_cnn"]
     assert (standard.duration_s, standard.data, standard.published) == (600.0, "synthetic", (7, 7))
@@ -106,7 +106,7 @@ def test_the_overview_is_of_one_engine(paths: Paths, machine: Machine, monkeypat
     with Database(paths.database) as database:
         store(database, machine, 80.0, 60.0)
         store(database, machine, 30.0, 20.0, engine="torch", device="cpu")
-    entries = {entry.workload.id: entry for entry in overview(paths, machine, "torch", "cpu")}
+    entries = {entry.workload.id: entry for entry in workload_estimates(paths, machine, "torch", "cpu")}
     assert entries["cifar10_keras_cnn"].duration_s == 200.0
     assert entries["cifar10_keras_cnn"].key == ("cifar10_keras_cnn", "torch", "cpu")
     assert entries["imdb_bidirectional_lstm"].key == ("imdb_bidirectional_lstm", "tensorflow", "auto")

@@ -3,7 +3,8 @@
     python -m tests.core.storage.figures    writes tests/data/databases/figures.json.gz anew
 
 The databases were written by version 0.2.0 in format 8: one with several runs of every kind, resumed, interrupted,
-failed and partly deleted, and one with real networks.
+failed and partly deleted, and one with real networks. That of format 9 is the first of them, brought there,
+with more logs of others.
 """
 
 import dataclasses

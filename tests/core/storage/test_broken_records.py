@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,6 @@ from app.core.report.private_texts import table_private_texts
 from app.core.report.run_texts import result_text
 from app.core.storage import outcomes
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import import_log
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
@@ -25,7 +23,6 @@ from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import judge
 from tests.core.storage.storing import begin, measured, record, store
 from tests.saying import said
-from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -41,13 +38,6 @@ def test_a_run_of_very_many_epochs_has_a_headline_and_hides_nothing(
     run = load_run(database, run_id)
     assert (run.summary.value, run.summary.epochs_done) == (2.0, epochs)
     assert run.summary.confidence_pct == pytest.approx(95, abs=1)
-
-
-def test_a_log_of_very_many_epochs_can_be_imported(database: Database, tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("epoch,elapsed\n" + "".join(f"{epoch},{2 + epoch % 2}\n" for epoch in range(1_101)))
-    log = import_log(database, path, CATALOGUE["cifar10_keras_cnn"], "Friend")
-    assert log.seconds_per_epoch_s in (2.0, 2.5, 3.0)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,12 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
+from app.core.result_file.canonical import digest_of
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.groups import list_groups
+from app.core.storage.imported_results import list_results, load_result
 from app.core.storage.runs import list_runs
+from app.core.storage.salvage import salvage
 from app.core.storage.schema import FORMAT, MIGRATIONS, OLDEST
 from tests.conftest import ROOT
 from tests.core.storage import figures
@@ -61,7 +64,7 @@ def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
         database.complaints(),
     ):
         database.connection.execute("SELECT max(length(machine)) FROM machines").fetchone()
-    assert said("database.try_again_to_repair").is_all_of(refused.value.advice)
+    assert said("database.try_again_to_repair").is_all_of(refused.value.advice_text)
 
 
 def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
@@ -71,7 +74,7 @@ def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
     before = paths.database.read_bytes()
     with pytest.raises(DatabaseError, match=said("database.too_new").pattern) as refused:
         Database(paths.database)
-    assert said("database.update").is_all_of(refused.value.advice)
+    assert said("database.update").is_all_of(refused.value.advice_text)
     assert paths.database.read_bytes() == before
 
 
@@ -90,7 +93,7 @@ def test_a_locked_file_is_reported_in_a_sentence_and_nothing_is_half_written(pat
         refusal = pytest.raises(DatabaseError, match=said("database.locked").pattern)
         with refusal as refused, second.transaction():
             pass
-        assert said("database.close_other_program").is_all_of(refused.value.advice)
+        assert said("database.close_other_program").is_all_of(refused.value.advice_text)
         first.connection.execute("ROLLBACK")
         with second.transaction() as connection:
             connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
@@ -130,7 +133,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({room_bytes}, {room_bytes}))
 try:
     Database(Path(sys.argv[1]) / "runs.sqlite3")
 except DatabaseError as error:
-    print(error.said.code)
+    print(error.message.code)
 """
     command = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
@@ -142,7 +145,7 @@ def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
     not_created = said("folders.not_created", folder="/proc/epochmark")
     with pytest.raises(UsageError, match=not_created.pattern) as refused:
         Database(Path("/proc/epochmark/runs.sqlite3"))
-    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
+    assert "EPOCHMARK_HOME" in (refused.value.advice_text or "")
 
 
 def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
@@ -150,7 +153,7 @@ def test_a_read_only_file_is_reported_in_a_sentence(database: Database) -> None:
     refusal = pytest.raises(DatabaseError, match=said("database.no_access").pattern)
     with refusal as refused, database.transaction() as connection:
         connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
-    assert said("database.check_permissions").is_all_of(refused.value.advice)
+    assert said("database.check_permissions").is_all_of(refused.value.advice_text)
 
 
 @pytest.fixture
@@ -276,6 +279,73 @@ def expected() -> dict[str, Any]:
 def test_each_format_has_its_database() -> None:
     assert {int(name.split("_")[1]) for name in figures.formats()} == set(MIGRATIONS)
     assert set(MIGRATIONS) == set(range(min(MIGRATIONS), FORMAT))
+
+
+LAPTOP = ("cifar10_keras_cnn", "A laptop", "2026-11-25T17:31:44Z", "log 1", 44.2, [45.2, 44.1, 44.3])
+# As they were listed and drawn while logs had a table of their own.
+LOGS = {
+    "format_8": [LAPTOP],
+    "format_9": [
+        LAPTOP,
+        (
+            *("cifar10_keras_cnn", "Tesla K80 é", "2026-11-25T11:30:00Z", "log 2", 41.48827099800109),
+            [61.123456789012344, 41.48827099800109, 40.1, 43.7],
+        ),
+        ("cifar10_keras_cnn", "one epoch", "2026-11-25T12:30:00Z", "log 3", 12.25, [12.25]),
+        (
+            *("mnist_mlp", "totals", "2026-11-25T13:30:00Z", "log 4", 5.100000000000001),
+            [5.1, 5.1, 5.100000000000001, 5.100000000000001],
+        ),
+        ("mnist_mlp", "twice", "2026-11-25T14:30:00Z", "log 6", 3.375, [9.0, 3.25, 3.5]),
+        # A result can't hold epochs of more than a year.
+        ("mnist_mlp", "longer than a year", "2026-11-25T16:30:00Z", "log 8", 42_500_000.0, None),
+        ("a_workload_of_old", "Old", "2026-11-25T17:30:00Z", "log 20", 1.5, [2.0, 1.5]),
+    ],
+    "format_8_real": [],
+}
+
+
+def logs(database: Database) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+    for each in reversed([each for each in list_results(database) if each.is_log]):
+        result = load_result(database, each.id)
+        epochs_s = result.epochs and [epoch.duration_s for epoch in result.epochs]
+        assert each.digest == result.digest == digest_of(result)
+        found.append(
+            (each.summary.workload, each.label, each.imported_at, each.source, each.summary.value, epochs_s)
+        )
+    return found
+
+
+@pytest.mark.parametrize("name", figures.formats())
+def test_logs_of_each_format_become_imported_results(name: str, paths: Paths) -> None:
+    paths.database.write_bytes(gzip.decompress((figures.DATABASES / f"{name}.sqlite3.gz").read_bytes()))
+    with Database(paths.database) as database:
+        assert logs(database) == LOGS[name]
+
+
+def test_a_log_that_is_damaged_is_left_out_and_stops_nothing(paths: Paths) -> None:
+    file = gzip.decompress((figures.DATABASES / "format_9.sqlite3.gz").read_bytes())
+    for column in ("imported_at", "workload", "name", "durations_s", "seconds_per_epoch_s"):
+        for value in (b"\xff", "\x1b[2J", "", "[]", "[-1]", '["a"]', "[1e999]", "[" * 5_000, 0, -1.5):
+            paths.database.write_bytes(file)
+            with contextlib.closing(sqlite3.connect(paths.database)) as broken:
+                text = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
+                broken.execute(f"UPDATE logs SET {column} = {text} WHERE id = 6", (value,))
+                broken.commit()
+            with Database(paths.database) as database:
+                found = {each.source: each for each in list_results(database)}
+            assert {"log 1", "log 2", "log 3", "log 20"} < set(found), (column, value)
+
+
+def test_logs_of_a_damaged_file_are_kept(paths: Paths) -> None:
+    content = gzip.decompress((figures.DATABASES / "format_9.sqlite3.gz").read_bytes())
+    fresh = paths.database.with_name("fresh.sqlite3")
+    old = paths.database.with_name("old.sqlite3")
+    old.write_bytes(content)
+    salvage(old, fresh)
+    with Database(fresh) as database:
+        assert logs(database) == LOGS["format_9"]
 
 
 @pytest.mark.slow

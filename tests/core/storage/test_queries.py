@@ -226,7 +226,7 @@ def test_every_sort_key_is_a_column_of_the_summary() -> None:
 def test_an_unknown_sort_key_is_refused(database: Database, key: str) -> None:
     with pytest.raises(UsageError, match=said("runs.unknown_sort_key", key=key).pattern) as refused:
         find_ids(database, Query(sort=key))
-    assert "id, started_at" in (refused.value.advice or "")
+    assert "id, started_at" in (refused.value.advice_text or "")
 
 
 def test_an_unreadable_machine_is_searched_as_far_as_possible(database: Database, machine: Machine) -> None:
@@ -271,8 +271,8 @@ def test_any_comment_is_kept_unchanged_or_refused_in_a_sentence(many: Database, 
     if len(text) > COMMENT_LIMIT or any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in text):
         with pytest.raises(UsageError) as refused:
             set_comment(many, 60, comment)
-        assert isinstance(refused.value.said, Message)
-        assert refused.value.said.code in {"runs.bad_comment", "runs.comment_too_long"}
+        assert isinstance(refused.value.message, Message)
+        assert refused.value.message.code in {"runs.bad_comment", "runs.comment_too_long"}
         return
     set_comment(many, 60, comment)
     assert load_run(many, 60).summary.comment == (text or None)

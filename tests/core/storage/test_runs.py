@@ -181,7 +181,7 @@ def test_thousands_of_missing_runs_are_one_short_sentence(database: Database) ->
     with pytest.raises(UsageError) as refused:
         delete_runs(database, range(1, 5_001))
     assert said("runs.unknown_and_more", more="4,990", run_ids="1, 2, 3, 4, 5, 6, 7, 8, 9, 10").is_all_of(
-        refused.value.message
+        refused.value.message_text
     )
 
 

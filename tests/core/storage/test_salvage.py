@@ -134,7 +134,7 @@ def test_a_large_file_is_checked_once_it_has_shown_damage(
         pytest.raises(DatabaseError, match=said("database.damaged").pattern) as failed,
     ):
         list(list_runs(database))
-    assert said("database.try_again_to_repair").is_all_of(failed.value.advice)
+    assert said("database.try_again_to_repair").is_all_of(failed.value.advice_text)
     assert len(listed(paths)) > 150
     assert not list(paths.data.glob("*.suspect"))
 

@@ -105,7 +105,7 @@ def real(folder: Path, packer: Pictures) -> dict[str, Any]:
     try:
         flower_records.prepared(replace(photos, size=24), packer)
     except MissingDataError as error:
-        results["broken"] = [text(error.said), f"{broken.parent.name}/{broken.name}"]
+        results["broken"] = [text(error.message), f"{broken.parent.name}/{broken.name}"]
     results["left"] = sorted(path.name for path in folder.iterdir())
     return results
 

@@ -6,16 +6,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from workloads.datasets.source import SaidError
+from workloads.datasets.source import MessageError
 from workloads.protocol.messages import Message
 
 
 @contextmanager
-def refusing(kind: type[SaidError], pattern: str) -> Iterator[pytest.ExceptionInfo[SaidError]]:
+def refusing(kind: type[MessageError], pattern: str) -> Iterator[pytest.ExceptionInfo[MessageError]]:
     """Expect an error whose message matches: "archive.photos found=3 kind=tulips", inner messages included."""
     with pytest.raises(kind) as caught:
         yield caught
-    assert re.search(pattern, flat(caught.value.said)), flat(caught.value.said)
+    assert re.search(pattern, flat(caught.value.message)), flat(caught.value.message)
 
 
 def flat(said: Message) -> str:

@@ -73,7 +73,7 @@ def test_a_hostile_archive_is_refused(tmp_path: Path, folder: Path, change: Chan
     archive = make_archive(tmp_path / "hostile.tar.gz", last=change)
     with refusing(HostileArchiveError, reason) as refused:
         cifar10.install({FILE: archive}, folder)
-    told = text(refused.value.said)
+    told = text(refused.value.message)
     assert told.isprintable()
     assert len(told) < 200
     assert not any(path.is_symlink() or not path.is_file() for path in folder.iterdir())

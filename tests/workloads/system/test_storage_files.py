@@ -119,7 +119,7 @@ def test_a_folder_without_room_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(WorkloadError) as found:
         check_space(tmp_path, 1_000)
     free = said("storage.no_room", folder=tmp_path, free_bytes="430 MB", images="1,000", need_bytes="440 MB")
-    assert free.is_all_of(text(found.value.said))
+    assert free.is_all_of(text(found.value.message))
 
 
 @pytest.mark.slow
@@ -227,7 +227,7 @@ def test_a_folder_that_disappears_is_reported_in_a_sentence(tmp_path: Path) -> N
     with pytest.raises(WorkloadError) as found:
         attempt(parent, removing(parent))
     reason = os.strerror(errno.ENOENT)
-    assert found.value.said == message("storage.folder_gone", folder=str(parent), reason=reason)
+    assert found.value.message == message("storage.folder_gone", folder=str(parent), reason=reason)
     assert found.value.code == "bad_parameters"
     with pytest.raises(WorkloadError, match=r"storage\.folder_gone"):
         check_space(parent, 100)

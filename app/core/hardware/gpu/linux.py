@@ -37,7 +37,7 @@ _INTEL_INTEGRATED = "0000:00:02.0"  # the same in every computer
 _CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without a display
 
 # What was read from cards while they were awake, to be used while they sleep.
-_told: dict[Path, Gpu] = {}
+_known: dict[Path, Gpu] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
     for card in cards:
         gpu = _known_asleep(root, card, names)
         if not card.asleep():
-            gpu = _told[card.folder] = _known_awake(card, gpu)
-        gpus.append(_told.get(card.folder, gpu))
+            gpu = _known[card.folder] = _known_awake(card, gpu)
+        gpus.append(_known.get(card.folder, gpu))
     return tuple(gpus)
 
 

@@ -61,7 +61,7 @@ _MAX_ENERGY_MJ = 2**62
 # Set for good once NVML has hung or crashed: it would again, so nothing in this process tries it a second time.
 HUNG = threading.Event()
 # What NVML reported in this process, by root folder.
-_told: dict[Path, tuple[Gpu, ...]] = {}
+_known: dict[Path, tuple[Gpu, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class NvidiaGpus:
     def gpus(self) -> tuple[Gpu, ...]:
         """List the GPUs that NVIDIA's driver reports; wakes sleeping ones, unless all are asleep."""
         if self._all_asleep():
-            return _told.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
+            return _known.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
         started_s = time.monotonic()
         self._open()
         if not isinstance(self._source, NvmlSource):
@@ -107,7 +107,7 @@ class NvidiaGpus:
             self._source = None  # not closed: that would hang too
             return ()
         if gpus:
-            _told[self._root] = gpus
+            _known[self._root] = gpus
         return gpus
 
     def telemetry(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:

@@ -118,7 +118,7 @@ def macos_cpu(sysctl: str) -> Cpu:
     counts = {name: count for name, text in values.items() if (count := count_of(text.strip())) is not None}
     performance, efficiency = counts.get("hw.perflevel0.physicalcpu"), counts.get("hw.perflevel1.physicalcpu")
     sets = [name for name, keys in _MACOS_FLAGS.items() if any(counts.get(key) == 1 for key in keys)]
-    are_told = any(key in counts for keys in _MACOS_FLAGS.values() for key in keys)
+    are_known = any(key in counts for keys in _MACOS_FLAGS.values() for key in keys)
     base_hz, boost_hz = counts.get("hw.cpufrequency"), counts.get("hw.cpufrequency_max")
     return Cpu(
         performance_cores=performance if efficiency else None,
@@ -128,7 +128,7 @@ def macos_cpu(sysctl: str) -> Cpu:
         l1_data_bytes=_macos_cache(counts, "l1dcachesize"),
         l2_bytes=_macos_cache(counts, "l2cachesize"),
         l3_bytes=_times(counts.get("hw.l3cachesize"), counts.get("hw.packages", 1)),
-        instruction_sets=tuple(sets) if are_told else None,
+        instruction_sets=tuple(sets) if are_known else None,
     )
 
 

@@ -260,7 +260,7 @@ def read_telemetry(
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []
 
-    def take() -> None:
+    def keep_reading() -> None:
         reader = TelemetryReader(GpuReader() if with_gpus else None, os.getpid())
         try:
             while len(telemetry) < count and not pause.wait(duration_s / count):
@@ -269,7 +269,7 @@ def read_telemetry(
             reader.close()
 
     try:
-        call_in_thread(take, "look").result(duration_s + patience_s)
+        call_in_thread(keep_reading, "look").result(duration_s + patience_s)
     except TimeoutError:
         _logger.warning("%s", sentence("hardware.telemetry_not_responding"))
     return tuple(telemetry)

@@ -69,22 +69,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.legend_estimate": "~ estimate",
     "cli.legend_first_epoch": "* first epoch only, startup included",
     "cli.limit_too_small": "--limit must be at least 1, not {limit}.",
-    "cli.log_imported": (
-        "Imported {name} as log {log_id}: {epoch_s:seconds} s per epoch ({count} epoch). See `{epochmark} compare {workload}`.",
-        "Imported {name} as log {log_id}: {epoch_s:seconds} s per epoch ({count} epochs). See `{epochmark} compare {workload}`.",
-    ),
-    "cli.log_of_totals": (
-        "The seconds rise steadily, as if each line counted from the start of training. If so, remove it with"
-        " `{epochmark} logs remove {log_id}`, and import it with --totals."
-    ),
-    "cli.log_removed": "Removed log {log_id}.",
     "cli.loss": "loss {loss:.3f}",
     "cli.must_be_number": "must be a number, not {value}",
     "cli.must_be_whole": "must be a whole number, not {value}",
     "cli.network_title": "{workload} · {parameters:,} parameters · batch {batch_size} · {preset}",
     "cli.no_completed_run": "You have no completed run yet. Add this computer with `{epochmark} run {workload}`.",
     "cli.no_engines": "No engine is installed besides TensorFlow.",
-    "cli.no_logs": "No logs yet. Import one with `{epochmark} logs import FILE --workload ID --name NAME`.",
     "cli.no_group_result": "Group {group_id} has no result to put on a picture.",
     "cli.no_pictures_here": "This command line can't draw pictures.",
     "cli.no_result": "no result",

@@ -74,13 +74,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.engine_remove": "example:\n  %(prog)s torch",
     "examples.group": "example:\n  %(prog)s 1",
     "examples.hardware": "example:\n  %(prog)s --json",
-    "examples.logs_import": (
-        "example:\n"
-        '  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n'
-        "      Its bar then stands beside your runs"
-    ),
-    "examples.logs_list": "example:\n  %(prog)s --json",
-    "examples.logs_remove": "example:\n  %(prog)s 1",
     "examples.results_delete": "example:\n  %(prog)s 3 4 5",
     "examples.results_export": (
         "examples:\n"
@@ -158,6 +151,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "      Their bars then stand beside your runs, as imported and not verified\n"
         "  %(prog)s lab\n"
         "      All result files, pictures and exports in a folder\n"
+        '  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n'
+        "      An epoch log (CSV: epoch, elapsed, loss, acc, val_loss, val_acc)\n"
         "  %(prog)s --list"
     ),
     "examples.submit": "example:\n  %(prog)s 3 --output mine.epochmark.json --without comment,date",

@@ -10,6 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.cut_off": "it is cut off after {position:,} bytes",
     "exchange.driver": "driver {driver}",
     "exchange.empty": "it is empty",
+    "exchange.epoch_seconds": ("seconds of {count:,} epoch", "seconds of {count:,} epochs"),
     "exchange.epochs": (
         "seconds, loss and accuracy of {count:,} epoch",
         "seconds, loss and accuracy of {count:,} epochs",
@@ -25,7 +26,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.is_page": "it is a report, which is for reading: ask for its result file, which the report can save",
     "exchange.is_study": "it is a study, which has no runs in it: ask for a result file of its runs",
     "exchange.is_table": "it is a table of runs, which is for reading: ask for a result file of its runs",
-    "exchange.import_log_alone": "Import it alone, on the Compare page or with `{epochmark} logs import`.",
+    "exchange.log_alone": "Import it alone, with `{epochmark} import FILE --workload ID`, or drop it onto the window.",
     "exchange.log_of_what": "{path} isn't taken: it is an epoch log whose name doesn't begin with what was trained (mnist_mlp …).",
     "exchange.nested_too_deeply": "it is nested too deeply",
     "exchange.no_date": "{place} is “{text}”, which is no date since 2020",

@@ -1,4 +1,4 @@
-"""Stored results: the database, groups of runs, imported logs."""
+"""Stored results: the database, groups of runs, imported results."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "database.bad_header": "its header is wrong",
@@ -57,8 +57,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports.file": "{path}: {parts:; }",
     "imports.json_lists": "--json works with --list and --show only.",
     "imports.log_of_totals": "its seconds count from the start of training, so their differences were taken",
-    "imports.log_present": "imported before, as log {log_id}",
-    "imports.log_taken": "imported as log {log_id}, {workload} on {name}",
+    "imports.logs_only": "--workload, --name and --totals describe epoch logs only.",
     "imports.none": "There are no imported results.",
     "imports.not_verified": "Imported results aren't verified: a code shows damage, not who measured.",
     "imports.one_action": "Name files to import, or ask for one of --list, --show and --remove.",
@@ -78,18 +77,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "logs.epoch_out_of_order": "line {line} isn't epoch {expected}",
     "logs.implausible_epoch": "the epoch in line {line} took {duration_s:g} s",
     "logs.no_epochs": "it has no epochs",
-    "logs.not_a_file": "{path} isn't a file.",
     "logs.not_a_log": "{path} isn't an epoch log: {problem}.",
+    "logs.not_csv": "it isn't a CSV file ({reason})",
     "logs.not_a_number": "“{text}” in line {line} isn't a number",
-    "logs.not_csv": "{path} isn't a CSV file ({reason}).",
     "logs.not_measured_in_epochs": "{workload} isn't measured in seconds per epoch, so it can't use an epoch log.",
     "logs.not_totals": "The seconds in {path} don't rise from epoch to epoch, so they aren't totals.",
-    "logs.not_utf8": "{path} isn't UTF-8 text (byte {position}).",
-    "logs.see_list": "`{epochmark} logs list` shows them.",
-    "logs.too_large": "{path} is too large for an epoch log (limit: {limit_bytes:,} bytes).",
     "logs.too_many_cells": "line {line} has too many cells",
     "logs.too_many_epochs": "it has more than {limit:,} epochs",
-    "logs.unknown": "There's no imported log {log_id}.",
     "logs.unknown_column": "it has an unknown column “{column}”",
-    "logs.unreadable": "{path} can't be read ({reason}).",
 }

@@ -135,6 +135,19 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "log.side": "Run {number} of {planned}, side {side}",
     "log.text": "Log",
     "log.title": "Run log",
+    "log_preview.ask_machine": "The computer that it was measured on:",
+    "log_preview.ask_workload": "What was trained:",
+    "log_preview.begins": "The first epochs: {durations:, } s",
+    "log_preview.facts": (
+        "{count} epoch: {median} s per epoch",
+        "{count} epochs: {median} s per epoch ({low} to {high})",
+    ),
+    "log_preview.import": "Import",
+    "log_preview.title": "Import epoch log",
+    "log_preview.totals": (
+        "The seconds rise steadily, as if each line counted from the start of training instead of its own epoch."
+    ),
+    "log_preview.use_differences": "Use the difference from line to line",
     "phase.build": "Building the network …",
     "phase.data": "Preparing the data …",
     "phase.evaluate": "Evaluating on the test set …",

@@ -55,7 +55,7 @@ def _values(key: str, texts: Sequence[str], workload: Workload) -> tuple[str, tu
         if (setting := settings_by_key().get(key)) is not None:
             return setting.name, tuple(_typed(setting, key, text) for text in texts)
     except WorkloadError as error:
-        raise UsageError(error.said) from error
+        raise UsageError(error.message) from error
     keys = [WORKLOAD, *settings_by_key(), *(each.name for each in workload.parameters)]
     raise UsageError(message("studies.unknown_axis", name=repr(key[:_SHOWN_LIMIT]), axes=keys))
 

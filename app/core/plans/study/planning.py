@@ -104,7 +104,7 @@ def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, 
             said = message("setting.out_of_range", problem=str(error))
             refused.append(Refusal(spec=spec, reason=said))
         except AppError as error:
-            refused.append(Refusal(spec=spec, reason=error.said))
+            refused.append(Refusal(spec=spec, reason=error.message))
     if not able:
         first = refused[0].reason if refused else None
         raise UsageError(message("studies.nothing_to_run", reason=first))

@@ -11,7 +11,8 @@ from app.core.plans.study.details import NO_DETAILS, Details
 from app.core.plans.study.findings import close_to_best, findings
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import count_text, unit_of
-from app.core.report.private_texts import without_folders
+from app.core.report.formats.export_format import PlanTable
+from app.core.report.private_texts import chosen_texts, private_texts, without_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,18 @@ def study_as_dict(
             *(cost_findings(result, costs, with_advice=False) if costs is not None else ()),
         ],
     }
+
+
+def study_export(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> PlanTable:
+    """Return what is written of a study; `costs` are prices of what it ran on, for a study of costs."""
+    return PlanTable(
+        format_version=1,
+        plain=study_as_dict(result, details, costs),
+        rows="points",
+        columns=COLUMNS,
+        cells=study_cells(result, costs),
+        private=chosen_texts(point.spec for point in result.points) | private_texts(),
+    )
 
 
 def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> dict[str, Any]:

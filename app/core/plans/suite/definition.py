@@ -16,7 +16,7 @@ Purpose = Literal["training", "prediction", "arithmetic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SuitePart:
     """One run of a suite.
 
     Attributes:
@@ -84,7 +84,7 @@ class Definition:
     """
 
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[SuitePart, ...]
     engine: str = "tensorflow"
     rounds: int = 2
     machine: str
@@ -95,14 +95,14 @@ class Definition:
 SUITE_1 = Definition(
     number=1,
     parts=(
-        Part(workload="cifar10_keras_cnn", purpose="training", batch_size=100, reference=45.4),
-        Part(workload="resnet_56", purpose="training", batch_size=128, reference=0.555),
-        Part(workload="mnist_mlp", purpose="training", batch_size=128, reference=2.80),
-        Part(workload="imdb_bidirectional_lstm", purpose="training", batch_size=32, reference=33.2),
-        Part(workload="gpt_mini", purpose="training", batch_size=4, reference=2_060.0),
-        Part(workload="vit_tiny_224", purpose="training", batch_size=16, reference=30.4),
-        Part(workload="resnet50_224_inference", purpose="prediction", batch_size=16, reference=37.5),
-        Part(workload="matmul", purpose="arithmetic", reference=4.35e11),
+        SuitePart(workload="cifar10_keras_cnn", purpose="training", batch_size=100, reference=45.4),
+        SuitePart(workload="resnet_56", purpose="training", batch_size=128, reference=0.555),
+        SuitePart(workload="mnist_mlp", purpose="training", batch_size=128, reference=2.80),
+        SuitePart(workload="imdb_bidirectional_lstm", purpose="training", batch_size=32, reference=33.2),
+        SuitePart(workload="gpt_mini", purpose="training", batch_size=4, reference=2_060.0),
+        SuitePart(workload="vit_tiny_224", purpose="training", batch_size=16, reference=30.4),
+        SuitePart(workload="resnet50_224_inference", purpose="prediction", batch_size=16, reference=37.5),
+        SuitePart(workload="matmul", purpose="arithmetic", reference=4.35e11),
     ),
     # Medians of three suites, one after another, in 22 minutes in which nothing else ran on this side; the host is
     # shared, and the CIFAR-10 CNN took from 40.9 to 49.6 s meanwhile.
@@ -114,9 +114,9 @@ SUITE_1 = Definition(
 DEMO = Definition(
     number=0,
     parts=(
-        Part(workload="demo", purpose="training", batch_size=50, reference=0.2),
-        Part(workload="demo", purpose="training", batch_size=100, reference=0.1),
-        Part(workload="demo", purpose="prediction", batch_size=200, reference=0.05),
+        SuitePart(workload="demo", purpose="training", batch_size=50, reference=0.2),
+        SuitePart(workload="demo", purpose="training", batch_size=100, reference=0.1),
+        SuitePart(workload="demo", purpose="prediction", batch_size=200, reference=0.05),
     ),
     machine="a computer that sleeps 10 ms a step",
     software="",

@@ -1,12 +1,11 @@
 """Suites as plain data and as files."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from app.core.plans.export import PlanTable
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.texts import suite_lines
 from app.core.plans.suite.uncertainty import Score
+from app.core.report.formats.export_format import PlanTable
 from app.core.report.private_texts import private_texts
 
 COLUMNS = (
@@ -41,10 +40,10 @@ def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
     }
 
 
-def suite_export(result: SuiteResult, form: str) -> Iterator[str]:
-    """Yield a suite's file piece by piece; `form` is one of app.core.plans.export.FORMATS."""
+def suite_export(result: SuiteResult) -> PlanTable:
+    """Return what is written of a suite."""
     parts = [_part(each) for each in result.parts]
-    table = PlanTable(
+    return PlanTable(
         format_version=2,
         plain=suite_as_dict(result),
         rows="parts",
@@ -52,7 +51,6 @@ def suite_export(result: SuiteResult, form: str) -> Iterator[str]:
         cells=[[part[name] for name in COLUMNS] for part in parts],
         private=private_texts(),
     )
-    return table.lines(form)
 
 
 def _score(score: Score | None) -> dict[str, float | None] | None:

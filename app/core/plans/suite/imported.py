@@ -6,7 +6,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name
 from app.core.external_results import ImportedResult
-from app.core.plans.suite.definition import DEMO, SUITES, Definition, Part
+from app.core.plans.suite.definition import DEMO, SUITES, Definition, SuitePart
 from app.core.plans.suite.score import mean_of_parts, scored_part
 from app.core.plans.suite.uncertainty import Score
 from app.core.records import RunSummary
@@ -79,7 +79,7 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> Importe
     return ImportedScore(definition.number, results[0].label, engine, mean, verdict)
 
 
-def _is_of(part: Part, run: RunSummary) -> bool:
+def _is_of(part: SuitePart, run: RunSummary) -> bool:
     """Return whether a run did what a part asks for."""
     if run.workload != part.workload:
         return False

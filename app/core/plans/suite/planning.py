@@ -40,7 +40,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
         try:
             runner.check(spec)
         except UsageError as error:
-            refusals.append(Refusal(spec=spec, reason=error.said))
+            refusals.append(Refusal(spec=spec, reason=error.message))
     refused = [refusal.spec for refusal in refusals]
     able = tuple(spec for spec in specs if spec not in refused)
     if not able:

@@ -15,7 +15,7 @@ from app.core.analysis.shared_host import SHARED_HOST
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import headline_kind
-from app.core.plans.suite.definition import POINTS, Definition, Part, Purpose, definition_of, suite_name
+from app.core.plans.suite.definition import POINTS, Definition, Purpose, SuitePart, definition_of, suite_name
 from app.core.plans.suite.planning import is_for_lack_of_memory
 from app.core.plans.suite.uncertainty import Score, hull, mean_of_rounds
 from app.core.records import Group, Plan, PlannedRun, Refusal, RunSummary
@@ -41,7 +41,7 @@ class PartScore:
         reason: Why it isn't done, or why its verdict isn't valid; "" for neither.
     """
 
-    part: Part
+    part: SuitePart
     state: State
     runs: tuple[RunSummary, ...] = ()
     rounds: tuple[Score, ...] = ()
@@ -197,7 +197,7 @@ def _says_shared(run: RunSummary) -> bool:
     return SHARED_HOST in (run.reasons or "").split()
 
 
-def points_of(part: Part, run: RunSummary) -> Score | None:
+def points_of(part: SuitePart, run: RunSummary) -> Score | None:
     """Return the points of a run; None if it doesn't count, or measured something else than the reference."""
     is_same = (run.metric, run.workload_version) == (part.metric, part.workload_version)
     if not is_usable(run) or run.value is None or not is_same:
@@ -210,7 +210,7 @@ def points_of(part: Part, run: RunSummary) -> Score | None:
     return Score(POINTS * kind.times_as_fast(run.value, part.reference), low, high)
 
 
-def scored_part(part: Part, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
+def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
     """Return what the last runs of a part that count gave; None without one.
 
     Args:
@@ -226,7 +226,7 @@ def scored_part(part: Part, runs: Sequence[RunSummary], rounds: int) -> PartScor
     return done if done.run is None else replace(done, reason=reasons_of(done.run))
 
 
-def _part(part: Part, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
+def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
     """Return what a part's runs gave; those of a resumed suite may be more than its rounds, and the last count."""
     refused = plan.suite.refused if plan.suite is not None else ()
     refusal = next((each for each in refused if part.is_of(each.spec)), None)
@@ -248,7 +248,7 @@ def _part(part: Part, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
     )
 
 
-def _refused(part: Part, refusal: Refusal) -> PartScore:
+def _refused(part: SuitePart, refusal: Refusal) -> PartScore:
     said = refusal.reason
     if isinstance(said, Message) and is_for_lack_of_memory(said):
         # Without the advice to take another batch: those of a suite are fixed.

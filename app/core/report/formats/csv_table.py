@@ -9,7 +9,7 @@ from typing import Any
 
 from app.core.files import closing
 from app.core.records import RUN_COLUMNS, EpochColumns, RunSummary
-from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat
+from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat, PlanTable
 from app.core.report.private_texts import hide, private_texts, table_private_texts
 from app.core.storage.database import Database
 from app.core.storage.runs import rows_for_export
@@ -96,4 +96,14 @@ def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN)
         yield from csv_lines(rows, table_private_texts(database), style)
 
 
-FORMAT = ExportFormat("csv", "export.csv", ".csv", table_lines)
+def _plan_lines(table: PlanTable) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("format_version", *table.columns))
+    for cells in table.cells:
+        texts = [guarded(hide(cell, table.private) or "") if isinstance(cell, str) else cell for cell in cells]
+        writer.writerow((table.format_version, *texts))
+    yield buffer.getvalue()
+
+
+FORMAT = ExportFormat("csv", "export.csv", ".csv", table_lines, _plan_lines)

@@ -11,7 +11,7 @@ import msgspec
 import app
 from app.core.files import closing
 from app.core.records import Run
-from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat
+from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat, PlanTable
 from app.core.report.private_texts import chosen_texts, hide, private_texts, without_folders
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
@@ -103,4 +103,13 @@ def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
         yield from json_lines(runs)
 
 
-FORMAT = ExportFormat("json", "export.json", ".json", _lines)
+def _plan_lines(table: PlanTable) -> Iterator[str]:
+    plain = {"format_version": table.format_version, **table.plain}
+    if "sentences" in plain:
+        plain["sentences"] = [hide(line, table.private) for line in plain["sentences"]]
+    for row in plain[table.rows]:
+        row["reason"] = hide(row["reason"], table.private)
+    yield json.dumps(plain, indent=2, allow_nan=False) + "\n"
+
+
+FORMAT = ExportFormat("json", "export.json", ".json", _lines, _plan_lines)

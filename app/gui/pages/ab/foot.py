@@ -12,7 +12,7 @@ _HIGH_PX = 84
 _GOING, _ASKING, _DONE = range(3)
 
 
-class Foot(QStackedWidget):
+class AbActions(QStackedWidget):
     """Shows one of the three; its buttons are connected by the page."""
 
     def __init__(self, theme: Theme) -> None:

@@ -19,7 +19,7 @@ from app.core.storage.groups import list_groups, load_group
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.charts.pair_plot import PairPlot
-from app.gui.pages.ab.foot import Foot
+from app.gui.pages.ab.foot import AbActions
 from app.gui.pages.ab.refill import refill
 from app.gui.pages.ab.setup import AbSetup
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
@@ -65,11 +65,11 @@ class AbPage(PlanPage[AbResult]):
     """Sets up, runs and shows an A/B, and shows earlier ones."""
 
     code, running = KIND.page, "ab_page.running"
-    foot: Foot
+    foot: AbActions
 
     def __init__(self, services: Services) -> None:
         self.setup = AbSetup(services)
-        super().__init__(services, self.setup, Foot(services.theme))
+        super().__init__(services, self.setup, AbActions(services.theme))
         self._run_began_s = 0.0
         self._runs_s: list[float] = []
         self.value, self.who = label("–"), label("", TITLE_PX, muted=True)

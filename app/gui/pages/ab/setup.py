@@ -233,7 +233,7 @@ class AbSetup(PlanSetup):
         self._check()
         self._asked += 1
         self._soon.start()
-        self._tell_length(None)
+        self._show_length(None)
 
     def _check(self) -> None:
         """Show what is wrong with the setup at once, not only after the click."""
@@ -253,7 +253,7 @@ class AbSetup(PlanSetup):
         except UsageError as error:
             problem = self._busy or str(error)
             # No error before anything was chosen.
-            is_wrong = not (isinstance(error.said, Message) and error.said.code == EQUAL)
+            is_wrong = not (isinstance(error.message, Message) and error.message.code == EQUAL)
         for side, differs_in in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(differs_in)
         self.problem.setText(problem)
@@ -283,11 +283,11 @@ class AbSetup(PlanSetup):
         number, durations_s = answer
         if number == self._asked:  # otherwise the choice has changed
             expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
-            self._tell_length(
+            self._show_length(
                 self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None
             )
 
-    def _tell_length(self, duration_s: float | None) -> None:
+    def _show_length(self, duration_s: float | None) -> None:
         runs = 2 * self.pairs.value()
         if duration_s is not None:
             length = sentence("ab_setup.runs_with_time", runs=runs, duration_s=duration_s)

@@ -57,7 +57,7 @@ class DeviceRow(QWidget):
             policy = self._line.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             self._line.setSizePolicy(policy)
-            self.help_text.show_text(_told(self._help, machine))
+            self.help_text.show_text(_help_text(self._help, machine))
             self.help_button.setText(_action(self._help))
         self._line.setVisible(self._help is not None)
 
@@ -70,7 +70,7 @@ class DeviceRow(QWidget):
             self.list.select(self._help.choice.engine, self._help.choice.device)
 
 
-def _told(help_: GpuHelp, machine: Machine) -> str:
+def _help_text(help_: GpuHelp, machine: Machine) -> str:
     gpu, engine = short_name(help_.gpu.name), engine_title(help_.engine)
     if help_.choice is not None:
         return sentence("setup.gpu_runs_with", gpu=gpu, engine=engine)

@@ -10,8 +10,8 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_gpu_memory, format_installed_memory
 from app.core.runs.memory_check import memory_problem
-from app.core.runs.overview import probe_key
 from app.core.runs.runner import checked_workload
+from app.core.runs.workload_estimates import probe_key
 from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
@@ -291,7 +291,7 @@ class SetupView(QWidget):
         self._latest.drop()
         asked = self._standard()
         if asked is None or asked != self._estimated:
-            self._tell_time("setup.time_unknown")
+            self._show_time("setup.time_unknown")
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
@@ -316,9 +316,9 @@ class SetupView(QWidget):
         if duration_s is not None:
             duration_s *= self.repeats
         if duration_s:
-            self._tell_time("setup.time", duration_s=duration_s)
+            self._show_time("setup.time", duration_s=duration_s)
         else:
-            self._tell_time("setup.time_after_first_run")
+            self._show_time("setup.time_after_first_run")
 
     def _probed(self) -> float | None:
         """Return the result of a probe, if the choice hasn't changed since."""
@@ -329,7 +329,7 @@ class SetupView(QWidget):
         usual = workload.default_spec(data=spec.data, engine=spec.engine, device=spec.device)
         return self.probed_s.get(probe_key(spec)) if spec == usual else None
 
-    def _tell_time(self, code: str, **arguments: float) -> None:
+    def _show_time(self, code: str, **arguments: float) -> None:
         values = self.form.values()
         length = message("setup.epochs", count=values["epochs"])
         if values["steps"]:

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QAbstractItemView, QDialog, QLineEdit, QTableView,
 from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.core.metrics import format_memory, format_time_left, headline_kind
-from app.core.runs.overview import Entry, overview, probe_key
 from app.core.runs.probe import probe_duration_s
 from app.core.runs.session import Session
+from app.core.runs.workload_estimates import WorkloadEstimate, probe_key, workload_estimates
 from app.gui.pages.benchmark.workload_box import Star
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
@@ -43,13 +43,15 @@ class WorkloadModel(TableModel):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._theme, self._preferences = services.theme, services.preferences
-        self._entries: Sequence[Entry] = ()
+        self._entries: Sequence[WorkloadEstimate] = ()
         self._probed_s: Mapping[tuple[str, str, str], float] = {}
         self._kind = ""
         self._words: tuple[str, ...] = ()
-        self.rows: list[Entry] = []
+        self.rows: list[WorkloadEstimate] = []
 
-    def show_entries(self, entries: Sequence[Entry], probed_s: Mapping[tuple[str, str, str], float]) -> None:
+    def show_entries(
+        self, entries: Sequence[WorkloadEstimate], probed_s: Mapping[tuple[str, str, str], float]
+    ) -> None:
         """Show other entries; `probed_s` has durations from probes, by their keys."""
         self._entries, self._probed_s = entries, probed_s
         self._filter()
@@ -59,7 +61,7 @@ class WorkloadModel(TableModel):
         self._kind, self._words = kind, tuple(words.casefold().split())
         self._filter()
 
-    def duration_s(self, entry: Entry) -> float | None:
+    def duration_s(self, entry: WorkloadEstimate) -> float | None:
         """Return how long a whole run takes here; None if unknown."""
         return self._probed_s.get(entry.key, entry.duration_s)
 
@@ -80,10 +82,10 @@ class WorkloadModel(TableModel):
             return QColor(self._theme.tokens.invalid)
         return None
 
-    def _is_favourite(self, entry: Entry) -> bool:
+    def _is_favourite(self, entry: WorkloadEstimate) -> bool:
         return entry.workload.id in self._preferences.settings.favourite_workloads
 
-    def _texts(self, entry: Entry) -> tuple[str, ...]:
+    def _texts(self, entry: WorkloadEstimate) -> tuple[str, ...]:
         duration_s = self.duration_s(entry)
         return (
             entry.workload.title,
@@ -98,7 +100,7 @@ class WorkloadModel(TableModel):
         self.rows = [entry for entry in self._entries if self._fits(entry)]
         self.endResetModel()
 
-    def _fits(self, entry: Entry) -> bool:
+    def _fits(self, entry: WorkloadEstimate) -> bool:
         workload = entry.workload
         study = f"study {workload.study} {workload.study_name}" if workload.study else ""
         all_text = " ".join((workload.id, workload.title, workload.summary, workload.source, study, workload.kind))
@@ -117,7 +119,7 @@ class WorkloadTable(QTableView):
         self.setTabKeyNavigation(False)
 
     @property
-    def chosen(self) -> Entry | None:
+    def chosen(self) -> WorkloadEstimate | None:
         """The selected entry; None without one."""
         row = self.currentIndex().row()
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
@@ -167,7 +169,7 @@ class WorkloadChooser(QDialog):
         self.resize(844, 640)
         self._services, self._machine, self._probed_s = services, machine, probed_s
         self._chosen = chosen
-        self._entries: list[Entry] = []
+        self._entries: list[WorkloadEstimate] = []
         self._session: Session | None = None
         self._probing = False
         self._probed_id = ""
@@ -197,7 +199,7 @@ class WorkloadChooser(QDialog):
         """Reload data sets and earlier runs."""
         paths, machine, chosen = self._services.paths, self._machine, self._chosen
         self._services.tasks.start(
-            lambda: overview(paths, machine, *chosen), self._on_entries, self._services.complain
+            lambda: workload_estimates(paths, machine, *chosen), self._on_entries, self._services.complain
         )
 
     def probe(self) -> None:
@@ -236,7 +238,7 @@ class WorkloadChooser(QDialog):
         self.choose_button.clicked.connect(self.accept)
         self.close_button.clicked.connect(self.reject)
 
-    def _on_entries(self, entries: Sequence[Entry]) -> None:
+    def _on_entries(self, entries: Sequence[WorkloadEstimate]) -> None:
         self._entries = list(entries)
         self._fill()
 
@@ -309,7 +311,7 @@ class WorkloadChooser(QDialog):
         self.search.setFocus()
 
 
-def _facts(entry: Entry) -> list[str]:
+def _facts(entry: WorkloadEstimate) -> list[str]:
     workload = entry.workload
     parts = [headline_kind(workload.metric).label]
     if workload.parameters_count:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 from PySide6.QtCore import Qt, Signal
@@ -18,22 +17,21 @@ from PySide6.QtWidgets import (
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, find_baseline, left_out
 from app.core.analysis.own_runs import best_and_latest, best_first, own_name
-from app.core.external_results import CommunityRow, ImportedLog, ImportedResult
+from app.core.external_results import CommunityRow, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from app.core.report.run_texts import workload_title
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import list_logs
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.queries import own_runs
 from app.core.storage.runs import list_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
-from app.gui.pages.compare.logs import LogActions
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
 from app.gui.services.bundle import Services
 from app.gui.services.community_table import CommunityTable, community_rows
+from app.gui.services.removal import remove_imported
 from app.gui.services.tasks import Latest
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, give_way, label, row, scrolled, title
@@ -46,7 +44,7 @@ SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are 
 # In the place of a number: the best and the latest, or those that were selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
-_Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedLog], list[ImportedResult], list[CommunityRow]]"
+_Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult], list[CommunityRow]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
@@ -55,16 +53,17 @@ class ComparePage(QWidget):
 
     Signals:
         run_chosen: The user wants to see a run in full; with its number.
+        import_wanted: The user wants to import results.
     """
 
     run_chosen = Signal(int)
+    import_wanted = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
         self._latest = Latest()
         self._runs: list[RunSummary] = []
-        self._logs: list[ImportedLog] = []
         self._imported: list[ImportedResult] = []
         self._community: list[CommunityRow] = []
         self.community = CommunityTable(services, self)
@@ -72,7 +71,6 @@ class ComparePage(QWidget):
         self._chosen_baseline = ""
         self._selected: tuple[int, ...] = ()
         self._pointed: Bar | None = None
-        self.logs = LogActions(services, self)
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
         self.table = CompareTable()
@@ -96,7 +94,7 @@ class ComparePage(QWidget):
 
         def look(database: Database) -> _Answer:
             imported = list_results(database, workload, SHOWN_LIMIT)
-            return read(database), list_logs(database, workload), imported, community_rows(paths)
+            return read(database), imported, community_rows(paths)
 
         self._services.query(look, self._latest.only(self._on_found))
 
@@ -113,10 +111,6 @@ class ComparePage(QWidget):
         """Show the bars of a workload, if there is such a one."""
         if (place := self.workload.findData(workload)) >= 0:
             self.workload.setCurrentIndex(place)
-
-    def preview_log(self, path: Path) -> None:
-        """Show what an epoch log says, and ask what it is of."""
-        self.logs.show_preview(path, self.workload.currentData())
 
     def _on_selected(self, runs: list[RunSummary]) -> None:
         place = self.workload.findData(runs[0].workload) if runs else -1
@@ -192,7 +186,7 @@ class ComparePage(QWidget):
         )
         self.view.select("bars")
         self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy")
-        self.import_button = Button(theme, sentence("compare_page.import_log"), "folder-open")
+        self.import_button = Button(theme, sentence("button.import"), "folder-open")
         self.table_button = Button(theme, sentence("compare_page.get_table"), "download")
 
     def _lay_out(self) -> None:
@@ -233,12 +227,10 @@ class ComparePage(QWidget):
         self.view.chosen.connect(self.draw)
         self.bar_list.chosen.connect(self._on_bar)
         self.copy_button.clicked.connect(self._on_copy)
-        self.import_button.clicked.connect(lambda: self.logs.choose(self.workload.currentData()))
-        self.logs.changed.connect(self.refresh)
+        self.import_button.clicked.connect(self.import_wanted)
         self.table_button.clicked.connect(self.community.get)
         self.community.changed.connect(self.refresh)
         self._services.preferences.changed.connect(self._offer_table)
-        self.logs.imported.connect(self.show_workload)
         self.bar_list.pointed.connect(self._on_pointed)
         self._services.bridge.ended.connect(self._on_ended)
 
@@ -256,7 +248,7 @@ class ComparePage(QWidget):
             was_chosen = self.limit.currentData() == SELECTED
             self._fill_limits()
             self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
-        self._logs, self._imported, self._community = [], [], []
+        self._imported, self._community = [], []
         self._show_runs([])
         self.refresh()
 
@@ -269,21 +261,20 @@ class ComparePage(QWidget):
             self.refresh()
 
     def _on_found(self, answer: _Answer) -> None:
-        runs, self._logs, self._imported, self._community = answer
+        runs, self._imported, self._community = answer
         self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of a bar: open a run, or remove what was imported."""
         bar = self._pointed
-        if bar is None or (bar.run is None and bar.log is None and bar.imported is None):
+        if bar is None or (bar.run is None and bar.imported is None):
             return
         menu = QMenu(self)
         if bar.run is not None:
             menu.addAction(sentence("button.open"), partial(self.run_chosen.emit, bar.run.id))
-        if bar.log is not None:
-            menu.addAction(sentence("compare_page.remove_log"), partial(self.logs.remove, bar.log))
         if bar.imported is not None:
-            menu.addAction(sentence("compare_page.remove_result"), partial(self.logs.remove_result, bar.imported))
+            remove = partial(remove_imported, self._services, bar.imported, self.refresh)
+            menu.addAction(sentence("compare_page.remove_result"), remove)
         menu.popup(event.globalPos())
 
     def _on_pointed(self, bar: Bar | None) -> None:
@@ -298,7 +289,7 @@ class ComparePage(QWidget):
         metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
         self.card.heading.setText(headline_kind(metric).label)
         newest = runs[0] if runs else None
-        others, workload = (runs[1:], self._logs, self._imported), self.workload.currentData()
+        others, workload = (runs[1:], self._imported), self.workload.currentData()
         self.all_bars = bars(workload, newest, *others, community=self._community, with_several=True)
         self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()

@@ -172,9 +172,6 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)
         return bar.row.match, source, notes
-    if bar.log is not None:
-        source = sentence("compare_page.from_log", log_id=bar.log.id, date=bar.log.imported_at[:10])
-        return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
     if bar.community is not None:
         return sentence("compare_page.match_community"), bar.remarks[0], " · ".join(bar.remarks[1:])
     if bar.imported is not None:

@@ -173,7 +173,9 @@ class DoctorView(QWidget):
             self._devices.addWidget(_device_card(theme, device))
         for engine in diagnosis.engines:
             self._devices.addWidget(_engine_card(theme, engine))
-        others = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
+        others = [
+            finding for finding in diagnosis.findings if finding.signal.id not in _explained(diagnosis.devices)
+        ]
         # If the devices have advice, the other findings are mostly consequences, whose advice would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
         self._add_findings(_Found(sentence("doctor.report_in_output"), others, diagnosis.harmless, system))
@@ -224,7 +226,7 @@ class DoctorView(QWidget):
             self._services.tell(sentence("doctor.report_copied"), "", "", None)
 
 
-def _told(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
+def _explained(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
     return {device.signal_id for device in devices}
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app.core.hardware.part_texts import Part, machine_parts
+from app.core.hardware.part_texts import MachinePart, machine_parts
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.gui.services.bundle import Services
@@ -22,7 +22,7 @@ class PartsView(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._parts: tuple[Part, ...] = ()
+        self._parts: tuple[MachinePart, ...] = ()
         self._cards: list[Card] = []
         self._columns = (column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX))
         self._right = QWidget()
@@ -38,7 +38,7 @@ class PartsView(QWidget):
         """Show the machine, or that it is still being detected."""
         finder = self._services.finder
         looking = (
-            Part(
+            MachinePart(
                 "parts",
                 sentence("hardware_page.this_computer"),
                 sentence("hardware_page.parts"),
@@ -79,7 +79,7 @@ class PartsView(QWidget):
             each.addStretch(1)
 
 
-def _card(group: str, parts: list[Part]) -> Card:
+def _card(group: str, parts: list[MachinePart]) -> Card:
     card = Card(group)
     card.note.hide()
     grid = QGridLayout()

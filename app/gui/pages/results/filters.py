@@ -54,7 +54,7 @@ class Filters(QWidget):
         }
 
     def offer_source(self, *, offered: bool) -> None:
-        """Let the user choose whose results are shown; what was chosen can always be changed."""
+        """Show the filter if there are results of others, or while it is in use."""
         self.source.setVisible(offered or self.source.currentData() != OWN)
 
     def _fill(self) -> None:

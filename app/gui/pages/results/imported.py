@@ -15,7 +15,7 @@ from app.core.messages import sentence
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
-from app.core.storage.imported_results import list_results, load_result, remove_result
+from app.core.storage.imported_results import list_results, load_result
 from app.gui.pages.results.cells import cell_text, local_time
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import OWN, Filters
@@ -139,11 +139,8 @@ class ImportedCard(Card):
 
     def remove(self, result: ImportedResult | None) -> None:
         """Delete one; nothing if there is none."""
-        if result is None:
-            return
-        remove_imported(
-            self._services, result.label, lambda each: remove_result(each, result.id), self.changed.emit
-        )
+        if result is not None:
+            remove_imported(self._services, result, self.changed.emit)
 
     def _show(self, answer: _Answer) -> None:
         number, results = answer

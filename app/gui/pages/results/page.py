@@ -200,7 +200,7 @@ class ResultsPage(QWidget):
         self.trash.purge()
 
     def _targeted(self) -> list[int]:
-        """Return what a command is about, as in the model's `rows`: what is shown in full, or what is selected."""
+        """Return the row keys a command applies to: the open run or group, or else the selection."""
         if self.run is not None:
             return [self.run.summary.id]
         return [-self.group.id] if self.group is not None else self.table.selected_rows()

@@ -147,7 +147,7 @@ class DataCard(Card):
         self.rows[dataset.id].show_busy(sentence("settings.removing"))
         self._services.tasks.start(
             lambda: remove_dataset(paths, dataset.id, partial(_give_up, dataset)),
-            lambda removal: self._on_changed(_told(dataset, removal)),
+            lambda removal: self._on_changed(_removal_text(dataset, removal)),
             self._on_failed,
         )
 
@@ -228,7 +228,7 @@ def _give_up(dataset: InstalledDataset) -> None:
     raise AppError(message("settings.data_in_use", title=dataset.title), message("settings.try_when_done"))
 
 
-def _told(dataset: InstalledDataset, removal: Removal) -> str:
+def _removal_text(dataset: InstalledDataset, removal: Removal) -> str:
     if not removal.kept:
         return sentence("settings.data_removed", title=dataset.title)
     folder, names = one_line(str(removal.folder), 300), named(removal.kept)

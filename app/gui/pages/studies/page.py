@@ -1,13 +1,12 @@
 """The Studies page: questions that one run can't answer, their charts and what they say."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.plans.study.costs import Costs, load_costs
 from app.core.plans.study.details import NO_DETAILS, Details, load_details
-from app.core.plans.study.export import study_lines
 from app.core.plans.study.figures import figures as figures_of
 from app.core.plans.study.findings import findings
 from app.core.plans.study.points import (
@@ -18,9 +17,10 @@ from app.core.plans.study.points import (
     point_name,
 )
 from app.core.plans.study.share import study_card, study_lines_to_read, study_text
-from app.core.plans.study.tables import study_table
+from app.core.plans.study.tables import study_export, study_table
 from app.core.records import Group, PlannedRun
 from app.core.report.card import ShareCard
+from app.core.report.formats.export_format import PlanTable
 from app.core.storage.database import Database
 from app.gui.pages.studies.prices import PricesDialog
 from app.gui.pages.studies.setup import StudySetup
@@ -97,8 +97,8 @@ class StudiesPage(ChartedPage[StudyResult]):
     def _text(self, result: StudyResult) -> str:
         return study_text(result, self._details(result), self._costs)
 
-    def _lines(self, result: StudyResult, form: str) -> Iterable[str]:
-        return study_lines(result, form, self._details(result), self._costs)
+    def _table(self, result: StudyResult) -> PlanTable:
+        return study_export(result, self._details(result), self._costs)
 
     def _on_prices(self) -> None:
         dialog = PricesDialog(self._services, self)

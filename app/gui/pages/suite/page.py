@@ -1,6 +1,6 @@
 """The Suite page: one click runs a fixed list of workloads, and shows their score."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
@@ -23,6 +23,7 @@ from app.core.plans.suite.texts import (
 )
 from app.core.records import Group, PlannedRun
 from app.core.report.card import Figure, ShareCard
+from app.core.report.formats.export_format import PlanTable
 from app.core.storage.database import Database
 from app.gui.pages.suite.setup import SuiteSetup
 from app.gui.run.charted_page import ChartedPage, PageTexts
@@ -88,8 +89,8 @@ class SuitePage(ChartedPage[SuiteResult]):
     def _text(self, result: SuiteResult) -> str:
         return suite_text(result)
 
-    def _lines(self, result: SuiteResult, form: str) -> Iterable[str]:
-        return suite_export(result, form)
+    def _table(self, result: SuiteResult) -> PlanTable:
+        return suite_export(result)
 
     def _show_answer(self) -> None:
         result = self.result

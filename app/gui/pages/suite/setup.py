@@ -5,7 +5,7 @@ from PySide6.QtGui import QFont
 from app.core.engines.choices import device_choices
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.plans.suite.definition import NEWEST, POINTS, RUN_S, SUITES, Part, suite_name
+from app.core.plans.suite.definition import NEWEST, POINTS, RUN_S, SUITES, SuitePart, suite_name
 from app.core.plans.suite.planning import plan_suite
 from app.core.plans.suite.texts import points_text
 from app.core.records import Plan
@@ -106,7 +106,7 @@ class SuiteSetup(PlanSetup):
         self.body.addLayout(column(device, self.devices, self.problem, self.run_button))
 
 
-def _detail(part: Part) -> str:
+def _detail(part: SuitePart) -> str:
     """Return what a part measures, and its batch."""
     purpose = sentence(f"suite.purpose_{part.purpose}")
     if part.batch_size is None:

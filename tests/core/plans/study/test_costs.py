@@ -24,13 +24,13 @@ from app.core.plans.study.costs import (
     read_prices,
     relative_rows,
 )
-from app.core.plans.study.export import study_lines
 from app.core.plans.study.figures import figures
 from app.core.plans.study.own_prices import device_named, device_rows, prices_on, with_device
 from app.core.plans.study.planning import plan_preset
 from app.core.plans.study.points import load_study
 from app.core.plans.study.share import study_text
-from app.core.plans.study.tables import study_as_dict
+from app.core.plans.study.tables import study_as_dict, study_export
+from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer, OwnDevice, Settings, load_settings, save_settings
 from app.core.storage.database import Database
@@ -165,7 +165,7 @@ def test_files_of_a_study_of_costs_have_them(runner: Runner, stored: Store) -> N
     assert [point["usd_per_hour"] for point in plain["points"]] == [0.56] * 7
     assert [point["usd_per_epoch"] for point in plain["points"]] == pytest.approx([0.0056] * 7)
     assert any(said("studies.cost_per_hour").is_in(line) for line in plain["findings"])
-    rows = list(csv.DictReader(io.StringIO("".join(study_lines(result, "csv", costs=Costs(OWN))))))
+    rows = list(csv.DictReader(io.StringIO("".join(plan_lines(study_export(result, costs=Costs(OWN)), "csv")))))
     assert [float(row["usd_per_epoch"]) for row in rows] == pytest.approx([0.0056] * 7)
     other = stored(plan_preset("batch", runner), lambda _: 36.0)
     assert {point["usd_per_epoch"] for point in study_as_dict(other, costs=Costs(OWN))["points"]} == {None}

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.messages import sentence
-from app.core.plans.study.export import study_lines
 from app.core.plans.study.figures import figures, published_lines
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult, load_study
 from app.core.plans.study.share import study_card, study_text
-from app.core.plans.study.tables import study_table
+from app.core.plans.study.tables import study_export, study_table
 from app.core.plans.study.units import Unit, count_text
 from app.core.report.card import Figure, Series, Spot
+from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.gui.charts.figure_scale import value_axis, x_axis
@@ -81,8 +81,8 @@ def test_table_text_card_and_files_say_the_same(threads: StudyResult) -> None:
     card = study_card(threads)
     assert card.headline in text
     assert only(Figure, card.chart).series[0].spots[3] is not None
-    plain = json.loads("".join(study_lines(threads, "json")))
-    rows = list(csv.DictReader("".join(study_lines(threads, "csv")).splitlines()))
+    plain = json.loads("".join(plan_lines(study_export(threads), "json")))
+    rows = list(csv.DictReader("".join(plan_lines(study_export(threads), "csv")).splitlines()))
     assert [float(row["per_s"]) for row in rows] == [point["per_s"] for point in plain["points"]]
     assert [f"{float(row['per_s']):,.0f}" for row in rows] == rates
     assert [int(row["threads"]) for row in rows] == [1, 2, 4, 8, 16]
@@ -99,7 +99,7 @@ def test_formulas_in_names_are_not_run(runner: Runner, stored: Store, database: 
     result = stored(plan_preset("batch", runner), lambda _: "crashed")
     with database.transaction() as connection:
         connection.execute("UPDATE runs SET error_said = '=cmd()'")
-    lines = "".join(study_lines(load_study(database, result.group.id), "csv"))
+    lines = "".join(plan_lines(study_export(load_study(database, result.group.id)), "csv"))
     assert "'=cmd()" in lines
     assert ",=cmd()" not in lines
 

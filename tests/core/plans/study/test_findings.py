@@ -11,17 +11,17 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
-from app.core.plans.export import FORMATS
 from app.core.plans.study.costs import Costs
 from app.core.plans.study.details import Details, load_details, wants_epochs
-from app.core.plans.study.export import study_lines
 from app.core.plans.study.figures import figures
 from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
 from app.core.plans.study.share import study_card, study_lines_to_read, study_text
+from app.core.plans.study.tables import study_export
 from app.core.report.card import Figure
+from app.core.report.export import PLAN_FORMATS, plan_lines
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from tests.conftest import pretend_installed
@@ -363,7 +363,7 @@ def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: lis
     assert said("studies.folder_is", name=second, folder=folders[1]).is_in(lines)
     card = study_card(result, details)
     leaving = [str(card), study_text(result, details), json.dumps([figure.rows for figure in figures(result)])]
-    leaving += ["".join(study_lines(result, form, details)) for form in FORMATS]
+    leaving += ["".join(plan_lines(study_export(result, details), form)) for form in PLAN_FORMATS]
     for text in leaving:
         assert "drive" not in text
         assert str(tmp_path) not in text

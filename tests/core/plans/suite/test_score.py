@@ -23,6 +23,7 @@ from app.core.plans.suite.stored import list_suites, load_suite
 from app.core.plans.suite.texts import points_text, scores_figure, suite_lines, suite_table, verdict_texts
 from app.core.plans.suite.uncertainty import Score, geometric_mean
 from app.core.records import Plan
+from app.core.report.export import plan_lines
 from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -222,12 +223,12 @@ def test_a_part_that_ran_again_counts_with_its_latest_runs(
 
 def test_what_is_exported_is_what_was_scored(plan: Plan, store: Store) -> None:
     result = store(plan, {"gpt_mini": 3.0})
-    plain = json.loads("".join(suite_export(result, "json")))
+    plain = json.loads("".join(plan_lines(suite_export(result), "json")))
     assert plain["score"] == suite_as_dict(result)["score"]
     assert [part["points"] for part in plain["parts"]] == [
         each.score.points for each in result.parts if each.score
     ]
-    lines = "".join(suite_export(result, "csv")).splitlines()
+    lines = "".join(plan_lines(suite_export(result), "csv")).splitlines()
     assert len(lines) == 1 + len(SUITE_1.parts)
     assert lines[0].startswith("format_version,workload,purpose,batch_size,state,points,points_low")
 

@@ -17,7 +17,7 @@ from workloads.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WorkloadEstimate:
     """One workload in its standard run on this machine.
 
     Attributes:
@@ -48,7 +48,9 @@ def probe_key(spec: RunSpec) -> tuple[str, str, str]:
     return spec.workload, spec.engine, spec.device
 
 
-def overview(paths: Paths, machine: Machine, engine: str = DEFAULT_ENGINE, device: str = "auto") -> list[Entry]:
+def workload_estimates(
+    paths: Paths, machine: Machine, engine: str = DEFAULT_ENGINE, device: str = "auto"
+) -> list[WorkloadEstimate]:
     """Return an entry for each workload, in the order of the catalogue."""
     installed = {dataset.id for dataset in list_datasets(paths) if dataset.installed}
     entries = []
@@ -59,7 +61,7 @@ def overview(paths: Paths, machine: Machine, engine: str = DEFAULT_ENGINE, devic
             rows = comparable_rows(workload.id)
             data = "generated" if workload.dataset is None else "synthetic"
             entries.append(
-                Entry(
+                WorkloadEstimate(
                     workload=workload,
                     spec=spec,
                     duration_s=expected_duration_s(database, spec, machine),

@@ -1,0 +1,91 @@
+"""An epoch log as a result: its workload's usual spec, the seconds of its epochs, and the headline from them."""
+
+import itertools
+import statistics
+from collections.abc import Sequence
+
+from app.core.analysis.stats import epoch_statistics
+from app.core.external_results import EPOCH_LOG
+from app.core.result_file.canonical import sealed
+from app.core.result_file.record import Environment, Epoch, Machine, Result, Spec, Statistics
+from workloads.workload import Workload
+
+# The record needs one, and no log says it.
+UNKNOWN_ENGINE = "unknown"
+# Of totals: how alike their differences are, and how large against the first epoch, which includes start-up.
+_STEADY, _SHARE_OF_FIRST = 2.0, 0.2
+
+
+def is_workload_of_logs(workload: Workload) -> bool:
+    """Return whether logs can be of a workload."""
+    return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
+
+
+def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> Result:
+    """Return a log as a result with its digest, but without a verdict.
+
+    Args:
+        workload: What was trained, with the settings of its study.
+        name: Of the computer.
+        durations_s: Seconds of each epoch, at least of one.
+    """
+    numbers = epoch_statistics(durations_s)
+    assert numbers is not None
+    usual = workload.default_spec("standard")
+    spec = Spec(
+        workload=workload.id,
+        workload_version=workload.version,
+        preset=usual.preset,
+        epochs=len(durations_s),
+        steps_per_epoch=workload.steps_per_epoch(usual),
+        samples_per_epoch=workload.samples_per_epoch,
+        batch_size=usual.batch_size,
+        precision=usual.precision,
+        jit=usual.jit,
+        seed=usual.seed,
+    )
+    headline = Statistics(
+        metric=workload.metric,
+        value=numbers.median_s,
+        low=numbers.low_s,
+        high=numbers.high_s,
+        confidence_pct=numbers.confidence_pct,
+        spread_pct=numbers.spread_pct,
+        mean=numbers.mean_s,
+        basis=numbers.basis,
+        seconds_per_epoch_s=numbers.median_s,
+        first_epoch_s=numbers.first_s,
+        minimum_s=numbers.minimum_s,
+        maximum_s=numbers.maximum_s,
+        epochs_done=len(durations_s),
+    )
+    result = Result(
+        app_version=EPOCH_LOG,
+        status="completed",
+        spec=spec,
+        environment=Environment(engine=UNKNOWN_ENGINE),
+        machine=Machine(cpu_name=name),
+        epochs=tuple(Epoch(duration_s=each_s, train_s=each_s) for each_s in durations_s),
+        statistics=headline,
+    )
+    return sealed(result)
+
+
+def epochs_of_totals(durations_s: Sequence[float]) -> tuple[float, ...] | None:
+    """Return the epochs' own seconds if a log seems to count from the start of training; None if it doesn't.
+
+    Totals rise by about the same each time, and by a good part of the first epoch: no computer slows down so
+    steadily. It needs three epochs to tell.
+    """
+    differences_s = differences(durations_s)
+    later_s = differences_s[1:]
+    if len(later_s) < 2:
+        return None
+    typical_s = statistics.median(later_s)
+    is_steady = all(typical_s / _STEADY <= each_s <= typical_s * _STEADY for each_s in later_s)
+    return differences_s if typical_s >= _SHARE_OF_FIRST * durations_s[0] and is_steady else None
+
+
+def differences(totals_s: Sequence[float]) -> tuple[float, ...]:
+    """Return the epochs' own seconds of a log that counts from the start of training."""
+    return (totals_s[0], *(later_s - before_s for before_s, later_s in itertools.pairwise(totals_s)))
