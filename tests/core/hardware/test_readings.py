@@ -130,8 +130,9 @@ def test_each_text_is_read_as_what_it_means(read: Callable[[Any], object], text:
 
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_unknown(text: str) -> None:
-    speed_mts = speed_from_udev(text)
-    assert speed_mts is None or 0 < speed_mts < 100_000
+    for udev in (text, f"E:MEMORY_DEVICE_0_SPEED_MTS={text}"):
+        speed_mts = speed_from_udev(udev)
+        assert speed_mts is None or 0 < speed_mts < 100_000
     assert macos_cpu(text).l3_bytes is None
     assert linux_instruction_sets(text) is None or "flags" in text or "Features" in text
     assert waited_us(text) is None or "some" in text
