@@ -14,9 +14,9 @@ from app.core.analysis.series import series_of
 from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
 from app.core.records import Plan, PlanPlace
+from app.core.redaction.private_texts import table_private_texts
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
-from app.core.report.private_texts import table_private_texts
 from app.core.report.run_texts import result_text
 from app.core.report.share import share_card
 from app.core.storage.database import Database

@@ -8,10 +8,10 @@ from app.cli.groups import group_as_dict, print_group
 from app.core.analysis.ab import is_usable
 from app.core.messages import ENGLISH, sentence
 from app.core.paths import Paths
-from app.core.plans.kind import PlanKind
+from app.core.plans.kind import PlanKind, typical
 from app.core.plans.registry import KINDS, kind_of
 from app.core.plans.rerun import plan_of_group
-from app.core.records import Group, Plan
+from app.core.records import Group, Plan, RunSummary
 from app.core.runs.plan_session import run_plan
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
@@ -30,23 +30,38 @@ class HiddenWindow(PlanKind):
     """Every other run with the window hidden: does drawing it cost anything?"""
 
     key = KEY
-    page = "studies"
+    page = KEY
+    has_own_page = True
     specs_at_least = 2
 
     def sentence(self, group: Group) -> str:
         """Count the runs of both halves."""
         return sentence("hidden.count", count=sum(map(is_usable, group.runs)), shown=len(group.runs) // 2)
 
+    def summary(self, group: Group) -> RunSummary | None:
+        """Return the typical run."""
+        runs = list(filter(is_usable, group.runs))
+        return typical(runs) if runs else None
+
+
+def register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add the kind and its sentences."""
+    monkeypatch.setitem(KINDS, KEY, HiddenWindow())
+    monkeypatch.setitem(ENGLISH, f"group.kind_{KEY}", "Hidden window")
+    monkeypatch.setitem(ENGLISH, "hidden.count", "{count} runs count, {shown} of them with the window.")
+
+
+def hidden_plan() -> Plan:
+    spec = CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": 0.001})
+    return Plan(kind=KEY, specs=(spec, spec), rounds=1, order="pairs", label_a="shown", label_b="hidden")
+
 
 @pytest.mark.slow
 def test_a_new_kind_takes_a_class_and_its_sentences(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(KINDS, KEY, HiddenWindow())
-    monkeypatch.setitem(ENGLISH, f"group.kind_{KEY}", "Hidden window")
-    monkeypatch.setitem(ENGLISH, "hidden.count", "{count} runs count, {shown} of them with the window.")
-    spec = CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": 0.001})
-    plan = Plan(kind=KEY, specs=(spec, spec), rounds=1, order="pairs", label_a="shown", label_b="hidden")
+    register(monkeypatch)
+    plan = hidden_plan()
     session = run_plan(plan, Runner(paths, machine))
     assert session.wait(60)
     with Database(paths.database) as database:
@@ -55,7 +70,7 @@ def test_a_new_kind_takes_a_class_and_its_sentences(
         assert plan_of_group(database, group.id) == plan
     expected = sentence("hidden.count", count=2, shown=1)
     assert (answer.sentence, answer.headline) == (expected, sentence("group.runs", count=2))
-    assert page_of(plan) == "studies"
+    assert page_of(plan) == KEY
     assert group_row(group, answer, 2).texts["status"] == "Hidden window"
     assert (group_as_dict(group)["kind"], group_as_dict(group)["sentence"]) == (KEY, expected)
     print_group(group)

@@ -250,7 +250,7 @@ class _Progress:
         if phase == "download":
             line = self._download(done_bytes, total_bytes, percent)
         else:
-            line = sentence(f"cli.engine_phase.{phase}")
+            line = sentence(f"engines.phase.{phase}")
         if self._line.is_live:
             self._line.draw(line)
         else:

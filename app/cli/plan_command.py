@@ -3,96 +3,77 @@
 import argparse
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
 
 from app.cli.grammar import THEME, Verbs, add_json, add_verb, add_watching
 from app.cli.groups import Conclusion, carry_out, check_is_over
 from app.cli.parser import Parser
+from app.cli.plan_lines import plan_columns
 from app.cli.results import put
-from app.cli.text import in_line, say, say_json
+from app.cli.text import complain, in_line, say, say_json, say_table
 from app.cli.values import output, whole
 from app.core.errors import AppError, UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
-from app.core.records import Group, PlannedRun
-from app.core.report.card import ShareCard
+from app.core.plans.kind import PlanKind
+from app.core.plans.report import PlanReport
+from app.core.records import Group
 from app.core.report.export import DEFAULT_FORMAT, PLAN_FORMATS, plan_lines
-from app.core.report.formats.export_format import PlanTable
 from app.core.report.formats.result_document import enclosed_file
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 
 
-class Stored(Protocol):
-    """What the result of a plan has, whatever its kind."""
-
-    @property
-    def group(self) -> Group:
-        """Its runs."""
-
-    @property
-    def left(self) -> tuple[PlannedRun, ...]:
-        """What is still to run."""
-
-
-Result = TypeVar("Result", bound=Stored)
-
-
-class PlanCommand(ABC, Generic[Result]):
+class PlanCommand(ABC):
     """A command of a kind of plan.
 
     Attributes:
-        name: As typed; with an action, the code of its help.
+        kind: Its key is the name as typed; with an action, the code of its help.
     """
 
-    name: str
+    def __init__(self, kind: PlanKind) -> None:
+        self.kind = kind
+        self.name = kind.key
 
-    @abstractmethod
-    def load(self, database: Database, group_id: int) -> Result:
+    def load(self, database: Database, group_id: int, paths: Paths) -> PlanReport:
         """Return a stored plan; raises UsageError if there's none with this number."""
+        report = self.kind.load(database, group_id).with_details(database, paths)
+        if report.problem is not None:
+            complain(sentence("cli.note", note=in_line(str(report.problem))))
+        return report
 
-    @abstractmethod
-    def as_dict(self, result: Result, paths: Paths) -> dict[str, Any]:
-        """Return it as plain JSON types."""
-
-    @abstractmethod
-    def say(self, result: Result, paths: Paths) -> None:
+    def say(self, report: PlanReport) -> None:
         """Print it."""
-
-    @abstractmethod
-    def card(self, result: Result, paths: Paths, options: argparse.Namespace) -> ShareCard:
-        """Return its picture; raises UsageError if it has no result."""
-
-    @abstractmethod
-    def table(self, result: Result, paths: Paths) -> PlanTable:
-        """Return what is written of it."""
-
-    def shared_ids(self, result: Result) -> Sequence[int]:
-        """Return the runs whose results are inside its picture."""
-        return [run.id for run in result.group.runs]
+        table = report.table()
+        say("\n" + in_line(report.heading))
+        say_table(plan_columns(table.headings, table.left), table.rows)
+        say("\n" + "\n".join(map(in_line, report.lines())))
+        if not report.is_finished:
+            say("\n" + sentence(f"cli.{self.name}_resume", group_id=report.group.id))
 
     def check(self, options: argparse.Namespace) -> None:
         """Raise UsageError for options that have no meaning for a stored plan."""
+        del options
+
+    def chart(self, options: argparse.Namespace) -> int:
+        """Return which of its charts is on the picture, from 0."""
+        del options
+        return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
         """Return what is printed at the end of a plan."""
 
-        def load(group: Group) -> Result:
+        def load(group: Group) -> PlanReport:
             with Database(paths.database) as database:
-                return self.load(database, group.id)
+                return self.load(database, group.id, paths)
 
-        return Conclusion(
-            show=lambda group: self.say(load(group), paths),
-            as_dict=lambda group: self.as_dict(load(group), paths),
-        )
+        return Conclusion(show=lambda group: self.say(load(group)), as_dict=lambda group: load(group).as_dict())
 
-    def opened(self, options: argparse.Namespace, paths: Paths) -> Result:
+    def opened(self, options: argparse.Namespace, paths: Paths) -> PlanReport:
         """Return the stored plan that an action is about."""
         self.check(options)
         with Database(paths.database) as database:
             recover_runs(database)
-            return self.load(database, options.id)
+            return self.load(database, options.id, paths)
 
     @abstractmethod
     def list(self, options: argparse.Namespace, paths: Paths) -> int:
@@ -112,17 +93,17 @@ class PlanCommand(ABC, Generic[Result]):
         """Print a stored plan."""
         result = self.opened(options, paths)
         if options.json:
-            say_json(json.dumps(self.as_dict(result, paths), allow_nan=False))
+            say_json(json.dumps(result.as_dict(), allow_nan=False))
         else:
-            self.say(result, paths)
+            self.say(result)
         return 0
 
     def share(self, options: argparse.Namespace, paths: Paths) -> int:
         """Save a picture."""
         result = self.opened(options, paths)
-        card = self.card(result, paths, options)
+        card = result.card(self.chart(options))
         with Database(paths.database) as database:
-            enclosed = enclosed_file(database, self.shared_ids(result))
+            enclosed = enclosed_file(database, result.shared_ids)
         if options.draw_share is None:
             raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
         options.draw_share(card, options.output, options.theme == "dark", enclosed)
@@ -133,7 +114,7 @@ class PlanCommand(ABC, Generic[Result]):
     def export(self, options: argparse.Namespace, paths: Paths) -> int:
         """Write CSV or JSON to a file or to standard output."""
         result = self.opened(options, paths)
-        lines = plan_lines(self.table(result, paths), options.format)
+        lines = plan_lines(result.export(), options.format)
         put(lines, options.output, f"cli.{self.name}_exported", group_id=options.id)
         return 0
 

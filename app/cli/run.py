@@ -17,7 +17,7 @@ from app.core.metrics import headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.plans.repeat import repeat_plan
 from app.core.records import Run
-from app.core.report.private_texts import chosen_folders
+from app.core.redaction.private_texts import chosen_folders
 from app.core.report.run_texts import (
     derived_epoch_text,
     energy_text,
@@ -79,7 +79,7 @@ def print_result(stored: Run) -> None:
     if workload.metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _PEAKS})
         for number, path in enumerate(chosen_folders(stored.spec), 1):
-            lines.append((sentence("cli.folder", number=number), in_line(path)))
+            lines.append((sentence("studies.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))
     for line in _extra_lines(stored):
         if line:

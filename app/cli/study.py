@@ -7,7 +7,6 @@ from typing import Any
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.plan_command import PlanCommand
-from app.cli.plan_lines import plan_columns
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.cli.values import quoted
 from app.core.errors import UsageError
@@ -15,16 +14,12 @@ from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.plans.study.axes import read_axis
-from app.core.plans.study.costs import Costs, load_costs
-from app.core.plans.study.details import Details, load_details
+from app.core.plans.study.kind import StudyPlan
 from app.core.plans.study.planning import plan_axes, plan_preset
-from app.core.plans.study.points import StudyResult, list_studies, load_study
+from app.core.plans.study.points import StudyResult, list_studies
 from app.core.plans.study.presets import PRESETS
-from app.core.plans.study.share import study_card, study_lines_to_read
-from app.core.plans.study.tables import study_as_dict, study_export, study_table
+from app.core.plans.study.tables import study_as_dict
 from app.core.records import Plan
-from app.core.report.card import ShareCard
-from app.core.report.formats.export_format import PlanTable
 from app.core.runs.runner import Runner, known_workload
 from app.core.settings import load_settings
 from app.core.storage.database import Database
@@ -84,41 +79,15 @@ def _own_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any
     return plan_axes(spec, axes, runner, options.rounds if options.rounds is not None else 1)
 
 
-class StudyCommand(PlanCommand[StudyResult]):
+class StudyCommand(PlanCommand):
     """The actions on stored studies."""
 
-    name = "study"
-
-    def load(self, database: Database, group_id: int) -> StudyResult:
-        """Return a stored study; raises UsageError if there's none with this number."""
-        return load_study(database, group_id)
-
-    def as_dict(self, result: StudyResult, paths: Paths) -> dict[str, Any]:
-        """Return a study as plain JSON types."""
-        return study_as_dict(result, _details(result, paths), _costs(result, paths))
-
-    def say(self, result: StudyResult, paths: Paths) -> None:
-        """Print a study's table and what it found."""
-        table, details = study_table(result), _details(result, paths)
-        title = sentence("cli.study_heading", group_id=result.group.id, title=result.title)
-        say("\n" + in_line(title))
-        say_table(plan_columns(table.headings, table.left), table.rows)
-        lines = study_lines_to_read(result, details, _costs(result, paths))
-        say("\n" + "\n".join(map(in_line, lines)))
-        if not result.is_finished:
-            say("\n" + sentence("cli.study_resume", group_id=result.group.id))
-
-    def card(self, result: StudyResult, paths: Paths, options: argparse.Namespace) -> ShareCard:
-        """Return the picture of one of its charts."""
+    def chart(self, options: argparse.Namespace) -> int:
+        """Return which of its charts is on the picture, from 0."""
         if options.chart is not None and options.chart < 1:
             limits = {"option": "--chart", "least": 1, "most": 20, "given": options.chart}
             raise UsageError(message("cli.number_out_of_range", **limits))
-        chart = (options.chart or 1) - 1
-        return study_card(result, _details(result, paths), _costs(result, paths), chart)
-
-    def table(self, result: StudyResult, paths: Paths) -> PlanTable:
-        """Return what is written of it."""
-        return study_export(result, _details(result, paths), _costs(result, paths))
+        return (options.chart or 1) - 1
 
     def list(self, options: argparse.Namespace, paths: Paths) -> int:
         """List the stored studies, newest first."""
@@ -153,19 +122,4 @@ def _row(result: StudyResult) -> list[str]:
     ]
 
 
-def _details(result: StudyResult, paths: Paths) -> Details:
-    with Database(paths.database) as database:
-        return load_details(database, result)
-
-
-def _costs(result: StudyResult, paths: Paths) -> Costs | None:
-    """Return the prices for a study of costs; None for others."""
-    if result.study.preset != "cost":
-        return None
-    costs, problem = load_costs(paths)
-    if problem is not None:
-        complain(sentence("cli.note", note=in_line(str(problem))))
-    return costs
-
-
-COMMAND = StudyCommand()
+COMMAND = StudyCommand(StudyPlan())

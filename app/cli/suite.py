@@ -2,37 +2,30 @@
 
 import argparse
 import json
-from collections.abc import Sequence
-from typing import Any
 
 from app.cli.groups import carry_out
 from app.cli.layout import Column
 from app.cli.plan_command import PlanCommand
-from app.cli.plan_lines import plan_columns
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.plans.suite.definition import NEWEST, suite_name
-from app.core.plans.suite.export import suite_as_dict, suite_export
+from app.core.plans.suite.export import suite_as_dict
 from app.core.plans.suite.imported import ImportedScore, imported_scores
+from app.core.plans.suite.kind import SuitePlan
 from app.core.plans.suite.planning import AUTO, plan_suite
 from app.core.plans.suite.score import SuiteResult
-from app.core.plans.suite.share import suite_card
-from app.core.plans.suite.stored import list_suites, load_suite
+from app.core.plans.suite.stored import list_suites
 from app.core.plans.suite.texts import (
     imported_name,
     points_text,
     suite_conditions,
     suite_headline,
-    suite_lines,
-    suite_table,
     verdict_title,
     verdict_word,
 )
-from app.core.report.card import ShareCard
-from app.core.report.formats.export_format import PlanTable
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
@@ -51,43 +44,8 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     return carry_out(plan, options, paths, conclusion=COMMAND.conclusion(paths))
 
 
-class SuiteCommand(PlanCommand[SuiteResult]):
+class SuiteCommand(PlanCommand):
     """The actions on stored suites."""
-
-    name = "suite"
-
-    def load(self, database: Database, group_id: int) -> SuiteResult:
-        """Return a stored suite; raises UsageError if there's none with this number."""
-        return load_suite(database, group_id)
-
-    def as_dict(self, result: SuiteResult, paths: Paths) -> dict[str, Any]:
-        """Return a suite as plain JSON types."""
-        del paths
-        return suite_as_dict(result)
-
-    def say(self, result: SuiteResult, paths: Paths) -> None:
-        """Print the parts and the score."""
-        del paths
-        table, date = suite_table(result), result.group.created_at[:10]
-        say("\n" + in_line(sentence("cli.suite_heading", name=result.name, group_id=result.group.id, date=date)))
-        say_table(plan_columns(table.headings, 1), table.rows)
-        say("\n" + "\n".join(map(in_line, suite_lines(result))))
-        if not result.is_finished:
-            say("\n" + sentence("cli.suite_resume", group_id=result.group.id))
-
-    def card(self, result: SuiteResult, paths: Paths, options: argparse.Namespace) -> ShareCard:
-        """Return the picture of the score."""
-        del paths, options
-        return suite_card(result)
-
-    def shared_ids(self, result: SuiteResult) -> Sequence[int]:
-        """Return the runs that were measured."""
-        return [run.id for run in result.runs]
-
-    def table(self, result: SuiteResult, paths: Paths) -> PlanTable:
-        """Return what is written of it."""
-        del paths
-        return suite_export(result)
 
     def check(self, options: argparse.Namespace) -> None:
         """Raise UsageError if an action was given what only a new suite has."""
@@ -135,4 +93,4 @@ def _imported_row(each: ImportedScore) -> list[str]:
     return ["", suite_name(each.suite), score, verdict, imported_name(each), ""]
 
 
-COMMAND = SuiteCommand()
+COMMAND = SuiteCommand(SuitePlan())

@@ -32,7 +32,6 @@ def quiet() -> Iterator[None]:
     [
         pytest.param(records.break_cell, 250, marks=LONG),
         pytest.param(records.damage_file, 40, marks=LONG),
-        pytest.param(records.damage_schema, 40, marks=LONG),
         pytest.param(inputs.log, 300, marks=LONG),
         pytest.param(files.damaged_file, 5_000, marks=LONG),
         pytest.param(inputs.command_line, 12, marks=LONG),

@@ -328,7 +328,7 @@ def test_a_run_that_cannot_be_drawn_is_reported_in_a_sentence(
         (("1", "--output", "a.jpg"), said("picture.not_png", name="a.jpg")),
         (("9", "--output", "a.png"), said("runs.unknown", run_ids="9")),
         (("2", "--output", "a.png"), said("share.no_result", run_id="2")),
-        (("1", "--output", str(tmp_path / "missing" / "a.png")), said("picture.not_saved")),
+        (("1", "--output", str(tmp_path / "missing" / "a.png")), said("export.not_written")),
     ):
         done = stored("results", "share", *arguments)
         assert (done.returncode, done.stdout) == (2, "")
@@ -396,8 +396,8 @@ def test_a_result_is_handed_in_with_every_field_shown(
     assert (result.machine.cpu_name, result.machine.os_name) == (None, None)
     shown = done.stdout
     fields = {line.split("  ")[0] for line in shown.splitlines()}
-    assert sentence("field.workload") in fields
-    assert not {sentence("field.cpu"), sentence("field.system")} & fields, "what was left out isn't in the file"
+    assert sentence("label.workload") in fields
+    assert not {sentence("part.cpu"), sentence("field.system")} & fields, "what was left out isn't in the file"
     assert said("submit.doubt", problem=said("table.no_workload", workload="demo")).is_in(shown)
     assert said("submit.sent").is_in(shown)
     assert said("submit.paste", address="https://example.org/results").is_in(shown)

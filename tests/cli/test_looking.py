@@ -140,7 +140,11 @@ def test_a_machine_that_another_version_stored_is_shown(
 @pytest.mark.parametrize(
     ("virtual", "stored", "words"),
     [
-        (True, "docker", f"{sentence('result.virtual')}, {sentence('result.in_container', container='docker')}"),
+        (
+            True,
+            "docker",
+            f"{sentence('share.virtual_machine')}, {sentence('result.in_container', container='docker')}",
+        ),
         (False, "docker", sentence("result.in_container", container="docker")),
         (None, "kubernetes", sentence("result.in_container", container="kubernetes")),
         (

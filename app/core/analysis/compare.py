@@ -282,21 +282,26 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
     return UsageError(message("baseline.unknown", name=name[:60]), message("baseline.choose", names=names))
 
 
-def position(run: RunSummary, baseline: str | None = None) -> str | None:
+def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
     """Return a run's rank as a sentence; None without a real headline or anything to compare with.
 
     It speaks of the bars that `shortlist` keeps, and of those only that are like the run. An invalid result has no
     rank, which the sentence says.
+
+    Args:
+        run: The run.
+        baseline: Name of the bar to compare with; None for the usual one.
+        chart: The run's bars; None to make them.
     """
-    said = place(run, baseline)
+    said = place(run, baseline, chart)
     return text(said) if said is not None else None
 
 
-def place(run: RunSummary, baseline: str | None = None) -> Message | None:
+def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> Message | None:
     """Return what `position` says, with its arguments."""
     if run.value is None:
         return None
-    everything = one_each(bars(run.workload, run))
+    everything = one_each(bars(run.workload, run) if chart is None else chart)
     field = [bar for bar in everything if bar.is_like]
     others = [bar for bar in field if bar.kind == "reference"]
     if not others:
@@ -393,7 +398,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
-    remarks += [sentence("compare.first_epoch_only")] if run.basis == "first_epoch" else []
+    remarks += [sentence("share.first_epoch_only")] if run.basis == "first_epoch" else []
     if reference is not None:
         remarks += differences(reference, run)
     else:
@@ -413,7 +418,7 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
         return []
     (drawn,) = _run_bar(summary, "own", run)
     if other.is_log:  # which doesn't say what else differs
-        codes = ("compare.imported_log", *(["compare.first_epoch_only"] if summary.basis == "first_epoch" else []))
+        codes = ("compare.imported_log", *(["share.first_epoch_only"] if summary.basis == "first_epoch" else []))
         remarks = tuple(map(sentence, codes))
     else:
         engine = engine_name(summary.engine, summary.engine_version)
@@ -439,7 +444,7 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
     remarks, workload = row_remarks(row, value[1]), CATALOGUE.get(row.workload)
     usual = run.batch_size if run is not None else workload.batch_size if workload is not None else None
     if row.batch_size not in (None, usual):
-        remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
+        remarks = (remarks[0], sentence("share.batch", batch_size=row.batch_size), *remarks[1:])
     return [
         Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric, is_like=_is_like(run, row))
     ]
@@ -473,7 +478,7 @@ def community_remarks(row: CommunityRow) -> tuple[str, ...]:
         sentence("compare.community", count=row.machines),
         sentence("compare.community_range", low=low, high=high) if row.machines > 1 else "",
         engine_name(summary.engine, None),
-        sentence("compare.batch", batch_size=summary.batch_size),
+        sentence("share.batch", batch_size=summary.batch_size),
         summary.precision,
         summary.variant,
         *unusual_settings(summary),

@@ -21,7 +21,7 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
         run = bar.run
         at = run.started_at.replace("T", " ").removesuffix("Z") if run else ""
         parts = [
-            ("provenance.run", sentence("provenance.run_at", run_id=run.id, at=at) if run else ""),
+            ("heading.run", sentence("provenance.run_at", run_id=run.id, at=at) if run else ""),
             ("provenance.measured", value),
             ("provenance.differs", " · ".join(bar.remarks)),
         ]
@@ -34,7 +34,7 @@ def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[t
     return [
         ("provenance.from", sentence("provenance.imported", number=result.id, date=date, source=result.source)),
         ("provenance.measured", " · ".join(part for part in (value, started) if part)),
-        ("provenance.code", code),
+        ("heading.code", code),
         ("provenance.conditions", " · ".join(bar.remarks)),
         ("provenance.to_remove", sentence("provenance.remove_imported", number=result.id)),
     ]
@@ -62,11 +62,11 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
         ("provenance.published", _as_published(row) if conversion else value),
         ("provenance.shown", f"{value}, {conversion}" if conversion else ""),
         ("heading.year", str(row.year) if row.year else not_stated),
-        ("provenance.software", row.software),
+        ("heading.software", row.software),
         ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
         ("heading.precision", row.precision_words),
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
-        ("provenance.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
+        ("heading.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
         ("provenance.derived", row.derivation),
         ("heading.notes", row.notes),
         ("provenance.same_table", disagreement(row)),

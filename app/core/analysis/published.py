@@ -210,7 +210,7 @@ def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
 
 def _said(row: PublishedRow) -> tuple[str, ...]:
     """Return the candidate remarks of a row, most distinguishing kind first; "" where not stated."""
-    batch = sentence("compare.batch", batch_size=row.batch_size) if row.batch_size else ""
+    batch = sentence("share.batch", batch_size=row.batch_size) if row.batch_size else ""
     compiled = next((part for part in row.software_parts if part in ("compiled", "eager")), "")
     order = "NHWC" if "NHWC" in row.software_parts else ""
     match = sentence("compare.close") if row.match == "close" else ""

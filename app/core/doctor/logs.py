@@ -171,7 +171,7 @@ def read_log(path: Path) -> str:
             return decode_log(file.read(MAX_BYTES), str(path))
     except OSError as error:
         raise UsageError(
-            message("doctor.log_unreadable", path=str(path), reason=error.strerror), message("doctor.name_log")
+            message("files.unreadable", path=str(path), reason=error.strerror), message("doctor.name_log")
         ) from error
 
 

@@ -10,10 +10,10 @@ import app
 from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, LogFinding, informative_lines
-from app.core.doctor.scrubbing import scrub
 from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
-from app.core.report.private_texts import private_texts
+from app.core.redaction.private_texts import private_texts
+from app.core.redaction.scrubbing import scrub
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300

@@ -302,7 +302,7 @@ def _explained(title: str, place: EngineFolder, code: str) -> Iterator[None]:
         yield
     except OSError as error:
         folder = one_line(str(place.path), 300)
-        advice = "engines.free_space" if error.errno in _NO_SPACE else "engines.check_folder"
+        advice = "files.free_space" if error.errno in _NO_SPACE else "engines.check_folder"
         reason = error.strerror or str(error)
         raise AppError(message(code, title=title, folder=folder, reason=reason), message(advice)) from error
     except WorkloadError as error:
@@ -359,7 +359,7 @@ def check_free(folder: Path, need_bytes: int) -> None:
             message(
                 "engines.no_room", folder=one_line(str(folder), 300), need_bytes=need_bytes, free_bytes=free_bytes
             ),
-            message("engines.free_space"),
+            message("files.free_space"),
         )
 
 

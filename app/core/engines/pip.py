@@ -29,7 +29,7 @@ _FAULTS = (
     (
         re.compile(r"No space left on device|Errno 28\b|not enough space on the disk|Disk quota exceeded"),
         "engines.disk_full",
-        "engines.free_space",
+        "files.free_space",
     ),
     (
         re.compile(r"Windows Long Path|File name too long|WinError 206\b"),

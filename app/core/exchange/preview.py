@@ -126,7 +126,7 @@ def _settings(result: Result) -> str:
     spec = result.spec
     parameters = (f"{name}={value}" for name, value in (spec.parameters or {}).items())
     settings = unusual_settings(summary_of(result))
-    batch = sentence("compare.batch", batch_size=spec.batch_size)
+    batch = sentence("share.batch", batch_size=spec.batch_size)
     seed = sentence("compare.seed", seed=spec.seed)
     return " · ".join((spec.preset, batch, spec.precision, *settings, *parameters, seed))
 
@@ -184,7 +184,7 @@ def _memory(result: Result) -> str:
 
 
 def _virtual(result: Result) -> str:
-    return sentence("result.virtual") if result.machine.virtual_machine else ""
+    return sentence("share.virtual_machine") if result.machine.virtual_machine else ""
 
 
 def _data(result: Result) -> str:
@@ -232,23 +232,23 @@ def _program(result: Result) -> str:
 _Remove = Callable[[Result], Result]
 # Name: label, content in words, and how to leave it out; None for what the number means nothing without.
 _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
-    "workload": ("field.workload", _workload, None),
+    "workload": ("label.workload", _workload, None),
     "settings": ("field.settings", _settings, None),
-    "value": ("field.value", _value, None),
-    "verdict": ("field.verdict", _verdict, None),
-    "engine": ("field.engine", _engine, None),
-    "data": ("field.data", _data, None),
-    "cpu": ("field.cpu", lambda result: result.machine.cpu_name or "", _of_machine("cpu_name")),
+    "value": ("heading.result", _value, None),
+    "verdict": ("heading.verdict", _verdict, None),
+    "engine": ("heading.software", _engine, None),
+    "data": ("label.data", _data, None),
+    "cpu": ("part.cpu", lambda result: result.machine.cpu_name or "", _of_machine("cpu_name")),
     "cores": ("field.cores", _cores, _without_cores),
-    "memory": ("field.memory", _memory, _with_telemetry_of("memory_bytes", words="memory_")),
+    "memory": ("heading.memory", _memory, _with_telemetry_of("memory_bytes", words="memory_")),
     "gpu": ("field.gpu", _gpus, _with_telemetry_of("device_name", "gpus", words="gpu")),
     "system": ("field.system", _system, _of_machine("os_name", "architecture")),
     "virtual": ("field.virtual", _virtual, None),
     "date": ("field.date", _date, _of_result("started_at", "finished_at")),
-    "comment": ("field.comment", lambda result: result.comment or "", _of_result("comment")),
-    "epochs": ("field.epochs", _epochs, None),
+    "comment": ("results_page.comment", lambda result: result.comment or "", _of_result("comment")),
+    "epochs": ("heading.epochs", _epochs, None),
     "steps": ("field.steps", _steps, without_durations),
-    "telemetry": ("field.telemetry", _telemetry, _of_result("telemetry")),
+    "telemetry": ("heading.telemetry", _telemetry, _of_result("telemetry")),
     "version": ("field.version", _program, None),
 }
 FIELD_NAMES = tuple(_FIELDS)

@@ -10,8 +10,8 @@ from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
+from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
-from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.report.run_texts import machine_line, made_by, verdict_texts, workload_title
 from app.core.report.share_texts import computer_parts, device_kind, device_title
 from app.core.verdict.judged_run import JudgedRun

@@ -2,22 +2,29 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from app.core.analysis.ab import Pair, is_positive, is_usable, judge_repeats
 from app.core.analysis.compare import position
 from app.core.analysis.own_runs import run_name
+from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
 from app.core.metrics import format_value, headline_kind
+from app.core.paths import Paths
 from app.core.plain_text import one_line
+from app.core.plans.report import PlanReport, Table
 from app.core.plans.verdicts import VerdictLevel, worst_verdict
 from app.core.records import Group, Plan, PlannedRun, RunSummary
+from app.core.redaction.private_texts import private_texts
 from app.core.report.card import ShareCard
+from app.core.report.formats.export_format import PlanTable
 from app.core.report.run_texts import Several, result_text, workload_title
 from app.core.report.share import check_shown, share_card
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
+from app.core.storage.groups import list_groups, load_group
+from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
@@ -90,6 +97,25 @@ class PlanKind:
         """Return what a stored plan says."""
         del database
         return Answer(self.headline(group), self.sentence(group), self.note(group), self.verdict(group))
+
+    def load(self, database: Database, group_id: int) -> PlanReport:
+        """Return a stored plan; raises UsageError if there's none with this number, or it can't be read."""
+        return GroupReport(self, load_group(database, group_id))
+
+    def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
+        """Return the stored plans that can be read, newest first."""
+        return [GroupReport(self, group) for group in list_groups(database, self.key, limit)]
+
+    def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
+        """Return a plan that may still go on.
+
+        Args:
+            group: Its runs so far.
+            asked: What was asked of each run, by number.
+            like: Another one of this kind that was shown with what the user set for it; None for none.
+        """
+        del asked, like
+        return GroupReport(self, group)
 
     def headline(self, group: Group) -> str:
         """Return the result in a few characters."""
@@ -232,8 +258,7 @@ class PlanKind:
         return "\n".join((*lines, *(self._run_line(group, run) for run in group.runs)))
 
     def _run_line(self, group: Group, run: RunSummary) -> str:
-        unit = headline_kind(run.metric).unit
-        result = run.status if run.value is None else f"{format_value(run.metric, run.value)} {unit}"
+        result = _result_text(run) or run.status
         what = f"{workload_title(run)}, {run.engine}" if self.engine_table(group) else ""
         number = sentence("group.run", run_id=run.id)
         parts = [number, run.side or "", what, result, run.verdict or "", run_name(run)]
@@ -253,6 +278,99 @@ class PlanKind:
             elif run.id in alone:
                 reasons.append(message("group.run_alone", run_id=run.id))
         return reasons
+
+
+@dataclass(frozen=True)
+class GroupReport(PlanReport):
+    """What a kind says of a group: its sentence, remarks and runs.
+
+    Attributes:
+        kind: Says it.
+        run: The one whose details are shown; None before it is loaded.
+    """
+
+    kind: PlanKind
+    of: Group
+    run: JudgedRun | None = None
+
+    @property
+    def group(self) -> Group:
+        """Its runs."""
+        return self.of
+
+    @property
+    def left(self) -> tuple[PlannedRun, ...]:
+        """What is still to run: all that isn't completed."""
+        done = {number for number, run in self.of.numbered if run.status == "completed"}
+        return tuple(planned for planned in self.of.plan.runs() if planned.number not in done)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a run stands for it."""
+        return self.kind.example(self.of) is not None
+
+    @property
+    def heading(self) -> str:
+        """Its kind, number and workload."""
+        name, title, at = self.kind.phrase(self.of), workloads_title(self.of), self.of.created_at[:10]
+        return sentence("cli.group_title", group_id=self.of.id, kind=name, workload=title, at=at)
+
+    @property
+    def entry(self) -> str:
+        """The same."""
+        return self.heading
+
+    def with_details(self, database: Database, paths: Paths) -> "GroupReport":
+        """Return the same with the run that stands for it."""
+        del paths
+        example = self.kind.example(self.of)
+        return self if example is None else replace(self, run=JudgedRun(load_run(database, example.id)))
+
+    def lines(self, *, with_advice: bool = True) -> list[str]:
+        """Return its sentence and remarks."""
+        del with_advice
+        return [self.kind.sentence(self.of), *self.kind.remarks(self.of)]
+
+    def table(self) -> Table:
+        """Return its runs."""
+        headings = tuple(sentence(f"column.{name}") for name in ("run", "side", "result", "status"))
+        rows = tuple((str(run.id), run.side or "", _result_text(run), run.status) for run in self.of.runs)
+        return Table(headings, rows, 2)
+
+    def card(self, chart: int = 0) -> ShareCard:
+        """Return the content of its picture."""
+        del chart
+        return self.kind.card(self._example(), self.of)
+
+    def text(self) -> str:
+        """Return it as plain text."""
+        return self.kind.text(self._example(), self.of)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        runs = [
+            {"id": run.id, "side": run.side, "status": run.status, "value": run.value, "reason": ""}
+            for run in self.of.runs
+        ]
+        said = {"sentence": self.kind.sentence(self.of), "remarks": self.kind.remarks(self.of)}
+        return {"id": self.of.id, "kind": self.of.kind, "created_at": self.of.created_at, "runs": runs} | said
+
+    def export(self) -> PlanTable:
+        """Return what is written of it: a row for each run."""
+        columns, plain = ("id", "side", "status", "value"), self.as_dict()
+        cells = [[run[name] for name in columns] for run in plain["runs"]]
+        private = private_texts()
+        return PlanTable(format_version=1, plain=plain, rows="runs", columns=columns, cells=cells, private=private)
+
+    def _example(self) -> JudgedRun:
+        if self.run is None:
+            raise UsageError(message("share.no_result", run_id=self.of.id), message("share.choose_another"))
+        return self.run
+
+
+def _result_text(run: RunSummary) -> str:
+    unit = headline_kind(run.metric).unit
+    return "" if run.value is None else f"{format_value(run.metric, run.value)} {unit}"
 
 
 def typical(runs: Sequence[RunSummary]) -> RunSummary:

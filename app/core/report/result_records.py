@@ -11,7 +11,7 @@ from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.records import HEADLINE_FIELDS, Run
-from app.core.report.private_texts import hide, private_texts, without_folders
+from app.core.redaction.private_texts import hide, private_texts, without_folders
 from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, steps_hash
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
 from app.core.result_file.summary import NAMES

@@ -12,7 +12,7 @@ from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_installed_memory, format_seconds, format_value, headline_kind
 from app.core.records import Run, RunSummary
-from app.core.report.private_texts import chosen_texts, hide, private_texts
+from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
@@ -114,7 +114,7 @@ def machine_line(machine: Machine) -> str:
     kind, container = virtualization(machine)
     virtual = kind
     if machine.virtual_machine:
-        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("result.virtual")
+        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("share.virtual_machine")
     inside = sentence("result.in_container", container=container) if container else None
     parts.append(", ".join(part for part in (virtual, inside) if part))
     return " · ".join(part for part in parts if part)
@@ -325,7 +325,7 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
         _title_line(summary),
-        position(summary) or "",
+        run.position if several is None else position(summary) or "",
         sentence(verdict_code, verdict=level.lower(), reasons=words),
         sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=run_engine_line(summary)),
@@ -376,7 +376,7 @@ def _value(run: RunSummary) -> str:
         return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
         needs_epoch = run.metric == "seconds_per_epoch_s" and run.preset == "standard"
-        return sentence("result.no_whole_epoch" if needs_epoch else "result.nothing_measured")
+        return sentence("verdict.no_epoch" if needs_epoch else "verdict.nothing_measured")
     return sentence(
         "result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=run.batch_size / run.step_median_s
     )

@@ -29,11 +29,11 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     """
     summary = run.summary if several is None else several.summary
     check_shown(summary)
-    chart = tuple(bars(summary.workload, summary))
+    chart = run.bars if several is None else tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
     code, short = _codes(run.run) if result is None else (short_code(result.digest or ""), short_form(result))
     footer = (
-        position(summary),
+        run.position if several is None else position(summary, chart=chart),
         summary.started_at[:10],
         sentence("share.version", version=summary.app_version),
         sentence("share.result_code", checksum=code) if code else "",
@@ -83,7 +83,7 @@ def _certainty(run: RunSummary) -> str:
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     is_certain = half_pct is not None and run.confidence_pct is not None and run.confidence_pct >= CONFIDENCE_PCT
     if not is_certain:
-        return sentence("share.estimate_without_interval" if run.basis == "estimate" else "share.no_interval")
+        return sentence("share.estimate_without_interval" if run.basis == "estimate" else "result.no_interval")
     return sentence("share.estimate_within" if run.basis == "estimate" else "share.within", half_pct=half_pct)
 
 

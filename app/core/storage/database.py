@@ -341,7 +341,7 @@ def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Mes
         return message("database.locked", path=where), message("database.close_other_program")
     # Of the files beside the database, a full disk is an error like any other to SQLite.
     if code == sqlite3.SQLITE_FULL or (code in _OF_FILES and has_no_room(path.parent)):
-        return message("database.disk_full", path=where), message("database.free_space")
+        return message("database.disk_full", path=where), message("files.free_space")
     if code in (*_OF_FILES, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return message("database.no_access", path=where, reason=reason), message("database.check_permissions")
     if _is_damage(error):

@@ -14,7 +14,6 @@ from app.core.storage.schema import (
     APPLICATION_ID,
     FORMAT,
     LOGS_AS_RESULTS,
-    OLDEST,
     SCHEMA,
     add_functions,
     statements,
@@ -35,9 +34,6 @@ _FAILURES = 500
 _RANGE = 256
 # This many are tried even if there may be no rows in them.
 _RANGES = 20_000
-# Bytes that are the same in the headers of all our files: magic, page size, versions, fractions · schema format ·
-# encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
-_HEADER = ((0, 24), (44, 48), (56, 60))
 # Python strictly decodes SQLite's messages, which may quote the damage.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeError)
 _log = logging.getLogger(__name__)
@@ -61,18 +57,12 @@ def salvage(damaged: Path, fresh: Path) -> int:
             source = damaged.with_name(damaged.name + suffix)
             if source.exists():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
-        version = _mend_header(copy)
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
             # Each range is committed on its own, because a joint commit would touch the damaged file too. A crash
             # leaves only this new file, and the next start begins again.
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             make_schema(connection)
-            if version == FORMAT:
-                try:
-                    _mend_schema(copy)
-                except _DAMAGE:
-                    _graft_schema(copy)
             # It also opens files that are shorter than their header says, or whose schema is still faulty.
             connection.execute("PRAGMA writable_schema = ON")
             try:
@@ -128,81 +118,6 @@ def make_schema(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")
-
-
-def _mend_header(copy: Path) -> int:
-    """Write the known parts of the header; return the format that the file claims to have."""
-    with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
-        sample = Path(folder) / "sample.sqlite3"
-        with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("CREATE TABLE sample (x)")
-        header = sample.read_bytes()[:100]
-    with copy.open("r+b") as file:
-        damaged = file.read(100)
-        for start, end in _HEADER:
-            file.seek(start)
-            file.write(header[start:end])
-    version = int.from_bytes(damaged[60:64], "big")
-    return version if OLDEST <= version <= FORMAT else FORMAT
-
-
-def _mend_schema(copy: Path) -> None:
-    """Write the definitions again: those with a readable name by it, the rest in their order.
-
-    Their places differ between files: one that was migrated, or that SQLite has packed, has its own.
-    """
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as sample:
-        make_schema(sample)
-        definitions = {
-            row[1]: row for row in sample.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
-        }
-    with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-        connection.text_factory = bytes
-        connection.execute("PRAGMA writable_schema = ON")
-        names = dict(connection.execute("SELECT rowid, name FROM sqlite_master"))
-        if len(names) < len(definitions):
-            raise sqlite3.DatabaseError
-        by_name = {name.encode(): name for name in definitions}
-        readable = {rowid: by_name[name] for rowid, name in names.items() if name in by_name}
-        rest = [name for name in definitions if name not in readable.values()]
-        unreadable = [rowid for rowid in names if rowid not in readable]
-        places = readable | dict(zip(unreadable, rest, strict=False))
-        connection.executemany(
-            "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?",
-            [(*definitions[name], rowid) for rowid, name in places.items()],
-        )
-
-
-def _graft_schema(copy: Path) -> None:
-    """Replace lost schema pages with those of a new file.
-
-    A file created with this format has its tables in the same places as a new one. A file created with an older
-    format may not: then its tables are still not found.
-    """
-    copy.with_name(copy.name + "-wal").unlink(missing_ok=True)  # its pages would overwrite these
-    with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
-        sample = Path(folder) / "sample.sqlite3"
-        with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
-            make_schema(connection)
-        content = sample.read_bytes()
-    size_bytes = int.from_bytes(content[16:18], "big")
-    with copy.open("r+b") as file:
-        file.seek(100)  # after the header
-        file.write(content[100:size_bytes])
-        for page in _children(content):
-            start = (page - 1) * size_bytes
-            file.seek(start)
-            file.write(content[start : start + size_bytes])
-
-
-def _children(content: bytes) -> list[int]:
-    """Return the child pages of a file's first page, if it is an interior page of a table (section 1.6 there)."""
-    if content[100] != 5:
-        return []
-    cells = int.from_bytes(content[103:105], "big")
-    places = [int.from_bytes(content[at : at + 2], "big") for at in range(112, 112 + 2 * cells, 2)]
-    return [int.from_bytes(content[at : at + 4], "big") for at in (*places, 108)]
 
 
 def _copy_tables(connection: sqlite3.Connection) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cached_property
 
+from app.core.analysis.compare import Bar, bars, position
 from app.core.analysis.series import RunSeries, series_of
 from app.core.records import Run, RunSummary
 from app.core.verdict.bottleneck import bottleneck_text
@@ -35,6 +36,16 @@ class JudgedRun:
         return judge(self.run)
 
     @cached_property
+    def bars(self) -> tuple[Bar, ...]:
+        """Its result among others, best first."""
+        return tuple(bars(self.summary.workload, self.summary))
+
+    @cached_property
+    def position(self) -> str:
+        """Its rank as a sentence; "" if there's nothing to compare with."""
+        return position(self.summary, chart=self.bars) or ""
+
+    @cached_property
     def series(self) -> RunSeries:
         """The data of its charts."""
         return series_of(self.run)
@@ -55,5 +66,5 @@ class JudgedRun:
 
     def prepared(self) -> "JudgedRun":
         """Return itself after everything has been made."""
-        _ = self.verdict, self.series, self.bottleneck, self.energies
+        _ = self.verdict, self.position, self.series, self.bottleneck, self.energies
         return self

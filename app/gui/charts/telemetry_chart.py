@@ -37,16 +37,16 @@ class Quantity:
 
 # By the end of the curve's name; other telemetry is stored with the run, but not drawn.
 QUANTITIES = {
-    "cpu_pct": Quantity("chart.cpu", "percent", GREEN),
-    "utilization_pct": Quantity("chart.gpu", "percent", BLUE),
-    "cpu_temperature_c": Quantity("chart.cpu", "degrees", GREEN),
-    "temperature_c": Quantity("chart.gpu", "degrees", BLUE),
-    "power_w": Quantity("chart.gpu", "watts", PINK),
-    "cpu_power_w": Quantity("chart.cpu", "watts", ORANGE),
+    "cpu_pct": Quantity("part.cpu", "percent", GREEN),
+    "utilization_pct": Quantity("part.gpu", "percent", BLUE),
+    "cpu_temperature_c": Quantity("part.cpu", "degrees", GREEN),
+    "temperature_c": Quantity("part.gpu", "degrees", BLUE),
+    "power_w": Quantity("part.gpu", "watts", PINK),
+    "cpu_power_w": Quantity("part.cpu", "watts", ORANGE),
     "cpu_clock_mhz": Quantity("chart.clock", "clock", RED),
-    "clock_mhz": Quantity("chart.gpu_clock", "clock", DEEP_BLUE),
+    "clock_mhz": Quantity("live.gpu_clock", "clock", DEEP_BLUE),
     "memory_used_bytes": Quantity("chart.memory", "memory", ORANGE),
-    "steal_pct": Quantity("chart.steal", "percent", PINK),
+    "steal_pct": Quantity("telemetry.steal_pct", "percent", PINK),
 }
 
 

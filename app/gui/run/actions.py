@@ -261,7 +261,7 @@ def _file_name(run: JudgedRun, group: Group | None) -> str:
 def _check_is_file(path: Path) -> None:
     """Refuse devices and pipes, whose readers the window would wait for; raises UsageError."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise UsageError(message("file.is_device", name=path.name), message("picture.choose_another"))
+        raise UsageError(message("file.is_device", name=path.name), message("export.choose_another"))
 
 
 def _endings(kinds: str) -> list[str]:

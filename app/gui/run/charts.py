@@ -1,16 +1,25 @@
 """The four cards of a run: seconds per epoch, loss and accuracy, hardware, and published results."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QStackedWidget,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
 
 from app.core.analysis.ab import is_usable, judge_repeats
 from app.core.analysis.compare import Bar, chart_note
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.metrics import format_value, headline_kind
+from app.core.metrics import format_value, headline_kind, metric_lines
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import rate_text, repeats_steps
@@ -20,15 +29,46 @@ from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
 from app.gui.run.engine_table import EngineTable
-from app.gui.run.metric_table import MetricTable
-from app.gui.style.theme import Theme
-from app.gui.style.tokens import GAP_PX, LABEL_PX
+from app.gui.style.theme import Theme, tabular_font
+from app.gui.style.tokens import GAP_PX, LABEL_PX, TEXT_PX
 from app.gui.widgets.basics import Card, ClampedLabel, column, row
+from app.gui.widgets.tables import set_up_items
 from workloads import CATALOGUE
 
 # What all cards need with charts of the least and of the usual least height.
 TIGHT_PX, ROOMY_PX = 500, 590
+ROW_PX = 26
 BARS_ROW_MAX_PX = 84  # where they have the right half to themselves, as in a Quick run, they fill it
+
+
+class MetricTable(QTableWidget):
+    """Shows a run's single numbers with labels, for workloads without epochs or losses."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 2)
+        set_up_items(self, sentence("chart.figures"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.verticalHeader().setMinimumSectionSize(ROW_PX)
+        self.verticalHeader().setDefaultSectionSize(ROW_PX)
+        self._shown: list[tuple[str, str]] = []
+
+    def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
+        """Show the numbers; does nothing if they haven't changed."""
+        lines = metric_lines(metrics)
+        if lines == self._shown:
+            return
+        self._shown = lines
+        self.setRowCount(len(lines))
+        for number, (name, value) in enumerate(lines):
+            self.setItem(number, 0, QTableWidgetItem(name))
+            cell = QTableWidgetItem(value)
+            cell.setFont(tabular_font(TEXT_PX))
+            cell.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            self.setItem(number, 1, cell)
 
 
 class RunCharts(QWidget):
@@ -217,7 +257,7 @@ class RunCharts(QWidget):
 def _half_width(run: RunSummary) -> str:
     """Return half the width of an estimate's interval as text; "" where it isn't known."""
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
-    return "" if half_pct is None else sentence("chart.half_width", half_pct=half_pct)
+    return "" if half_pct is None else sentence("share.within", half_pct=half_pct)
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

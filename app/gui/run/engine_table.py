@@ -16,7 +16,7 @@ from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 
 ROW_PX = 30
-_HEADINGS = ("engine_page.workload", "engine_page.engine", "engine_page.result", "engine_page.factor")
+_HEADINGS = ("label.workload", "heading.engine", "heading.median", "engine_page.factor")
 
 
 class EngineTable(QTableWidget):
@@ -35,7 +35,7 @@ class EngineTable(QTableWidget):
         units = {headline_kind(row.metric).short_unit for row in rows}
         heading = self.horizontalHeaderItem(2)
         if heading is not None:
-            heading.setText(next(iter(units)) if len(units) == 1 else sentence("engine_page.result"))
+            heading.setText(next(iter(units)) if len(units) == 1 else sentence("heading.median"))
         lines = [(row, cell) for row in rows for cell in _fastest_first(row)]
         self.setRowCount(len(lines))
         for number, (row, cell) in enumerate(lines):
@@ -89,6 +89,6 @@ def _factor(cell: Cell) -> str:
         return ""
     arguments = {"times": 1 / against.ratio}
     if against.low is None or against.high is None:
-        return sentence("engine_page.times", **arguments)
+        return sentence("studies.times", **arguments)
     arguments |= {"low": 1 / against.high, "high": 1 / against.low}
     return sentence("engine_page.level" if cell.is_level else "engine_page.times_within", **arguments)

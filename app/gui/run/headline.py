@@ -7,7 +7,6 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
-from app.core.analysis.compare import position
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
@@ -42,9 +41,9 @@ _PHASES = {
     "finish": "phase.finish",
 }
 _ENDINGS: dict[str, tuple[str, Tone]] = {
-    "cancelled": ("ending.cancelled", "caution"),
-    "failed": ("ending.failed", "invalid"),
-    "interrupted": ("ending.interrupted", "caution"),
+    "cancelled": ("status.cancelled", "caution"),
+    "failed": ("status.failed", "invalid"),
+    "interrupted": ("status.interrupted", "caution"),
     "running": ("ending.running", ""),
     "damaged": ("ending.damaged", "invalid"),
 }
@@ -121,7 +120,7 @@ class HeadlineCard(Card):
         self._show_value(summary, summary.step_median_s, muted=is_doubtful)
         if (measured_s := estimated_from_s(run.run)) is not None:
             self.note.show_text(_note(summary, measured_s))
-        self.rank.show_text(position(summary) or "")
+        self.rank.show_text(run.position)
         self.facts.show_text(_facts(summary))
         failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
         said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""

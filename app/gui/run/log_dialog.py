@@ -32,7 +32,7 @@ class LogDialog(QDialog):
         self.text.setFont(fixed)
         self.text.setAccessibleName(sentence("log.text"))
         self.place = label(muted=True)
-        self.copy_button = QPushButton(sentence("fault.copy"))
+        self.copy_button = QPushButton(sentence("button.copy_text"))
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
         foot = row(self.place, None, self.copy_button)
         whole = column(self.text, foot)

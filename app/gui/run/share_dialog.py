@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QGuiApplication, QImage, QPixmap
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QFont, QGuiApplication, QImage, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.exchange.sharing import TEXT_FORMS, SharedResult, shared_result
@@ -17,7 +17,6 @@ from app.core.report.export import write_lines
 from app.core.storage.database import Database
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
-from app.gui.services.browser import open_address
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
 from app.gui.widgets.basics import Button, Card, column, label, row, scrolled, set_tip
@@ -82,7 +81,7 @@ class ShareDialog(QDialog):
         self.text.setAccessibleName(sentence("share_dialog.text"))
         self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
-        self.copy_button = Button(theme, sentence("share_dialog.copy_text"), "copy")
+        self.copy_button = Button(theme, sentence("button.copy_text"), "copy")
         self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
         self.submit_button = Button(theme, sentence("share_dialog.submit"), "file-text")
         self.close_button = Button(theme, sentence("button.close"))
@@ -260,3 +259,9 @@ class ShareDialog(QDialog):
             form = self.form.currentData()
             QGuiApplication.clipboard().setText(safe_text(self.shared.text_as(form)))
             self._services.tell(sentence("share_dialog.copied", form=self.form.currentText()), "", "", None)
+
+
+def open_address(address: str) -> bool:
+    """Open an http or https address in the browser, with nothing added; return whether anything could open it."""
+    url = QUrl(address, QUrl.ParsingMode.StrictMode)
+    return url.scheme() in ("http", "https") and QDesktopServices.openUrl(url)

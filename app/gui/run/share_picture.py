@@ -87,8 +87,8 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: by
         write_whole(path, [picture])
     except OSError as error:
         raise AppError(
-            message("picture.not_saved", path=str(path), reason=error.strerror or str(error)),
-            message("picture.choose_another"),
+            message("export.not_written", path=str(path), reason=error.strerror or str(error)),
+            message("export.choose_another"),
         ) from error
 
 

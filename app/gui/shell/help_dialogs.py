@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QPlainTextEdit, QWidget
 
 from app.core.messages import sentence
-from app.core.report.private_texts import hide, private_texts
+from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.run_texts import machine_line
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label
@@ -65,7 +65,7 @@ class ReportDialog(QDialog):
         self.report = QPlainTextEdit(report, tabChangesFocus=True)
         self.report.setAccessibleName(sentence("report.title"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)
+        self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report.toPlainText()))
         buttons.rejected.connect(self.reject)
         whole = column(label(sentence("report.explanation"), wrap=True), self.report, buttons)

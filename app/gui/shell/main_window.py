@@ -240,13 +240,13 @@ class MainWindow(QMainWindow):
         self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
         self._add(file, "imports_page.type", "", self.imports.type_in)
         file.addSeparator()
-        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
+        self._add(file, "page.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
             roles.PreferencesRole
         )
         self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
         edit = self.menuBar().addMenu(sentence("menu.edit"))
         self._add(edit, "menu.undo_delete", keys.Undo, self._on_undo)
-        self._add(edit, "menu.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
+        self._add(edit, "button.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
         self._add(edit, "menu.copy_picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
         self._add(edit, "imports_page.paste", keys.Paste, self.imports.paste)
         view = self.menuBar().addMenu(sentence("menu.view"))
@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
         self._add(view, "menu.zoom_out", "Ctrl+-", zoom.smaller)
         self._add(view, "menu.zoom_reset", "Ctrl+0", zoom.reset)
         view.addSeparator()
-        self._add(view, "menu.log", "Ctrl+L", bench.log_button.click)
+        self._add(view, "log.title", "Ctrl+L", bench.log_button.click)
         help_ = self.menuBar().addMenu(sentence("menu.help"))
         self._add(help_, "menu.shortcuts", keys.HelpContents, self._on_shortcuts).setShortcuts(
             [QKeySequence("F1"), QKeySequence("?")]
@@ -367,7 +367,7 @@ class MainWindow(QMainWindow):
         self._actions["menu.run"].setEnabled(not running)
         self._actions["menu.cancel"].setEnabled(running)
         shown = self._shown()
-        self._actions["menu.copy_result"].setEnabled(shown.can_copy)
+        self._actions["button.copy_result"].setEnabled(shown.can_copy)
         for code in ("menu.share", "menu.save_picture", "menu.copy_picture"):
             self._actions[code].setEnabled(shown.can_share)
         deleted = "results" in self._pages and self.results.can_undo

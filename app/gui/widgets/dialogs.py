@@ -23,7 +23,7 @@ import app
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import DOCUMENTATION
-from app.core.report.private_texts import hide, private_texts
+from app.core.redaction.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, plain_tip, row
@@ -40,7 +40,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     picture = label()
     picture.setPixmap(application_icon().pixmap(64, 64))
-    name = label(sentence("about.version", version=app.__version__), TITLE_PX, QFont.Weight.DemiBold)
+    name = label(sentence("share.version", version=app.__version__), TITLE_PX, QFont.Weight.DemiBold)
     versions = label(sentence("about.versions", python=platform.python_version(), qt=qt_version), muted=True)
     text = label(sentence("about.text"), wrap=True)
     text.setMinimumWidth(400)
@@ -111,7 +111,7 @@ class FaultDialog(QDialog):
         self.report = QPlainTextEdit(report, readOnly=True)
         self.report.setAccessibleName(sentence("fault.report"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)
+        self.copy_button = buttons.addButton(sentence("button.copy_text"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(self._on_copy)
         buttons.rejected.connect(self.reject)
         whole = column(label(explanation, wrap=True), self.report, label(log, muted=True, wrap=True), buttons)

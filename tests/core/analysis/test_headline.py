@@ -80,7 +80,7 @@ def test_the_interval_of_a_rate_has_its_lower_end_first(run_of: Of) -> None:
 
 
 def batch(size: int) -> str:
-    return sentence("compare.batch", batch_size=size)
+    return sentence("share.batch", batch_size=size)
 
 
 def test_seconds_per_mini_batch_keep_the_epoch_beside_them(run_of: Of) -> None:
@@ -182,7 +182,7 @@ def test_a_headline_measured_by_the_workload_comes_first(database: Database, mac
 def test_a_limit_that_was_not_measured_has_no_value(database: Database, machine: Machine) -> None:
     run_id = record(database, machine, measured(0.1, 0.1), status="failed", workload="matmul")
     run = load_run(database, run_id).summary
-    assert (run.value, headline(run)) == (None, sentence("result.nothing_measured"))
+    assert (run.value, headline(run)) == (None, sentence("verdict.nothing_measured"))
 
 
 @pytest.mark.parametrize("workload", sorted(PUBLISHED & set(CATALOGUE)))

@@ -151,7 +151,7 @@ def test_bars_of_today_say_engine_precision_and_whether_it_was_compiled() -> Non
     assert chosen["Tesla P100"].remarks == ("2023", "float16 autocast", "PyTorch 2.x", "eager")
     tf32 = next(bar for bar in bars("resnet50_224", None) if bar.row and "TF32 on" in bar.row.software)
     assert "float32, TF32" in tf32.remarks
-    assert said("compare.batch").is_in(tf32.remarks)
+    assert said("share.batch").is_in(tf32.remarks)
 
 
 def test_a_card_published_often_has_first_what_tells_its_bars_apart() -> None:
@@ -162,7 +162,7 @@ def test_a_card_published_often_has_first_what_tells_its_bars_apart() -> None:
     assert ("RTX PRO 6000 Max-Q", "bfloat16 autocast", "compiled") in first
     assert ("RTX 3090", "NHWC", "PyTorch 2.4.0") in first
     assert ("Core i7-12700H",) in first
-    batch = sentence("compare.batch", batch_size=512)
+    batch = sentence("share.batch", batch_size=512)
     remarks = next(bar.remarks for bar in drawn if bar.name == "RTX 4090" and batch in bar.remarks)
     assert sorted(set(remarks) - {batch}) == [
         "2024",

@@ -15,8 +15,8 @@ from app.core.doctor.logs import diagnose_log
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.doctor.rules import diagnose
-from app.core.doctor.scrubbing import scrub
 from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.redaction.scrubbing import scrub
 from tests.saying import said
 
 CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")

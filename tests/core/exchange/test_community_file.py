@@ -305,7 +305,7 @@ def test_a_bar_says_whose_it_is_and_under_which_conditions(mine: RunSummary) -> 
         sentence("compare.community", count=3),
         sentence("compare.community_range", low="1.20", high="1.80"),
         "PyTorch",
-        sentence("compare.batch", batch_size=128),
+        sentence("share.batch", batch_size=128),
         "float32",
         sentence("compare.community_cautions", count=1),
     )

@@ -15,12 +15,12 @@ from tests.saying import said
 def test_a_preview_names_every_field_in_words() -> None:
     shown = {field.name: (field.label, field.text) for field in preview(golden()[2])}
     assert shown["workload"] == (
-        sentence("field.workload"),
+        sentence("label.workload"),
         sentence("exchange.workload_version", workload="MNIST MLP", version=1),
     )
     assert shown["settings"] == (
         sentence("field.settings"),
-        f"standard · {sentence('compare.batch', batch_size=128)} · float32 · {sentence('compare.seed', seed=0)}",
+        f"standard · {sentence('share.batch', batch_size=128)} · float32 · {sentence('compare.seed', seed=0)}",
     )
     assert shown["value"][1].endswith("s per epoch")
     assert shown["cpu"] == ("CPU", "AMD EPYC")

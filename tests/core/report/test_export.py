@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import app
 from app.core.paths import Paths
 from app.core.records import RUN_COLUMNS, EpochColumns, Run, RunSummary
+from app.core.redaction.private_texts import chosen_folders, hide, private_texts, table_private_texts
 from app.core.report.formats.csv_table import CSV_COLUMNS, csv_lines
 from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
-from app.core.report.private_texts import chosen_folders, hide, private_texts, table_private_texts
 from app.core.report.run_texts import result_text
 from app.core.settings import Settings, save_settings
 from app.core.storage.database import Database

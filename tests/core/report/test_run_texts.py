@@ -89,8 +89,8 @@ ALL_STEPS: dict[str, Any] = {"steps": 10, "steps_per_epoch": 500}
             message("result.step_rate", step_ms=131.0, examples_per_s=763),
             [message("note.short_run", **ALL_STEPS)],
         ),
-        (NOTHING, message("result.no_whole_epoch"), []),
-        (SHORT | {"step_median_s": None}, message("result.no_whole_epoch"), []),
+        (NOTHING, message("verdict.no_epoch"), []),
+        (SHORT | {"step_median_s": None}, message("verdict.no_epoch"), []),
     ],
 )
 def test_a_headline_has_its_basis(

@@ -25,7 +25,7 @@ INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_p
 
 REAL = sentence("share.data", source="real")
 FACTS = f"{sentence('result.examples_per_second', examples_per_s=763)} · {REAL}"
-NO_INTERVAL, VALID_SHORT = sentence("share.no_interval"), sentence("short.valid_for_min", duration_min=2)
+NO_INTERVAL, VALID_SHORT = sentence("result.no_interval"), sentence("short.valid_for_min", duration_min=2)
 VALID = f"{VALID_SHORT} · {sentence('share.epochs', count=10)}"
 BATCH, CORES = sentence("share.batch", batch_size=100), sentence("share.cores", count=4)
 CPU_RUN, MADE_BY = sentence("share.cpu_run"), sentence("share.version", version="0.1.0")

@@ -10,9 +10,9 @@ import pytest
 from app.core.analysis.headline import Measured, headline_of
 from app.core.paths import Paths
 from app.core.records import Headline
+from app.core.redaction.private_texts import table_private_texts
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
-from app.core.report.private_texts import table_private_texts
 from app.core.report.run_texts import result_text
 from app.core.storage import outcomes
 from app.core.storage.database import Database

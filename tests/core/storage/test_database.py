@@ -324,6 +324,19 @@ def test_logs_of_each_format_become_imported_results(name: str, paths: Paths) ->
         assert logs(database) == LOGS[name]
 
 
+@pytest.mark.parametrize("name", figures.formats())
+def test_a_file_that_another_program_packed_and_spells_otherwise_opens(name: str, paths: Paths) -> None:
+    paths.database.write_bytes(gzip.decompress((figures.DATABASES / f"{name}.sqlite3.gz").read_bytes()))
+    with contextlib.closing(sqlite3.connect(paths.database, isolation_level=None)) as other:
+        count = other.execute("SELECT count(*) FROM runs").fetchone()[0]
+        other.execute("DROP INDEX runs_by_workload")
+        other.execute('CREATE INDEX "runs_by_workload" on "runs"("workload")')
+        other.execute("VACUUM")
+    with Database(paths.database) as database:
+        assert database.connection.execute("SELECT count(*) FROM runs").fetchone()[0] == count
+    assert not list(paths.data.glob("*damaged*"))
+
+
 def test_a_log_that_is_damaged_is_left_out_and_stops_nothing(paths: Paths) -> None:
     file = gzip.decompress((figures.DATABASES / "format_9.sqlite3.gz").read_bytes())
     for column in ("imported_at", "workload", "name", "durations_s", "seconds_per_epoch_s"):

@@ -203,7 +203,7 @@ def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSumm
     assert rows[sentence("provenance.from")] == sentence(
         "provenance.imported", number="5", source="x.png", date="2026-11-23"
     )
-    assert rows[sentence("provenance.code")] == "67D0-963F"
+    assert rows[sentence("heading.code")] == "67D0-963F"
     assert drawn(None, other())[0].remarks[:2] == bar.remarks[:2]
 
 

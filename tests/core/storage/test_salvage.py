@@ -43,19 +43,16 @@ def change(path: Path, old: bytes, new: bytes) -> bytes:
     return before
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"status TEXT NOT NULL", b"statur TEXT NOT NULL"),
-        (b"CREATE TABLE epochs", b"CREATE TABLE epocht"),
-        (b"REFERENCES runs (id) ON", b"REFERENCES runt (id) ON"),
-        (b"loss REAL", b"lors REAL"),
-        (b"CREATE INDEX runs_listed", b"CREATE INDEX runs_lirted"),
-        (b"CREATE TABLE runs", b"CREATD TABLE runs"),
-        (b"indexruns_listedruns", b"indexruns_listedruos"),
-    ],
-)
-def test_a_letter_of_the_schema_costs_no_run(
+LETTERS = [
+    (b"REFERENCES runs (id) ON", b"REFERENCES runt (id) ON"),
+    (b"loss REAL", b"lors REAL"),
+    (b"CREATE INDEX runs_listed", b"CREATE INDEX runs_lirted"),
+    (b"indexruns_listedruns", b"indexruns_listedruos"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), LETTERS)
+def test_a_letter_of_the_schema_costs_no_run_if_sqlite_still_reads_it(
     paths: Paths, ids: list[int], old: bytes, new: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     damaged = change(paths.database, old, new).replace(old, new, 1)
@@ -68,22 +65,34 @@ def test_a_letter_of_the_schema_costs_no_run(
 
 
 @pytest.mark.parametrize(
-    ("at", "value"),
+    ("old", "new"),
     [
-        (0, 0x52),
-        (16, 0x00),
-        (18, 0x09),
-        (20, 0x40),
-        (44, 0xFF),
-        (59, 0x02),
-        (63, 0x02),
-        (60, 0x7F),
-        (63, 0x46),
-        (71, 0),
+        (b"status TEXT NOT NULL", b"statur TEXT NOT NULL"),
+        (b"CREATE TABLE runs", b"CREATD TABLE runs"),
+        (b"SQLite format 3", b"SQLite formas 3"),
     ],
-    ids=["magic", "page", "write", "reserved", "schema", "encoding", "older", "far", "newer", "owner"],
 )
-def test_a_byte_of_the_header_costs_no_run(paths: Paths, ids: list[int], at: int, value: int) -> None:
+def test_a_file_whose_schema_cannot_be_read_is_kept_and_a_new_one_begun(
+    paths: Paths, machine: Machine, ids: list[int], old: bytes, new: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged = change(paths.database, old, new).replace(old, new, 1)
+    assert listed(paths) == []
+    (aside,) = paths.data.glob("runs.damaged-*.sqlite3")
+    assert aside.read_bytes() == damaged
+    assert said("database.begun_anew", path=str(paths.database), kept=aside.name).is_in(caplog.text)
+    with Database(paths.database) as database:
+        stored = store(database, machine, 3.0)
+    assert listed(paths) == [stored]
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(18, 0x09), (20, 0x40), (44, 0xFF), (63, 0x02), (60, 0x7F), (63, 0x46), (71, 0)],
+    ids=["write", "reserved", "schema", "older", "far", "newer", "owner"],
+)
+def test_a_byte_of_the_header_that_sqlite_can_do_without_costs_no_run(
+    paths: Paths, ids: list[int], at: int, value: int
+) -> None:
     content = bytearray(paths.database.read_bytes())
     content[at] = value
     paths.database.write_bytes(content)
@@ -103,8 +112,9 @@ def test_a_lost_page_costs_its_own_rows_only(paths: Paths, ids: list[int]) -> No
             path.unlink()
         paths.database.write_bytes(content[:start] + bytes(PAGE_BYTES) + content[start + PAGE_BYTES :])
         left = listed(paths)
-        # The page above all rows is the only one that costs them all.
-        assert len(left) >= len(numbers) - 10 or page == root, page
+        # Only the page above all rows and those of the schema cost them all.
+        is_schema = page == 1 or b"CREATE " in content[start : start + PAGE_BYTES]
+        assert len(left) >= len(numbers) - 10 or page == root or is_schema, page
 
 
 def test_a_cut_file_keeps_what_is_left_of_it(paths: Paths, ids: list[int]) -> None:
@@ -150,7 +160,7 @@ def test_a_repaired_file_is_not_set_aside_by_a_latecomer(
     paths: Paths, ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second process saw the damage too, but the first one repaired it before the second acted."""
-    change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
+    change(paths.database, *LETTERS[0])
     assert listed(paths) == ids
     with Database(paths.database) as late:
         late.mend()
@@ -160,7 +170,7 @@ def test_a_repaired_file_is_not_set_aside_by_a_latecomer(
 
 @pytest.mark.slow
 def test_many_processes_mend_one_file_once(paths: Paths, ids: list[int]) -> None:
-    change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
+    change(paths.database, *LETTERS[0])
     program = (
         "import sys; from pathlib import Path; from app.core.storage.database import Database;"
         "from app.core.storage.runs import list_runs;"
@@ -180,7 +190,7 @@ def test_a_file_that_was_packed_is_mended_although_its_tables_have_moved(paths: 
         database.connection.execute("CREATE INDEX runs_by_workload ON runs (workload)")
         database.connection.execute("VACUUM")
         database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
+    change(paths.database, *LETTERS[0])
     assert listed(paths) == ids
     with Database(paths.database) as database:
         assert database.connection.execute("SELECT kind FROM groups").fetchone()[0] == "repeat"
@@ -198,5 +208,5 @@ def test_a_huge_key_neither_hides_others_nor_takes_forever(paths: Paths, ids: li
         database.connection.execute("PRAGMA foreign_keys = OFF")
         database.connection.execute("UPDATE runs SET id = ? WHERE id = ?", (2**52, ids[-1]))
         database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
+    change(paths.database, *LETTERS[0])
     assert listed(paths) == [*ids[:-1], 2**52]

@@ -104,7 +104,7 @@ def test_provenance_names_the_source_of_every_published_bar() -> None:
     for bar in bars("cifar10_keras_cnn", None):
         told = dict(provenance(bar))
         assert bar.row is not None
-        assert told[sentence("provenance.source")].startswith(bar.row.source)
+        assert told[sentence("heading.source")].startswith(bar.row.source)
         assert told[sentence("heading.year")] == "2019"
         assert told[sentence("provenance.published")].endswith("s per epoch")
         assert ("37 GFLOP/s" in told.get(sentence("provenance.same_table"), "")) == (

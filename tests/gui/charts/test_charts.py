@@ -120,7 +120,7 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert chart.right.viewRange()[1][1] >= 288.0
     # The host took nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
-    cpu, memory, clock, gpu = (sentence(f"chart.{name}") for name in ("cpu", "memory", "clock", "gpu"))
+    cpu, memory, clock, gpu = map(sentence, ("part.cpu", "chart.memory", "chart.clock", "part.gpu"))
     texts = [f"{cpu} 98 %", f"{memory} 7.5 GB", f"{clock} 4.7 GHz", f"{gpu} 288 W"]
     assert [text for _, text, _ in chart.entries] == texts
     chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
@@ -343,7 +343,7 @@ def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> N
     assert charts.estimate.isVisible()
     assert not charts.epochs.isVisible()
     assert said("chart.estimated").is_all_of(charts.epochs_card.heading.text())
-    assert said("chart.half_width").is_all_of(charts.epochs_card.note.whole_text)
+    assert said("share.within").is_all_of(charts.epochs_card.note.whole_text)
     assert len(points(charts.estimate.line)) > 10
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 2), "sustained"))
     assert charts.sustained.isVisible()

@@ -80,9 +80,9 @@ def ended(code: str, epochs_done: int) -> str:
     ("changes", "outcome", "tone", "is_muted"),
     [
         ({}, sentence("short.valid_for_s", duration_s=64), "valid", False),
-        ({"status": "cancelled", "epochs_done": 2}, ended("ending.cancelled", 2), "caution", False),
-        ({"status": "interrupted", "epochs_done": 2}, ended("ending.interrupted", 2), "caution", True),
-        ({"status": "failed", "error_code": "internal"}, ended("ending.failed", 3), "invalid", True),
+        ({"status": "cancelled", "epochs_done": 2}, ended("status.cancelled", 2), "caution", False),
+        ({"status": "interrupted", "epochs_done": 2}, ended("status.interrupted", 2), "caution", True),
+        ({"status": "failed", "error_code": "internal"}, ended("status.failed", 3), "invalid", True),
         ({"status": "failed", "error_code": "out_of_memory"}, ended("failure.out_of_memory", 3), "invalid", True),
         (
             {"status": "failed", "error_code": "hung", "preset": "quick"},

@@ -48,7 +48,7 @@ def test_first_look(driver: Driver) -> None:
     assert "1,337,002" in setup.summary.text()
     assert setup.run_button.isEnabled()
     assert "60 s" in setup.presets["quick"].accessibleName()
-    assert said("setup.epochs", count="10").is_in(setup.presets["standard"].accessibleName())
+    assert said("share.epochs", count="10").is_in(setup.presets["standard"].accessibleName())
     assert not driver.window.action("menu.cancel").isEnabled()
 
 

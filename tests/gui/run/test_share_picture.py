@@ -158,11 +158,11 @@ def test_a_picture_is_a_png_and_says_so_in_its_name(application_theme: Theme, tm
 
 
 def test_a_picture_that_cannot_be_written_leaves_what_was_there(application_theme: Theme, tmp_path: Path) -> None:
-    with pytest.raises(AppError, match=said("picture.not_saved").pattern):
+    with pytest.raises(AppError, match=said("export.not_written").pattern):
         save_share_picture(example(), DARK, tmp_path / "missing" / "result.png")
     in_its_place = tmp_path / "folder.png"
     in_its_place.mkdir()
-    with pytest.raises(AppError, match=said("picture.not_saved").pattern):
+    with pytest.raises(AppError, match=said("export.not_written").pattern):
         save_share_picture(example(), DARK, in_its_place)
     assert list(tmp_path.iterdir()) == [in_its_place]
 

@@ -2,6 +2,7 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "files.check_permissions": "Check what's in its place, and the folder's permissions.",
+    "files.free_space": "Free up some space, then try again.",
     "files.move_it_away": "Move it away, then try again.",
     "files.move_strangers_away": "Move them away, then try again: the whole folder is replaced.",
     "files.not_installed": "{title} can't be installed in {folder} ({reason}).",

@@ -1,4 +1,4 @@
-"""Results: headline, the text and the picture to share, advice after an error."""
+"""Results: headline, the text and the picture to share, the HTML report, advice after an error."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.bad_parameters": "Change the setting that the message names, and run it again.",
@@ -20,7 +20,62 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.other_engine_missing": "Install {engine} again, or choose another engine.",
     "advice.out_of_memory": "Choose a smaller batch, or close other programs that use memory, and run it again.",
     "export.choose_another": "Choose another file.",
+    "export.html": "Report to print or post",
     "export.not_written": "{path} can't be saved ({reason}).",
+    "html.bars": "{label} ({better})",
+    "html.beside_others": "Beside others",
+    "html.choose": "Choose some runs.",
+    "html.clock": "Clock (GHz)",
+    "html.conditions": "What another result must agree in",
+    "html.date": "Date",
+    "html.estimate": "Estimate",
+    "html.estimate_title": "Estimate while it ran ({unit})",
+    "html.hardware": "Hardware while it ran",
+    "html.high": "Upper end of the 95 % interval",
+    "html.low": "Lower end of the 95 % interval",
+    "html.made_by": "Made by Epochmark {version}. This page needs no network and loads nothing.",
+    "html.measured_on": "Measured on {date} with Epochmark {version}",
+    "html.method": "How this is measured",
+    "html.method_comparison": (
+        "Results are compared only if workload, batch size, precision and examples per epoch agree. What else differs, such"
+        " as the year of the software, stands beside each result."
+    ),
+    "html.method_interval": (
+        "The 95 % interval comes from these times. A short run scales its steps to an epoch; a full one has the median of its"
+        " epochs after the first, which prepares the engine."
+    ),
+    "html.method_steps": (
+        "The network trains in a process of its own with Keras' own training loop, and the time of each step is recorded. A step"
+        " ends when the device has finished it."
+    ),
+    "html.method_verdict": (
+        "The verdict says whether the number can be trusted: other programs, battery, throttling, swapping, drift, lost steps"
+        " and a loss that training couldn't have reached make it a caution, or invalid."
+    ),
+    "html.more_epochs": ("1 more epoch is in the result file.", "{count:,} more epochs are in the result file."),
+    "html.none_published": "No published results for this workload.",
+    "html.no_reasons": "Nothing disturbed this run.",
+    "html.nothing": "There's no run for a report.",
+    "html.power": "Power (W)",
+    "html.published": "Published results, with their sources",
+    "html.result_file": "Save the result file",
+    "html.result_file_note": "Another Epochmark can import it, and shows it as imported, not verified.",
+    "html.runs": "Runs in this report",
+    "html.sources": "Sources: {sources:; }",
+    "html.steps_per_s": "Steps per second",
+    "html.temperature": "Temperature (°C)",
+    "html.time": "Time (s)",
+    "html.title": "Epochmark: {title}",
+    "html.title_of_runs": "{count} runs",
+    "html.too_many": "A report holds at most {limit} runs, not {count:,}.",
+    "html.unlike": (
+        "The result of 1 device isn't shown: it has another precision or batch size.",
+        "The results of {count} devices aren't shown: they have another precision or batch size.",
+    ),
+    "html.use": "Use (%)",
+    "html.validation_accuracy": "Validation accuracy",
+    "html.validation_loss": "Validation loss",
+    "html.while_it_ran": "While it ran",
     "result.about": "about {value}",
     "result.cores": "{physical} cores / {logical} threads",
     "result.engine_with_xla": "{engine} on {device} · {precision} · with {compiler}",
@@ -39,8 +94,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.median_of_epochs": "median of epochs 2 to {last}",
     "result.median_of_runs": ("one run", "median of {count} runs"),
     "result.no_interval": "no 95 % interval",
-    "result.no_whole_epoch": "No whole epoch was measured.",
-    "result.nothing_measured": "Nothing was measured.",
     "result.range": "{low} to {high} (no 95 % interval)",
     "result.round": "round",
     "result.second_epoch": "epoch 2",
@@ -61,7 +114,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.unknown_gpu": "unknown GPU",
     "result.verdict_and_more": "{words} + {count} more",
     "result.within": "{value} ± {half_pct:.1f} %",
-    "result.virtual": "virtual machine",
     "result.virtual_by": "virtual machine ({kind})",
     "share.all_runs": ("the run", "all {count} runs"),
     "share.axis": "{label}, log scale",
@@ -79,7 +131,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.first_epoch_only": "first epoch only",
     "share.gpu_run": "GPU run",
     "share.no_ab_result": "A/B test {group_id} has no pair with two results to put on a picture.",
-    "share.no_interval": "no 95 % interval",
     "share.no_result": "Run {run_id} has no result to put on a picture.",
     "share.no_study_result": "Study {group_id} has no result to share yet.",
     "share.of_runs": "{count} of {planned} runs",

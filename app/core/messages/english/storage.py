@@ -14,7 +14,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "database.close_other_program": "Close the other program, then try again.",
     "database.damaged": "The results in {path} are damaged ({reason}).",
     "database.disk_full": "The disk is full: the results in {path} can't be saved.",
-    "database.free_space": "Free up some space, then try again.",
     "database.locked": "The results in {path} are locked by another program.",
     "database.move_it_away": "Move the file away yourself.",
     "database.no_access": "The results in {path} can't be read or written ({reason}).",

@@ -1,7 +1,6 @@
 """The window, its menu and its dialogs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "about.version": "Epochmark {version}",
     "about.versions": "Python {python}, Qt {qt}",
     "busy.ask_anyway": (
         "{reason}\n\nBoth would be slower, and neither result would be right for this computer. Run anyway?"
@@ -9,7 +8,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "busy.other_epochmark": "Another Epochmark is running a benchmark on this computer.",
     "busy.title": "Already running",
     "fault.also_in_log": "The log has it too: {path}",
-    "fault.copy": "Copy text",
     "fault.report": "Report",
     "fault.report_head": "Epochmark {version}, Python {python}, Qt {qt}, {system}",
     "fault.task_stopped": "Something went wrong ({reason}).",
@@ -17,20 +15,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "menu.about": "About Epochmark",
     "menu.cancel": "Cancel run",
     "menu.copy_picture": "Copy picture",
-    "menu.copy_result": "Copy result",
     "menu.data_folder": "Open data folder",
     "menu.doctor": "Why isn't my GPU used?",
     "menu.edit": "&Edit",
     "menu.export": "Export …",
     "menu.file": "&File",
     "menu.help": "&Help",
-    "menu.log": "Run log",
     "menu.method": "How is this measured?",
     "menu.quit": "Quit",
     "menu.report": "Report a problem …",
     "menu.run": "Run benchmark",
     "menu.save_picture": "Save picture …",
-    "menu.settings": "Settings",
     "menu.share": "Share …",
     "menu.shortcuts": "Keyboard shortcuts",
     "menu.undo_delete": "Undo delete",

@@ -1,8 +1,11 @@
 """A study: a question that several runs answer, each of them a point."""
 
+from collections.abc import Mapping
+
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.kind import Answer, PlanKind
+from app.core.plans.report import PlanReport
 from app.core.records import Group, Plan, PlannedRun, Study
 from app.core.storage.database import Database
 from workloads.protocol.spec import RunSpec
@@ -35,6 +38,27 @@ class StudyPlan(PlanKind):
         from app.core.plans.study.points import point_name
 
         return point_name(plan, planned.spec)
+
+    def load(self, database: Database, group_id: int) -> PlanReport:
+        """Return a stored study; raises UsageError if there's none with this number, or it can't be read."""
+        from app.core.plans.study.points import load_study
+        from app.core.plans.study.report import StudyReport
+
+        return StudyReport(load_study(database, group_id))
+
+    def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
+        """Return the studies that can be read, newest first."""
+        from app.core.plans.study.points import list_studies
+        from app.core.plans.study.report import StudyReport
+
+        return [StudyReport(each) for each in list_studies(database, limit)]
+
+    def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
+        """Return a study that may still go on, with the prices that another was shown with."""
+        from app.core.plans.study.points import make_result
+        from app.core.plans.study.report import StudyReport
+
+        return StudyReport(make_result(group, asked), costs=getattr(like, "costs", None))
 
     def answer(self, database: Database, group: Group) -> Answer:
         """Return the first thing that the study found."""

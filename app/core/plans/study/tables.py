@@ -1,35 +1,18 @@
 """A study as a table: one row for each point, with units in the headings. Pure functions."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
+from app.core.plans.report import Table
 from app.core.plans.study.axes import CONFIGURATION, FOLDERS, axis_title, axis_value
 from app.core.plans.study.costs import Costs, cost_findings, epoch_cost, own_usd_per_hour
 from app.core.plans.study.details import NO_DETAILS, Details
 from app.core.plans.study.findings import close_to_best, findings
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import count_text, unit_of
+from app.core.redaction.private_texts import chosen_texts, private_texts, without_folders
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.private_texts import chosen_texts, private_texts, without_folders
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Texts by row and column.
-
-    Attributes:
-        headings: One for each column.
-        rows: As long as the headings.
-        left: How many columns, from the left, are words.
-        is_best: Whether each row is within 5 % of the fastest.
-    """
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int
-    is_best: tuple[bool, ...]
 
 
 def study_table(result: StudyResult) -> Table:
@@ -52,7 +35,8 @@ def study_table(result: StudyResult) -> Table:
         for point in close_to_best([each for each in result.done if each.spec.workload == workload])
     }
     rows = tuple(_row(point, several_units=len(units) > 1) for point in result.points)
-    return Table(headings, rows, len(axes), tuple(id(point) in best for point in result.points))
+    is_best = tuple(id(point) in best for point in result.points)  # within 5 % of the fastest
+    return Table(headings, rows, len(axes), is_best, tuple(point.reason for point in result.points))
 
 
 def _row(point: Point, *, several_units: bool) -> tuple[str, ...]:

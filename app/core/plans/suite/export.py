@@ -5,8 +5,8 @@ from typing import Any
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.texts import suite_lines
 from app.core.plans.suite.uncertainty import Score
+from app.core.redaction.private_texts import private_texts
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.private_texts import private_texts
 
 COLUMNS = (
     *("workload", "purpose", "batch_size", "state", "points", "points_low", "points_high"),

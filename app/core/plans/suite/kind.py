@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from app.core.errors import UsageError
 from app.core.messages import sentence
 from app.core.plans.kind import Answer, PlanKind
+from app.core.plans.report import PlanReport
 from app.core.records import Group, Plan, PlannedRun, Suite
 from app.core.storage.database import Database
 from workloads import CATALOGUE
@@ -47,6 +48,28 @@ class SuitePlan(PlanKind):
         from app.core.plans.suite.texts import suite_lines
 
         return suite_lines(suite_result(group, asked))[0]
+
+    def load(self, database: Database, group_id: int) -> PlanReport:
+        """Return a stored suite; raises UsageError if there's none with this number, or it can't be read."""
+        from app.core.plans.suite.report import SuiteReport
+        from app.core.plans.suite.stored import load_suite
+
+        return SuiteReport(load_suite(database, group_id))
+
+    def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
+        """Return the suites that can be read, newest first."""
+        from app.core.plans.suite.report import SuiteReport
+        from app.core.plans.suite.stored import list_suites
+
+        return [SuiteReport(each) for each in list_suites(database, limit)]
+
+    def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
+        """Return a suite that may still go on."""
+        from app.core.plans.suite.report import SuiteReport
+        from app.core.plans.suite.score import suite_result
+
+        del like
+        return SuiteReport(suite_result(group, asked))
 
     def answer(self, database: Database, group: Group) -> Answer:
         """Return the score, or how far the suite is."""

@@ -1,12 +1,12 @@
 """What a suite says: its score, its sentences, its table and its chart. Pure functions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
+from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
 from app.core.plans.suite.imported import ImportedScore
 from app.core.plans.suite.score import PartScore, SuiteResult
@@ -17,14 +17,6 @@ from workloads.engines.registry import engine_title
 
 # From here on, decimals mean nothing.
 _WHOLE = 100.0
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Texts by row and column; the columns between the first and the last are numbers."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def points_text(points: float | None) -> str:
@@ -129,7 +121,8 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
 def suite_table(result: SuiteResult) -> Table:
     """Return a row for each part: points, interval, headline and verdict."""
     headings = [sentence(f"suite.column_{name}") for name in ("part", "points", "interval", "result", "verdict")]
-    return Table(tuple(headings), tuple(map(_row, result.parts)))
+    reasons = tuple(each.reason for each in result.parts)
+    return Table(tuple(headings), tuple(map(_row, result.parts)), reasons=reasons)
 
 
 def state_text(part: PartScore) -> str:

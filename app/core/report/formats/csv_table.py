@@ -9,8 +9,8 @@ from typing import Any
 
 from app.core.files import closing
 from app.core.records import RUN_COLUMNS, EpochColumns, RunSummary
+from app.core.redaction.private_texts import hide, private_texts, table_private_texts
 from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat, PlanTable
-from app.core.report.private_texts import hide, private_texts, table_private_texts
 from app.core.storage.database import Database
 from app.core.storage.runs import rows_for_export
 

@@ -11,8 +11,8 @@ import msgspec
 import app
 from app.core.files import closing
 from app.core.records import Run
+from app.core.redaction.private_texts import chosen_texts, hide, private_texts, without_folders
 from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat, PlanTable
-from app.core.report.private_texts import chosen_texts, hide, private_texts, without_folders
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from app.core.verdict.bottleneck import explain

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from app.core.errors import UsageError
 from app.core.files import closing
 from app.core.messages import message
+from app.core.redaction.private_texts import private_texts
 from app.core.report.formats.export_format import ExportFormat
-from app.core.report.private_texts import private_texts
 from app.core.report.result_records import result_of
 from app.core.result_file.canonical import canonical, file_bytes, without_durations
 from app.core.result_file.record import RESULTS_LIMIT, Result

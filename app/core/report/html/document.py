@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from app.core.errors import UsageError
 from app.core.files import closing
 from app.core.messages import message
+from app.core.redaction.private_texts import private_texts
 from app.core.report.formats.export_format import ExportFormat
 from app.core.report.formats.result_document import enclosed_file
-from app.core.report.private_texts import private_texts
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from app.core.verdict.judged_run import JudgedRun

@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element
 
 from app.core.messages import sentence
 from app.core.plain_text import one_line
-from app.core.report.private_texts import hide
+from app.core.redaction.private_texts import hide
 
 TEXT_LIMIT = 500
 Content = Element | str | None

@@ -9,9 +9,9 @@ import app
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import RESOURCES
+from app.core.redaction.private_texts import chosen_texts
 from app.core.report.html.elements import element, table, without_private
 from app.core.report.html.run_sections import run_article
-from app.core.report.private_texts import chosen_texts
 from app.core.report.run_texts import workload_title
 from app.core.verdict.judged_run import JudgedRun
 
@@ -63,8 +63,8 @@ def _style() -> Element:
 
 
 def _overview(runs: Sequence[JudgedRun]) -> Element:
-    names = ("workload", "device", "date", "verdict", "result")
-    headings = [sentence(f"html.{name}") for name in names]
+    codes = ("label.workload", "label.device", "html.date", "heading.verdict", "heading.result")
+    headings = [sentence(code) for code in codes]
     rows = []
     for run in runs:
         summary = run.summary

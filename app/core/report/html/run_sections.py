@@ -42,12 +42,12 @@ def run_article(run: JudgedRun, number: int) -> Element:
     title = element("h2", workload_title(run.summary), id=place)
     parts = [
         *_head(run),
-        section(sentence("html.verdict"), _reasons(run)),
+        section(sentence("heading.verdict"), _reasons(run)),
         section(sentence("html.beside_others"), *_ranking(run.run)),
         section(sentence("html.while_it_ran"), *_charts(run.run, series)),
         section(sentence("html.conditions"), pairs(comparison_key(run.run))),
-        section(sentence("html.computer"), _computer(run.run)),
-        section(sentence("html.figures"), *_figures(run)),
+        section(sentence("heading.computer"), _computer(run.run)),
+        section(sentence("chart.figures"), *_figures(run)),
     ]
     return element("article", title, *parts, aria_labelledby=place)
 
@@ -91,7 +91,7 @@ def _ranking(run: Run) -> Iterator[Element | None]:
         yield element("p", sentence("html.none_published"))
     if not published:
         return
-    headings = [sentence(f"html.{name}") for name in ("device", "software", "year")]
+    headings = [sentence(code) for code in ("label.device", "heading.software", "heading.year")]
     unit = headline_kind(summary.metric).short_unit
     rows_of_table = [(*_origin(bar), bar.text) for bar in published]
     yield table(sentence("html.published"), (*headings, unit), rows_of_table, words=len(headings))
@@ -127,7 +127,7 @@ def _charts(run: Run, series: RunSeries) -> Iterator[Element | None]:
         bands = (("html.estimate", series.estimate), ("html.low", series.low), ("html.high", series.high))
         lines = [Line(sentence(code), _points(curve, scale)) for code, curve in bands]
         yield line_chart(sentence("html.estimate_title", unit=unit), lines, seconds)
-    yield line_chart(sentence("html.loss"), [Line(sentence("html.loss"), _points(series.loss))], x_epochs)
+    yield line_chart(sentence("heading.loss"), [Line(sentence("heading.loss"), _points(series.loss))], x_epochs)
     steps = Line(sentence("html.steps_per_s"), _points(series.steps_per_s))
     yield line_chart(steps.name, [steps], seconds, from_zero=True)
     for code, scale, names in _TELEMETRY:
@@ -167,16 +167,19 @@ def _figures(run: JudgedRun) -> Iterator[Element | None]:
     lines = metric_lines(run.run.metrics)
     yield pairs(lines) if lines else None
     if run.run.epochs:
-        columns = ("epoch", "time", "loss", "accuracy", "validation_loss", "validation_accuracy")
+        columns = (
+            *("heading.epoch", "html.time", "heading.loss", "heading.accuracy"),
+            *("html.validation_loss", "html.validation_accuracy"),
+        )
         rows = [
             (str(epoch.index + 1), f"{epoch.duration_s:.3f}", *_results(epoch))
             for epoch in run.run.epochs[:EPOCHS_LIMIT]
         ]
-        yield table(sentence("html.epochs"), [sentence(f"html.{name}") for name in columns], rows)
+        yield table(sentence("heading.epochs"), [sentence(code) for code in columns], rows)
         if (more := len(run.run.epochs) - EPOCHS_LIMIT) > 0:
             yield element("p", sentence("html.more_epochs", count=more), class_="muted")
     if telemetry := telemetry_rows(run):
-        headings = [sentence(f"html.{name}") for name in ("telemetry", "lowest", "median", "highest")]
+        headings = [sentence(f"heading.{name}") for name in ("value", "lowest", "median", "highest")]
         yield table(sentence("html.hardware"), headings, telemetry)
 
 

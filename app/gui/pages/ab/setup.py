@@ -38,7 +38,16 @@ from app.gui.widgets.basics import (
 )
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList, EngineList
-from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, indented, make_editor
+from app.gui.widgets.editors import (
+    INT_LIMIT,
+    Editor,
+    Switch,
+    edited_value,
+    in_editor,
+    indented,
+    make_editor,
+    set_edited,
+)
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from app.gui.widgets.timers import timer
@@ -97,6 +106,17 @@ class SideForm(QObject):
             if isinstance(editor, QSpinBox):
                 editor.setRange(int(parameter.minimum or 0), int(parameter.maximum or INT_LIMIT))
                 editor.setValue(int(parameter.default))
+
+    def refill(self, spec: RunSpec) -> None:
+        """Set the editors to what a side was asked for; its name stays."""
+        self.engine.select(spec.engine)
+        self.device.select(spec.engine, spec.device)
+        if spec.device == "auto":
+            self.device.setCurrentIndex(0)
+        for setting in side_settings():
+            editor = self.editors[setting.name]
+            if setting.name not in ("engine", "device") and editor.isEnabled():  # some engines leave no choice
+                set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
 
     def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
         """Offer the engines that can run a workload, and what the chosen one can use."""
@@ -193,6 +213,24 @@ class AbSetup(PlanSetup):
         label_a, label_b = labels if labels[0] != labels[1] else ("A", "B")
         names = label_a[:LABEL_LIMIT], label_b[:LABEL_LIMIT]
         return ab_plan((a, b), self.pairs.value(), names, by_hand=self.by_hand.isChecked())
+
+    def refill(self, plan: Plan) -> None:
+        """Set the form to a plan, as far as it has a place for each value: folders to measure have none."""
+        place = self.workload.findData(plan.specs[0].workload)
+        if place < 0:
+            return
+        self.workload.setCurrentIndex(place)
+        if plan.specs[0].preset in self.preset.buttons:
+            self.preset.select(plan.specs[0].preset)
+            self.preset.chosen.emit(plan.specs[0].preset)
+        self.pairs.setValue(plan.rounds)
+        self.by_hand.setChecked(plan.by_hand)
+        names = (plan.label_a, plan.label_b)
+        of_settings = differing(*plan.specs[:2])
+        for side, spec, name, own in zip(self.sides, plan.specs, names, of_settings, strict=False):
+            side.refill(spec)
+            # A name that the settings give anyway is left to them, so that it changes with them.
+            side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
 
     def run(self) -> None:
         """Request the A/B, unless it can't be run."""

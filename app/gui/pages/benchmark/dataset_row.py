@@ -40,9 +40,11 @@ class DatasetRow(QWidget):
         give_way(self.choice)
         guard_wheel(self.choice)
         self.choice.currentIndexChanged.connect(self._on_choice)
-        self.get_button = Button(services.theme, sentence("data_row.get"), "download")
+        self.get_button = Button(services.theme, sentence("button.download"), "download")
         self.get_button.clicked.connect(self._on_get)
-        self.progress = ProgressRow(services.theme, sentence("data_row.get"), sentence("data_row.cancel_download"))
+        self.progress = ProgressRow(
+            services.theme, sentence("button.download"), sentence("data_row.cancel_download")
+        )
         self.progress.cancel_button.clicked.connect(services.downloads.cancel)
         services.downloads.moved.connect(self._on_moved)
         services.downloads.ended.connect(self._on_ended)

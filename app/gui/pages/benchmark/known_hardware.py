@@ -99,5 +99,5 @@ class KnownHardware(Card):
         else:
             shown = shortlist(bars(self._workload_id, None, community=self._community), BARS_LIMIT)
             hint = sentence("compare_page.run_to_see_rank")
-            self.bars.show_bars(shown, slot=(sentence("compare_page.you"), hint))
+            self.bars.show_bars(shown, slot=(sentence("compare.you"), hint))
         self.scale.show_text(chart_note(shown[0].metric, shown) if shown else "")

@@ -17,7 +17,6 @@ from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
-from app.gui.pages.benchmark.refill import refill
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.pages.benchmark.workload_box import with_recent
 from app.gui.run.log_dialog import LogDialog
@@ -105,7 +104,7 @@ class BenchmarkPage(QWidget):
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
         """Fill the setup with what a stored run was asked for, and start it."""
-        refill(self.setup, plan)
+        self.setup.refill(plan)
         self._begin(plan, machine)
 
     def cancel(self) -> None:

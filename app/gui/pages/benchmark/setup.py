@@ -9,6 +9,7 @@ from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_gpu_memory, format_installed_memory
+from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
 from app.core.runs.workload_estimates import probe_key
@@ -33,6 +34,7 @@ from app.gui.widgets.basics import (
     row,
     set_tip,
 )
+from app.gui.widgets.editors import in_editor
 from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.pills import PillRow
 from app.gui.widgets.timers import timer
@@ -40,7 +42,7 @@ from workloads import CATALOGUE
 from workloads.engines.registry import DEFAULT_ENGINE, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset, RunSpec
-from workloads.settings import all_settings
+from workloads.settings import Value, all_settings
 from workloads.workload import Workload
 
 # Spin boxes change faster than a thread is worth.
@@ -141,6 +143,31 @@ class SetupView(QWidget):
             return
         self.run_requested.emit(self.spec(), machine)
 
+    def refill(self, plan: Plan) -> None:
+        """Set the form to a plan's first run and its number of runs, as far as it has a place for each value."""
+        spec = plan.specs[0]
+        self.workload.choose(spec.workload)
+        self.presets[spec.preset].setChecked(True)
+        self._choose_device(spec)
+        self.dataset.choose(spec.data)
+        workload = self.chosen_workload
+        values: dict[str, Value] = {
+            parameter.name: spec.parameters.get(parameter.name, parameter.default)
+            for parameter in workload.parameters
+        }
+        values |= {setting.name: setting.of(spec) for setting in all_settings()}
+        if spec.preset != "standard":  # which has no epochs to choose
+            values |= {"epochs": workload.epochs, "steps": None}
+        values |= {"repeat": plan.rounds, "all_engines": len(plan.specs) > 1}
+        edited = self.form.values()
+        for parameter in (*workload.parameters, *workload.setting_parameters()):
+            self.form.set_value(parameter.name, in_editor(values[parameter.name], parameter))
+        for name in ("repeat", "all_engines"):
+            if name in edited:
+                value = values[name]
+                assert value is not None
+                self.form.set_value(name, value)
+
     def browse(self) -> None:
         """Open the workload chooser."""
         machine = self._services.finder.machine
@@ -160,6 +187,16 @@ class SetupView(QWidget):
             self.workload.choose(chooser.chosen_id)
         chooser.deleteLater()
         self._estimate_soon()
+
+    def _choose_device(self, spec: RunSpec) -> None:
+        """Choose engine and device; "automatic" is the first entry if that stands for the same engine."""
+        if spec.device != "auto":
+            self.device.select(spec.engine, spec.device)
+            return
+        self.device.setCurrentIndex(0)
+        if self.device.engine != spec.engine:
+            for device in ("cpu", "gpu:0"):  # the last one that is there stays
+                self.device.select(spec.engine, device)
 
     def _spec(self, preset: Preset) -> RunSpec:
         values = self.form.values()
@@ -331,7 +368,7 @@ class SetupView(QWidget):
 
     def _show_time(self, code: str, **arguments: float) -> None:
         values = self.form.values()
-        length = message("setup.epochs", count=values["epochs"])
+        length = message("share.epochs", count=values["epochs"])
         if values["steps"]:
             length = message("setup.short_epochs", epochs=values["epochs"], steps=values["steps"])
         if self.repeats > 1:

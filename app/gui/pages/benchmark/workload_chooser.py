@@ -282,7 +282,7 @@ class WorkloadChooser(QDialog):
         self.star.show_workload(entry.workload.id if entry else "")
         self.probe_button.setEnabled(entry is not None and not self._probing and not entry.problem)
         if entry is None:
-            self.title.show_text(sentence("workloads.nothing_found" if self._entries else "workloads.looking"))
+            self.title.show_text(sentence("workloads.nothing_found" if self._entries else "label.checking"))
             for line in (self.summary, self.facts):
                 line.show_text("")
             self.answer.show_text("")

@@ -315,7 +315,7 @@ class ComparePage(QWidget):
         shown = [bar for bar in self.all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
-        slot = None if self._runs else (sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
+        slot = None if self._runs else (sentence("compare.you"), sentence("compare_page.run_to_see_rank"))
         as_table, log = self.view.value == "table", self.scale.value == "log"
         self.bar_list.show_bars(shown, baseline, log=log, slot=slot)
         self.table.rows.show_bars(shown, baseline)

@@ -24,7 +24,7 @@ COLUMNS = (
     Column("heading.name", 200),
     Column("heading.result", 112, is_number=True),
     Column("heading.times_baseline", 104, is_number=True),
-    Column("heading.device", 80),
+    Column("label.device", 80),
     Column("heading.year", 72, is_number=True),
     Column("heading.software", 192),
     Column("heading.batch", 72, is_number=True),
@@ -180,5 +180,5 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
         return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
     source = "n/a"
     if bar.run:
-        source = sentence("compare_page.from_run", run_id=bar.run.id, date=bar.run.started_at[:10])
+        source = sentence("trend.run", run_id=bar.run.id, date=bar.run.started_at[:10])
     return sentence("compare_page.match_own"), source, " · ".join(bar.remarks)

@@ -102,7 +102,7 @@ class DoctorView(QWidget):
         self._clear()
         cancel = self._cancel = threading.Event()
         self.introduction.hide()
-        self.head.setText(sentence("doctor.checking"))
+        self.head.setText(sentence("label.checking"))
         paths = self._services.paths
         work = partial(examine, paths, self._stepped.emit, cancel, self._checked.emit)
         self._services.tasks.start(work, self._on_examined, self._on_failed)
@@ -112,7 +112,7 @@ class DoctorView(QWidget):
         """End the examination and show what is known by then."""
         if self._cancel is not None:
             self._cancel.set()
-            self._show_step(sentence("doctor.cancelling"))
+            self._show_step(sentence("run.cancelling"))
 
     def explain_log(self, path: Path) -> None:
         """Explain a log file."""

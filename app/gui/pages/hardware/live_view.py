@@ -79,7 +79,7 @@ class LiveView(QWidget):
             self._services.tasks.start(monitor.stop, lambda _: None, self._services.complain)
 
     def _lay_out(self) -> None:
-        figures = Card(sentence("live.telemetry"), sentence("live.each_second"))
+        figures = Card(sentence("heading.telemetry"), sentence("live.each_second"))
         figures.body.addWidget(self.figures)
         figures.body.addWidget(label(sentence("live.each_core"), muted=True))
         figures.body.addWidget(self.cores)
@@ -195,7 +195,7 @@ class Figures(QWidget):
         for (name, value), (section, code, value_text) in zip(self._cells, figures, strict=True):
             name_text = _label(code, section.memory)
             name.show_text(name_text)
-            set_tip(name, sentence("live.steal_tip") if code == "live.steal" else "")
+            set_tip(name, sentence("live.steal_tip") if code == "telemetry.steal_pct" else "")
             shown = value_text if telemetry is not None else "…"
             value.show_text(shown)
             why = _why(code, machine, power_forbidden=power_forbidden) if shown == "n/a" else ""
@@ -241,16 +241,16 @@ class Section:
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:
     """Return the telemetry of the computer and of each of its GPUs."""
     computer = (
-        ("live.cpu", _number(telemetry.cpu_pct, "%")),
+        ("part.cpu", _number(telemetry.cpu_pct, "%")),
         ("live.clock", _clock(telemetry.cpu_clock_mhz)),
         ("live.temperature", _number(telemetry.cpu_temperature_c, "°C")),
         ("live.power", _number(telemetry.cpu_power_w, "W")),
-        ("live.steal", _number(telemetry.steal_pct, "%")),
-        ("live.memory", format_memory(telemetry.memory_used_bytes)),
-        ("live.swap_used", format_memory(telemetry.swap_used_bytes)),
-        ("live.swapping", _rate(telemetry.swap_bytes_per_s)),
-        ("live.disk_reads", _rate(telemetry.disk_read_bytes_per_s)),
-        ("live.disk_writes", _rate(telemetry.disk_write_bytes_per_s)),
+        ("telemetry.steal_pct", _number(telemetry.steal_pct, "%")),
+        ("heading.memory", format_memory(telemetry.memory_used_bytes)),
+        ("telemetry.swap_used_bytes", format_memory(telemetry.swap_used_bytes)),
+        ("telemetry.swap_bytes_per_s", _rate(telemetry.swap_bytes_per_s)),
+        ("telemetry.disk_read_bytes_per_s", _rate(telemetry.disk_read_bytes_per_s)),
+        ("telemetry.disk_write_bytes_per_s", _rate(telemetry.disk_write_bytes_per_s)),
     )
     gpus = machine.gpus if machine else ()
     by_index = {gpu.index: gpu for gpu in telemetry.gpus}
@@ -276,7 +276,7 @@ def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
     )
     return (
         ("live.gpu_use", _number(gpu.utilization_pct, "%")),
-        ("live.memory", format_memory(gpu.memory_used_bytes)),
+        ("heading.memory", format_memory(gpu.memory_used_bytes)),
         ("live.gpu_temperature", _number(gpu.temperature_c, "°C")),
         ("live.gpu_power", _number(gpu.power_w, "W")),
         ("live.gpu_clock", _clock(gpu.clock_mhz)),
@@ -308,6 +308,6 @@ def _rate(value_bytes_per_s: float | None) -> str:
 
 
 def _label(code: str, memory: str) -> str:
-    if code == "live.memory" and memory:
+    if code == "heading.memory" and memory:
         return sentence("live.memory_of", memory=memory)
     return sentence(code)

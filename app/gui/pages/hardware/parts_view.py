@@ -42,7 +42,7 @@ class PartsView(QWidget):
                 "parts",
                 sentence("hardware_page.this_computer"),
                 sentence("hardware_page.parts"),
-                sentence("hardware_page.looking"),
+                sentence("label.checking"),
             ),
         )
         self._parts = machine_parts(finder.machine, finder.power) if finder.machine else looking

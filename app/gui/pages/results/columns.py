@@ -22,7 +22,7 @@ COLUMNS = {
     "spread_pct": Column("heading.spread", 80, is_number=True),
     "epochs_done": Column("heading.epochs", 92, is_number=True),
     "batch_size": Column("heading.batch", 68, is_number=True),
-    "device": Column("heading.device", 92),
+    "device": Column("label.device", 92),
     "data_source": Column("label.data", 96),
     "status": Column("results_page.status", 94),
     "comment": Column("heading.name", 60),

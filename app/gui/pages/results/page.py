@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QPoint, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
@@ -18,7 +18,6 @@ from app.core.storage.runs import load_run
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.pages.results.cells import copy_rows
 from app.gui.pages.results.commands import RunCommands
-from app.gui.pages.results.empty import EmptyCard
 from app.gui.pages.results.filters import IMPORTED, Filters
 from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.imported import ImportedCard, ImportedDetail
@@ -30,6 +29,27 @@ from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
+
+
+class EmptyCard(Card):
+    """Says why there are no rows, and offers to run something if there are no runs at all."""
+
+    def __init__(self, first_button: Button) -> None:
+        super().__init__()
+        self._first_button = first_button
+        self._text = label("", muted=True, wrap=True)
+        self._title = title("")
+        for each in (self._text, self._title):
+            each.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        middle = row(None, first_button, None)
+        self.body.addLayout(column(None, self._title, self._text, middle, None, spacing_px=2 * GAP_PX))
+
+    def show_reason(self, *, is_filtered: bool) -> None:
+        """Say that nothing matches, or that there is nothing."""
+        self._title.setText(sentence("results_page.no_match" if is_filtered else "results_page.no_results"))
+        note = "results_page.no_match_note" if is_filtered else "results_page.no_results_note"
+        self._text.setText(sentence(note))
+        self._first_button.setVisible(not is_filtered)
 
 
 class ResultsPage(QWidget):

@@ -169,7 +169,7 @@ class DatasetLine(QWidget):
         self.dataset = dataset
         theme, title = services.theme, dataset.title
         self.state = ClampedLabel(2)
-        self.get_button = Button(theme, sentence("settings.data_get"), "download")
+        self.get_button = Button(theme, sentence("button.download"), "download")
         self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
         if not dataset.fetchable:  # without a parent, showing it would make it a window
             self.get_button.hide()
@@ -230,7 +230,7 @@ def _give_up(dataset: InstalledDataset) -> None:
 
 def _removal_text(dataset: InstalledDataset, removal: Removal) -> str:
     if not removal.kept:
-        return sentence("settings.data_removed", title=dataset.title)
+        return sentence("settings.removed", title=dataset.title)
     folder, names = one_line(str(removal.folder), 300), named(removal.kept)
     return sentence("settings.data_removed_in_part", title=dataset.title, folder=folder, names=names)
 

@@ -56,7 +56,7 @@ class EngineWork:
         """Return what it is doing in one line."""
         phase, done_bytes, total_bytes = self._now
         if phase != "download" or not total_bytes:
-            return sentence(f"engines_card.phase.{phase}")
+            return sentence(f"engines.phase.{phase}")
         arrived = {
             "done_bytes": done_bytes,
             "total_bytes": total_bytes,

@@ -145,7 +145,7 @@ class EnginesCard(Card):
 
         def on_removed(_: None) -> None:
             self._end()
-            self._services.tell(sentence("engines_card.removed", title=engine_title(engine)), "", "", None)
+            self._services.tell(sentence("settings.removed", title=engine_title(engine)), "", "", None)
 
         self._begin(engine, None, lambda: remove_unused(paths, engine), on_removed)
         self.rows[engine].note.show_text(sentence("settings.removing"))

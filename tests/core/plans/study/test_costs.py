@@ -28,8 +28,8 @@ from app.core.plans.study.figures import figures
 from app.core.plans.study.own_prices import device_named, device_rows, prices_on, with_device
 from app.core.plans.study.planning import plan_preset
 from app.core.plans.study.points import load_study
-from app.core.plans.study.share import study_text
-from app.core.plans.study.tables import study_as_dict, study_export
+from app.core.plans.study.report import StudyReport
+from app.core.plans.study.tables import study_as_dict
 from app.core.report.export import plan_lines
 from app.core.runs.runner import Runner
 from app.core.settings import OwnComputer, OwnDevice, Settings, load_settings, save_settings
@@ -141,7 +141,7 @@ def test_what_costs_say(runner: Runner, stored: Store) -> None:
     hours = 20 / (1.46 / (14.2736 / 5.05247) - 0.06)
     rent = said("studies.rent_below", date=2020, price=1.46, device="Tesla P100", hours=f"{hours:,.0f}")
     assert rent.is_all_of(lines[-1])
-    assert not said("studies.cost_no_price").is_in(study_text(result, costs=Costs()))
+    assert not said("studies.cost_no_price").is_in(StudyReport(result, costs=Costs()).text())
     assert said("studies.cost_no_price").is_all_of(cost_findings(result, Costs())[-1])
 
 
@@ -165,7 +165,8 @@ def test_files_of_a_study_of_costs_have_them(runner: Runner, stored: Store) -> N
     assert [point["usd_per_hour"] for point in plain["points"]] == [0.56] * 7
     assert [point["usd_per_epoch"] for point in plain["points"]] == pytest.approx([0.0056] * 7)
     assert any(said("studies.cost_per_hour").is_in(line) for line in plain["findings"])
-    rows = list(csv.DictReader(io.StringIO("".join(plan_lines(study_export(result, costs=Costs(OWN)), "csv")))))
+    table = StudyReport(result, costs=Costs(OWN)).export()
+    rows = list(csv.DictReader(io.StringIO("".join(plan_lines(table, "csv")))))
     assert [float(row["usd_per_epoch"]) for row in rows] == pytest.approx([0.0056] * 7)
     other = stored(plan_preset("batch", runner), lambda _: 36.0)
     assert {point["usd_per_epoch"] for point in study_as_dict(other, costs=Costs(OWN))["points"]} == {None}

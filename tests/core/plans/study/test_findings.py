@@ -18,8 +18,7 @@ from app.core.plans.study.findings import findings
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult
 from app.core.plans.study.presets import PRESETS
-from app.core.plans.study.share import study_card, study_lines_to_read, study_text
-from app.core.plans.study.tables import study_export
+from app.core.plans.study.report import StudyReport
 from app.core.report.card import Figure
 from app.core.report.export import PLAN_FORMATS, plan_lines
 from app.core.runs.runner import Runner
@@ -96,7 +95,7 @@ def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make,
     result = study(key, lambda spec: 40.0 + spec.batch_size / 100)
     assert findings(result)[0].endswith(".")
     for costs in (None, Costs()):
-        card = study_card(result, costs=costs)
+        card = StudyReport(result, costs=costs).card()
         assert card.headline.endswith(".")
         assert only(Figure, card.chart).series
 
@@ -134,7 +133,7 @@ def test_a_ranking_that_turns_round_beyond_the_intervals_is_told(
 def test_the_picture_counts_runs_not_points(runner: Runner, stored: Store) -> None:
     plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
     result = stored(plan, lambda _: 40.0, verdict="caution")
-    assert said("studies.badge_caution", runs="6", count="6").is_all_of(study_card(result).badge[0])
+    assert said("studies.badge_caution", runs="6", count="6").is_all_of(StudyReport(result).card().badge[0])
     assert said("studies.cautions", runs="6", count="6").is_in(findings(result))
 
 
@@ -176,7 +175,7 @@ def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
             sentence("studies.then", point=50, time_s=120.0),
         ],
     )
-    figure = only(Figure, study_card(result, Details(epochs=epochs)).chart)
+    figure = only(Figure, StudyReport(result, Details(epochs=epochs)).card().chart)
     assert said("studies.chart_loss").is_all_of(figure.name)
     assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
 
@@ -358,12 +357,16 @@ def test_each_phase_has_a_chart_with_a_line_for_each_folder(result: StudyResult)
 
 def test_the_folders_are_told_to_the_user_only(result: StudyResult, folders: list[str], tmp_path: Path) -> None:
     details = measured(result, lambda cpus, _: {"preprocess": cpus * 10.0})
-    lines = study_lines_to_read(result, details)
+    lines = StudyReport(result, details).lines()
     second = sentence("studies.folder", number=2)
     assert said("studies.folder_is", name=second, folder=folders[1]).is_in(lines)
-    card = study_card(result, details)
-    leaving = [str(card), study_text(result, details), json.dumps([figure.rows for figure in figures(result)])]
-    leaving += ["".join(plan_lines(study_export(result, details), form)) for form in PLAN_FORMATS]
+    report = StudyReport(result, details)
+    leaving = [
+        str(report.card()),
+        report.text(),
+        json.dumps([figure.rows for figure in figures(result)]),
+    ]
+    leaving += ["".join(plan_lines(report.export(), form)) for form in PLAN_FORMATS]
     for text in leaving:
         assert "drive" not in text
         assert str(tmp_path) not in text

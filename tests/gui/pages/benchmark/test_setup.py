@@ -57,7 +57,7 @@ def told_time(
 ) -> Callable[[], bool]:
     """Return what tells whether the form says a run's time so, and of its epochs if these are given."""
     shown = {"duration_s": format_time_left(60.0 * minutes)} if minutes else {}
-    shown |= {"length": sentence("setup.epochs", count=epochs)} if epochs else {}
+    shown |= {"length": sentence("share.epochs", count=epochs)} if epochs else {}
     return lambda: said(code, **shown).is_in(driver.page.setup.presets["standard"].accessibleName())
 
 
@@ -176,7 +176,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
     slot = sure(driver.page.setup.known.bars.slot)
-    assert said("compare_page.you").is_all_of(slot[0])
+    assert said("compare.you").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
 

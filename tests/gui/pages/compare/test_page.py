@@ -72,7 +72,7 @@ def cells(page: ComparePage, column: int) -> list[str]:
 def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
-    assert page.bar_list.slot == (sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
+    assert page.bar_list.slot == (sentence("compare.you"), sentence("compare_page.run_to_see_rank"))
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
     assert page.workload.findData("demo") == -1
@@ -83,7 +83,7 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
 ) -> None:
     opened(page, qtbot)
     assert (
-        names(page).index(sentence("compare_page.you"))
+        names(page).index(sentence("compare.you"))
         == names(page).index(sentence("compare.own_named", name="Test CPU", date="2018-11-20")) - 1
     )
     assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
@@ -101,13 +101,13 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     with Database(services.paths.database) as database:
         store(database, machine, 70.0, 66.3, batch_size=32)
     opened(page, qtbot)
-    assert names(page) == [sentence("compare_page.you")]
+    assert names(page) == [sentence("compare.you")]
     assert all(name in page.reasons.text() for name in PUBLISHED)
     assert page.reasons.text().count(sentence("compare.other_setting", theirs="batch 100", mine="batch 32")) == 1
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
-    assert page.bar_list.sentence() == f"{sentence('compare_page.you')} 66.3 s per epoch"
+    assert page.bar_list.sentence() == f"{sentence('compare.you')} 66.3 s per epoch"
 
 
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
@@ -119,21 +119,21 @@ def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: 
         "GTX 1060",
         "Colab GPU",
         "MX150",
-        sentence("compare_page.you"),
+        sentence("compare.you"),
     ]
     choose(page.device, "tpu")
-    assert names(page) == [sentence("compare_page.you"), "Colab TPU"]
+    assert names(page) == [sentence("compare.you"), "Colab TPU"]
     choose(page.device, "")
     assert [page.year.itemText(number) for number in range(page.year.count())][-2:] == ["2019", "2018"]
     choose(page.year, 2018)
     assert names(page) == [
-        sentence("compare_page.you"),
+        sentence("compare.you"),
         sentence("compare.own_named", name="Test CPU", date="2018-11-20"),
     ]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.match, "exact")
     assert names(page) == [
-        sentence("compare_page.you"),
+        sentence("compare.you"),
         sentence("compare.own_named", name="Test CPU", date="2018-11-20"),
     ]
 
@@ -182,7 +182,7 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
-    you = Bar(sentence("compare_page.you"), "you", 80.0)
+    you = Bar(sentence("compare.you"), "you", 80.0)
     assert said("chart.times_the", value="80.0", ratio="4.0×", baseline=published("i5-8250U")).is_all_of(
         value_text(you, slow, ratios=True)
     )
@@ -241,7 +241,7 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert page.table.isVisible()
     assert cells(page, 0) == names(page)
     assert cells(page, 3)[:2] == ["GPU", "GPU"]
-    at = names(page).index(sentence("compare_page.you"))
+    at = names(page).index(sentence("compare.you"))
     assert cells(page, 5)[at] == "TensorFlow 2.21.0"
     assert cells(page, 8)[at - 1 : at + 1] == ["exact", sentence("compare_page.match_own")]
     page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
@@ -337,7 +337,7 @@ def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbo
     bar_list.setFocus()
     for _ in range(len(names(page))):
         QTest.keyClick(bar_list, Qt.Key.Key_Up)
-    for _ in range(names(page).index(sentence("compare_page.you"))):
+    for _ in range(names(page).index(sentence("compare.you"))):
         QTest.keyClick(bar_list, Qt.Key.Key_Down)
     QTest.keyClick(bar_list, Qt.Key.Key_Return)
     assert chosen == [3, 4]

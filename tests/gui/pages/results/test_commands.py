@@ -177,7 +177,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     def own() -> list[str]:
         return [bar.name.partition(" · ")[0] for bar in bars.bars if bar.kind in ("you", "own")]
 
-    driver.until(lambda: own() == [sentence("compare_page.you"), "Test CPU"])
+    driver.until(lambda: own() == [sentence("compare.you"), "Test CPU"])
     assert any(bar.kind == "reference" for bar in bars.bars)
     limit = compare_page(driver).limit
     assert said("compare_page.selected", count="2").is_all_of(limit.currentText())
@@ -190,7 +190,7 @@ def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver,
     assert [limit.itemData(number) for number in range(limit.count())] == [0, 5, 20, 100]
     detail_of = driver.open_run(3)
     driver.press(detail_of.compare_button)
-    driver.until(lambda: own() == [sentence("compare_page.you")])
+    driver.until(lambda: own() == [sentence("compare.you")])
     assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
 
 

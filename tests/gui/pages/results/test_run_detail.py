@@ -54,7 +54,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
     clipboard, action = QGuiApplication.clipboard(), driver.window.action
     pictures: list[Callable[[], object]] = [detail.picture_button.click, action("menu.copy_picture").trigger]
-    texts: list[Callable[[], object]] = [detail.copy_button.click, action("menu.copy_result").trigger]
+    texts: list[Callable[[], object]] = [detail.copy_button.click, action("button.copy_result").trigger]
     for do in pictures:
         clipboard.clear()
         do()

@@ -144,7 +144,7 @@ def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> No
     driver.until(lambda: "torch" in driver.services.engines.installed)
     press(torch.remove_button)
     answer(driver.window, sentence("settings.remove_named", title="PyTorch"))
-    driver.until(lambda: said("engines_card.removed", title="PyTorch").is_all_of(driver.message))
+    driver.until(lambda: said("settings.removed", title="PyTorch").is_all_of(driver.message))
     driver.until(lambda: "torch" not in driver.services.engines.installed)
     driver.until(lambda: torch.row.state == "absent")
     assert not (paths.engines / "torch").exists()
@@ -217,7 +217,7 @@ def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
 def test_progress_has_bytes_percent_and_rate() -> None:
     now_s = [0.0]
     work = EngineWork("PyTorch", lambda: now_s[0])
-    assert (work.status_text(), work.share) == (sentence("engines_card.phase.resolve"), None)
+    assert (work.status_text(), work.share) == (sentence("engines.phase.resolve"), None)
     work.report("download", 1_000_000, 4_000_000)
     assert (work.status_text(), work.share) == (
         sentence("engines_card.downloading", done_bytes=1_000_000, total_bytes=4_000_000, share_pct=25),
@@ -229,7 +229,7 @@ def test_progress_has_bytes_percent_and_rate() -> None:
         "engines_card.downloading_at", done_bytes="3 MB", total_bytes="4 MB", share_pct="75", rate_bytes="1 MB"
     ).is_all_of(work.status_text())
     work.report("unpack", 0, 9_000_000)
-    assert (work.status_text(), work.share) == (sentence("engines_card.phase.unpack"), None)
+    assert (work.status_text(), work.share) == (sentence("engines.phase.unpack"), None)
 
 
 @pytest.fixture

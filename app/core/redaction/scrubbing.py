@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from app.core.report.private_texts import hide, private_texts
+from app.core.redaction.private_texts import hide, private_texts
 
 # What ends a path in a log. A space does so only after the last slash: folder names may contain spaces.
 _INNER = r"[^\n\"'`<>|*?,;:()\[\]{}]{0,400}"

@@ -1,24 +1,28 @@
-"""Pages of plans whose result is a headline, charts and a table: studies and suites."""
+"""The page of a kind of plan: its headline, its charts and its table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.records import PlannedRun
+from app.core.plain_text import safe_text
+from app.core.plans.kind import PlanKind
+from app.core.plans.report import PlanReport
+from app.core.records import Group
 from app.core.report.card import Figure, ShareCard
-from app.core.report.formats.export_format import PlanTable
+from app.core.storage.database import Database
 from app.gui.charts.figure import FigureView
 from app.gui.run.plan_layout import ResultCard, lay_out_halves, name_box
-from app.gui.run.plan_page import PlanPage, PlanSetup, Result
+from app.gui.run.plan_page import HISTORY_LIMIT, PlanPage, PlanSetup
 from app.gui.run.plan_progress import HEIGHT_PX, PlanProgress
 from app.gui.services.bundle import Services
+from app.gui.style.tokens import TITLE_PX
 from app.gui.widgets.basics import Button, column, label, row, scrolled
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.tables import TextTable
+from workloads.protocol.spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,49 +31,67 @@ class PageTexts:
 
     Attributes:
         title, purpose: Its name, and what it is for.
+        running: That one of its plans is running.
         earlier: Name of the history.
+        table: Name of the table.
         nothing, steps: The instructions: their heading, then sign and sentence of each.
+        export, exported: The question for a file, and what is said afterwards.
     """
 
     title: str
     purpose: str
+    running: str
     earlier: str
+    table: str
     nothing: str
     steps: Sequence[tuple[str, str]]
+    export: str
+    exported: str
 
 
-class ChartedPage(PlanPage[Result]):
-    """A page of plans whose result is a headline, charts and a table.
+class KindPage(PlanPage[PlanReport]):
+    """The page of a kind of plan.
 
     Attributes:
-        file_name: Of pictures and files, before the plan's number.
-        export_codes: Message codes of the question for a file, and of what is said afterwards.
+        kind: The kind.
+        setup: With which a plan is begun.
         foot: Shows the progress.
-        table: A line for each point or part; columns without a value are hidden.
-        more: What the plan says, below its headline.
+        headline: The first sentence, or what a kind has in its place.
+        more: What the plan says besides.
         view: One of its charts, chosen with `charts`.
+        table: A line for each run, point or part; columns without a value are hidden.
     """
 
     foot: PlanProgress
-    file_name = ""
-    export_codes = "", ""
 
-    def __init__(self, services: Services, setup: PlanSetup, table_name: str) -> None:
-        """Make the page; `table_name` is the message code of its table's name."""
+    def __init__(
+        self,
+        services: Services,
+        kind: PlanKind,
+        setup: PlanSetup,
+        texts: PageTexts,
+        headline: QWidget | None = None,
+    ) -> None:
+        self.code, self.running = kind.page, texts.running
         super().__init__(services, setup, PlanProgress(services.theme))
+        self.kind, self._texts = kind, texts
         self.foot.setFixedHeight(HEIGHT_PX)
-        self.table = TextTable(sentence(table_name))
+        self.headline = label("", TITLE_PX - 2, wrap=True) if headline is None else headline
+        self.table = TextTable(sentence(texts.table))
         self._figures: Sequence[Figure] = ()
+        self._like: PlanReport | None = None  # the latest that was loaded in full
         self.charts = ChoiceBox()
         self.more = label(muted=True, wrap=True)
         self.view = FigureView(services.theme)
         self._make_buttons()
         self.charts.activated.connect(self._show_figure)
+        self._lay_out()
+        self._show_state()
 
     @property
     def can_share(self) -> bool:
         """Whether there is a result to share."""
-        return not self.is_live and self.result is not None and self._has_result(self.result)
+        return not self.is_live and self.result is not None and self.result.has_result
 
     def resume(self) -> None:
         """Run what is left of the plan being shown."""
@@ -78,7 +100,7 @@ class ChartedPage(PlanPage[Result]):
             return
         group_id = shown.group.id
 
-        def done(result: Result) -> None:  # as it is now: a terminal may have gone on with it
+        def done(result: PlanReport) -> None:  # as it is now: a terminal may have gone on with it
             self.resume_button.setEnabled(True)
             if result.left and not self._services.bridge.is_running:
                 self.begin(result.group.plan, machine, (result.group, list(result.left)))
@@ -95,8 +117,7 @@ class ChartedPage(PlanPage[Result]):
     def save_picture(self) -> None:
         """Save the picture of what is shown."""
         if (card := self.card()) is not None and self.result is not None:
-            name = f"{self.file_name}-{self.result.group.id}"
-            self.actions_on_result.save_card(card, name, self._shared_ids(self.result))
+            self.actions_on_result.save_card(card, self._file_name(self.result), self.result.shared_ids)
 
     def copy_picture(self) -> None:
         """Put that picture on the clipboard."""
@@ -106,41 +127,60 @@ class ChartedPage(PlanPage[Result]):
     def copy_text(self) -> None:
         """Put what is shown on the clipboard as text."""
         if self.result is not None and self.can_share:
-            self.actions_on_result.copy_plain(self._text(self.result))
+            self.actions_on_result.copy_plain(self.result.text())
 
     def export(self) -> None:
         """Write what is shown to a file."""
         if self.result is not None:
-            name, table = f"{self.file_name}-{self.result.group.id}", partial(self._table, self.result)
-            self.actions_on_result.export_plan(self.export_codes, name, table)
+            codes = self._texts.export, self._texts.exported
+            self.actions_on_result.export_plan(codes, self._file_name(self.result), self.result.export)
 
     def card(self) -> ShareCard | None:
-        """Return the picture of what is shown; None without a result."""
-        return self._card_of(self.result) if self.result is not None and self.can_share else None
+        """Return the picture of what is shown, with the chosen chart; None without a result."""
+        shown = self.result
+        return shown.card(self.charts.currentIndex()) if shown is not None and self.can_share else None
 
-    def _has_result(self, result: Result) -> bool:
-        """Return whether a stored plan has something to share."""
-        raise NotImplementedError
+    def _file_name(self, report: PlanReport) -> str:
+        return f"epochmark-{self.kind.key}-{report.group.id}"
 
-    def _shared_ids(self, result: Result) -> Sequence[int]:
-        """Return the runs whose results are inside the picture."""
-        return [run.id for run in result.group.runs]
+    def _list(self, database: Database) -> list[PlanReport]:
+        return self.kind.stored(database, HISTORY_LIMIT)
 
-    def _card_of(self, result: Result) -> ShareCard:
-        """Return the picture of a stored plan."""
-        raise NotImplementedError
+    def _load(self, database: Database, group_id: int) -> PlanReport:
+        return self.kind.load(database, group_id)
 
-    def _text(self, result: Result) -> str:
-        """Return a stored plan as text."""
-        raise NotImplementedError
+    def _load_more(self, database: Database, shown: PlanReport | None) -> PlanReport | None:
+        # Of all plans it could be thousands of runs.
+        return shown.with_details(database, self._services.paths) if shown is not None else None
 
-    def _table(self, result: Result) -> PlanTable:
-        """Return what is written of a stored plan."""
-        raise NotImplementedError
+    def _keep_more(self, more: PlanReport | None) -> None:
+        self._like = more or self._like
+        if more is not None:
+            self._results[more.group.id] = more
+            if more.problem is not None:
+                self._services.complain(more.problem)
 
-    def _show_answer(self) -> None:
-        """Show the headline, the charts and the table of `result`, which is there."""
-        raise NotImplementedError
+    def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> PlanReport:
+        return self.kind.running(group, asked, self._like)
+
+    def _entry(self, result: PlanReport) -> str:
+        return result.entry
+
+    def _show_headline(self, report: PlanReport) -> None:
+        """Show a plan's headline, and what it says besides."""
+        assert isinstance(self.headline, QLabel)
+        lines = report.lines()
+        self.headline.setText(safe_text(lines[0]))
+        self.more.setText(safe_text(" ".join(lines[1:])))
+        self.more.setVisible(len(lines) > 1)
+
+    def _show_answer(self, report: PlanReport) -> None:
+        self._show_headline(report)
+        self._show_charts(report.figures())
+        table = report.table()
+        numbers = range(table.left, len(table.headings) - 1)
+        self.table.show_texts(table.headings, table.rows, numbers=numbers, bold=table.is_best, tips=table.reasons)
+        self.table.setAccessibleDescription(" ".join(report.lines(with_advice=False)))
 
     def _show_state(self) -> None:
         """Show the running plan, the chosen one, or the instructions."""
@@ -153,7 +193,7 @@ class ChartedPage(PlanPage[Result]):
         self._card.show_result(is_there=result is not None)
         if result is not None:
             self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
-            self._show_answer()
+            self._show_answer(result)
             for button in (self.save_button, self.copy_button):
                 button.setEnabled(self.can_share)
             for button in (self.save_button, self.copy_button, self.export_button):
@@ -164,14 +204,10 @@ class ChartedPage(PlanPage[Result]):
 
     def _show_progress(self) -> None:
         bridge, current = self._services.bridge, ""
-        if bridge.planned is not None:
+        if bridge.planned is not None and (running := self.result) is not None:
             count = bridge.planned_runs
-            current = self._current(bridge.planned, min(count, len(bridge.done) + 1), count)
+            current = running.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         self.foot.show_plan(bridge, current, bridge.left_s())
-
-    def _current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return what to say of the current run, the `number`th of `count`."""
-        raise NotImplementedError
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:
         """Offer other charts, and show the one of the same name as before, or the first."""
@@ -198,15 +234,15 @@ class ChartedPage(PlanPage[Result]):
         self.export_button = Button(theme, sentence("plan_page.export"), "file-down")
         self.export_button.clicked.connect(self.export)
 
-    def _lay_out(self, texts: PageTexts, headline: QWidget) -> None:
-        """Lay the page out; called once, by the page."""
+    def _lay_out(self) -> None:
+        texts = self._texts
         name_box(self.history, texts.earlier)
         name_box(self.charts, "plan_page.which_chart")
         commands = row(None, self.export_button, self.copy_button, self.save_button)
         shown = QWidget()
         # What is left to run has no room beside the other buttons in a narrow window.
         above = row(self.charts, None, self.resume_button)
-        whole = column(headline, scrolled(self.more, above, self.view, self.table, None), commands)
+        whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands)
         whole.setStretch(1, 1)
         shown.setLayout(whole)
         self._card = ResultCard(texts.nothing, texts.steps, self.history, shown, self.foot)

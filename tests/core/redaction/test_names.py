@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.doctor.scrubbing import scrub
-from app.core.privacy import private_names
-from app.core.report.private_texts import hide, private_texts
+from app.core.redaction.names import private_names
+from app.core.redaction.private_texts import hide, private_texts
+from app.core.redaction.scrubbing import scrub
 
 SENTENCE = (
     "The worker on the cpu said: test failed on localhost; it will run on vm 2 at /job:localhost/device:CPU:0."
@@ -26,7 +26,7 @@ def named(monkeypatch: pytest.MonkeyPatch) -> Named:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("USER", user)
         monkeypatch.setattr(Path, "home", lambda: Path("/home") / user)
-        monkeypatch.setattr("app.core.privacy.account_names", list)
+        monkeypatch.setattr("app.core.redaction.names.account_names", list)
 
     return name_them
 
@@ -65,7 +65,7 @@ def test_ordinary_words_stay_in_sentences_and_go_where_they_are_names(named: Nam
 
 def test_a_full_name_is_hidden(monkeypatch: pytest.MonkeyPatch, named: Named) -> None:
     named("anna-pc", "annika")
-    monkeypatch.setattr("app.core.privacy.account_names", lambda: ["annika", "Annika Müller"])
+    monkeypatch.setattr("app.core.redaction.names.account_names", lambda: ["annika", "Annika Müller"])
     assert hide("owner: Annika Müller", private_names()) == "owner: <user>"
 
 

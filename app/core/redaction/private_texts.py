@@ -12,7 +12,7 @@ from typing import Any
 import app
 from app.core.errors import UsageError
 from app.core.paths import default_paths
-from app.core.privacy import Pattern, private_names
+from app.core.redaction.names import Pattern, private_names
 from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.row_decoding import read_spec

@@ -1,0 +1,171 @@
+"""What a study says: sentences, charts, table, picture, text and files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.core.analysis.ab import is_usable
+from app.core.analysis.comparability import engine_name
+from app.core.errors import AppError, UsageError
+from app.core.messages import message, sentence
+from app.core.paths import Paths
+from app.core.plans.report import PlanReport, Table
+from app.core.plans.study.costs import Costs, cost_findings, load_costs
+from app.core.plans.study.details import NO_DETAILS, Details, load_details
+from app.core.plans.study.figures import figures
+from app.core.plans.study.findings import findings
+from app.core.plans.study.folder_findings import folder_lines
+from app.core.plans.study.points import StudyResult, point_name
+from app.core.plans.study.tables import study_as_dict, study_export, study_table
+from app.core.plans.verdicts import worst_verdict
+from app.core.records import Group, PlannedRun, RunSummary
+from app.core.redaction.private_texts import chosen_texts, hide, private_texts
+from app.core.report.card import Figure, ShareCard
+from app.core.report.formats.export_format import PlanTable
+from app.core.report.run_texts import workload_title
+from app.core.report.share_texts import computer_parts, device_title
+from app.core.storage.database import Database
+from workloads import CATALOGUE
+
+
+@dataclass(frozen=True)
+class StudyReport(PlanReport):
+    """A study and what it says.
+
+    Attributes:
+        result: The study.
+        details: What was loaded for it.
+        costs: Prices of what it ran on, for a study of costs; None before they are loaded.
+    """
+
+    result: StudyResult
+    details: Details = NO_DETAILS
+    costs: Costs | None = None
+    problem: AppError | None = None
+
+    @property
+    def group(self) -> Group:
+        """Its runs."""
+        return self.result.group
+
+    @property
+    def left(self) -> tuple[PlannedRun, ...]:
+        """What is still to run."""
+        return self.result.left
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a point has a result, and a chart shows it."""
+        return bool(self.result.done) and bool(self.figures())
+
+    @property
+    def heading(self) -> str:
+        """Its name and number."""
+        return sentence("cli.study_heading", group_id=self.group.id, title=self.result.title)
+
+    @property
+    def entry(self) -> str:
+        """Its name among others, with its workload and date."""
+        names = [CATALOGUE[name].title for name in self.result.workloads if name in CATALOGUE]
+        return sentence(
+            "studies_page.history_entry",
+            group_id=self.group.id,
+            title=self.result.title,
+            workload=names[0] if len(names) == 1 else sentence("group.workloads", count=len(names)),
+            date=self.group.created_at[:10],
+        )
+
+    def with_details(self, database: Database, paths: Paths) -> "StudyReport":
+        """Return the same with epochs, limits and prices, as far as it is about them."""
+        details = load_details(database, self.result)
+        costs, problem = load_costs(paths)
+        return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
+
+    def lines(self, *, with_advice: bool = True) -> list[str]:
+        """Return what it found, with its costs if it is about them."""
+        costs = self._costs
+        about = cost_findings(self.result, costs, with_advice=with_advice) if costs is not None else []
+        return [
+            *about,
+            *findings(self.result, self.details, has_costs=bool(about)),
+            *(folder_lines(self.result) if with_advice else ()),
+        ]
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Return its charts."""
+        return figures(self.result, self.details, self._costs)
+
+    def table(self) -> Table:
+        """Return its points."""
+        return study_table(self.result)
+
+    def card(self, chart: int = 0) -> ShareCard:
+        """Return the content of its picture."""
+        charts, runs, lines = self.figures(), self._runs(), self.lines(with_advice=False)
+        level, count = worst_verdict(self.group)
+        badge = sentence(f"studies.badge_{level}", count=count, runs=sum(map(is_usable, self.group.runs)))
+        return ShareCard(
+            title=" · ".join((self.result.title, self._what(runs))),
+            headline=lines[0],
+            notes=tuple(lines[1:]),
+            chart=charts[chart] if 0 <= chart < len(charts) else charts[0],
+            machine=sentence("share.on_this_computer", name=" · ".join(dict.fromkeys(map(device_title, runs)))),
+            details=(" · ".join((*computer_parts(runs[0]), *_engines(runs))),),
+            badge=(badge, sentence(f"studies.verdict_{level}")),
+            level=level,
+            footer=" · ".join((runs[0].started_at[:10], sentence("share.version", version=runs[0].app_version))),
+        )
+
+    def text(self) -> str:
+        """Return it as plain text, with its table; columns without a value are left out."""
+        card, table = self.card(), self.table()
+        widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
+        kept = [number for number in range(len(widths)) if any(row[number] for row in table.rows)]
+        rows = [
+            "  ".join(
+                row[number].ljust(widths[number]) if number < table.left else row[number].rjust(widths[number])
+                for number in kept
+            )
+            for row in (table.headings, *table.rows)
+        ]
+        head = (card.title, card.headline, " ".join(card.notes))
+        lines = [*head, "", *rows, "", card.machine, *card.details, card.badge[0], card.footer]
+        private = private_texts()
+        for point in self.result.points:
+            private |= chosen_texts([point.spec])
+        return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        return study_as_dict(self.result, self.details, self._costs)
+
+    def export(self) -> PlanTable:
+        """Return what is written of it: a row for each point."""
+        return study_export(self.result, self.details, self._costs)
+
+    def current(self, planned: PlannedRun, number: int, count: int) -> str:
+        """Return which run it is, and its point."""
+        point = point_name(self.group.plan, planned.spec)
+        return sentence("studies_page.run_of", number=number, planned=count, point=point)
+
+    @property
+    def _is_about_costs(self) -> bool:
+        return self.result.study.preset == "cost"
+
+    @property
+    def _costs(self) -> Costs | None:
+        return self.costs if self._is_about_costs else None
+
+    def _runs(self) -> list[RunSummary]:
+        runs = [run for point in self.result.done if (run := point.best_run) is not None]
+        if not runs:
+            raise UsageError(message("share.no_study_result", group_id=self.group.id))
+        return runs
+
+    def _what(self, runs: Sequence[RunSummary]) -> str:
+        names = self.result.workloads
+        return workload_title(runs[0]) if len(names) == 1 else sentence("group.workloads", count=len(names))
+
+
+def _engines(runs: Sequence[RunSummary]) -> list[str]:
+    return list(dict.fromkeys(engine_name(run.engine, run.engine_version) for run in runs))

@@ -1,0 +1,182 @@
+"""What a suite says: score, sentences, charts, table, picture, text and files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.published import short_name
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.paths import Paths
+from app.core.plans.report import PlanReport, Table
+from app.core.plans.suite.definition import POINTS
+from app.core.plans.suite.export import suite_as_dict, suite_export
+from app.core.plans.suite.imported import ImportedScore, imported_scores
+from app.core.plans.suite.score import SuiteResult
+from app.core.plans.suite.stored import list_suites
+from app.core.plans.suite.texts import (
+    certainty_text,
+    points_text,
+    precisions_text,
+    scores_figure,
+    suite_figure,
+    suite_headline,
+    suite_lines,
+    suite_notes,
+    suite_table,
+    verdict_texts,
+    verdict_word,
+)
+from app.core.records import Group, PlannedRun
+from app.core.redaction.private_texts import hide, private_texts
+from app.core.report.card import Figure, ShareCard
+from app.core.report.formats.export_format import PlanTable
+from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
+from app.core.storage.database import Database
+from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
+
+# Newer suites of this computer that the chart of all scores has.
+OTHERS_LIMIT = 50
+
+
+@dataclass(frozen=True)
+class SuiteReport(PlanReport):
+    """A suite and what it says.
+
+    Attributes:
+        result: The suite.
+        others: Those of this computer to compare with; None before they are loaded.
+        imported: Scores of other computers.
+    """
+
+    result: SuiteResult
+    others: Sequence[SuiteResult] | None = None
+    imported: Sequence[ImportedScore] = ()
+
+    @property
+    def group(self) -> Group:
+        """Its runs."""
+        return self.result.group
+
+    @property
+    def left(self) -> tuple[PlannedRun, ...]:
+        """What is still to run."""
+        return self.result.left
+
+    @property
+    def has_result(self) -> bool:
+        """Whether there is a score."""
+        return self.result.total is not None and self.result.verdict is not None
+
+    @property
+    def heading(self) -> str:
+        """Its name, number and date."""
+        date = self.group.created_at[:10]
+        return sentence("cli.suite_heading", name=self.result.name, group_id=self.group.id, date=date)
+
+    @property
+    def entry(self) -> str:
+        """Its score, engine and date."""
+        run, points = self.result.example, verdict_word(self.result)
+        if self.result.total is not None:
+            points = ", ".join((suite_headline(self.result), points))
+        engine, date = engine_title(run.engine) if run is not None else "–", self.group.created_at[:10]
+        return sentence("suite_page.entry", group_id=self.group.id, points=points, engine=engine, date=date)
+
+    @property
+    def shared_ids(self) -> list[int]:
+        """The runs that were measured."""
+        return [run.id for run in self.result.runs]
+
+    def with_details(self, database: Database, paths: Paths) -> "SuiteReport":
+        """Return the same with other scores of the same suite."""
+        del paths
+        definition, others = self.result.definition, list_suites(database, OTHERS_LIMIT)
+        return replace(
+            self,
+            others=[each for each in others if each.definition == definition and each.group.id != self.group.id],
+            imported=[each for each in imported_scores(database) if each.suite == definition.number],
+        )
+
+    def lines(self, *, with_advice: bool = True) -> list[str]:
+        """Return what it says, the score first."""
+        del with_advice
+        return suite_lines(self.result)
+
+    def notes(self) -> list[str]:
+        """Return the same without the score."""
+        return suite_notes(self.result)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Return the points of all parts, and all scores if they were loaded."""
+        scores = None if self.others is None else scores_figure(self.result, self.others, self.imported)
+        return suite_figure(self.result), *([scores] if scores is not None else ())
+
+    def table(self) -> Table:
+        """Return its parts."""
+        return suite_table(self.result)
+
+    def card(self, chart: int = 0) -> ShareCard:
+        """Return the content of its picture, which has the points of all parts."""
+        del chart
+        result = self.result
+        total, run, level = result.total, result.example, result.verdict
+        if total is None or run is None or level is None:
+            raise UsageError(message("share.no_suite_result", group_id=self.group.id))
+        cpu = [short_name(run.cpu_name)] if is_gpu(run) and run.cpu_name else []
+        means = {purpose: result.mean(purpose) for purpose in ("training", "prediction")}
+        footer = (
+            sentence("suite.reference_is", points=points_text(POINTS), machine=result.definition.machine),
+            run.started_at[:10],
+            sentence("share.version", version=run.app_version),
+        )
+        return ShareCard(
+            title=" · ".join((result.name, sentence("suite.what", count=len(result.parts)))),
+            headline=points_text(total.points),
+            unit=sentence("suite.unit"),
+            notes=(certainty_text(total),),
+            machine=device_title(run),
+            details=(
+                " · ".join((*cpu, *computer_parts(run), device_kind(run))),
+                " · ".join((engine_name(run.engine, run.engine_version), precisions_text(result.definition))),
+                sentence(
+                    "suite.means",
+                    **{name: points_text(score.points if score else None) for name, score in means.items()},
+                ),
+            ),
+            badge=verdict_texts(result),
+            level=level,
+            chart=suite_figure(result),
+            footer=" · ".join(footer),
+        )
+
+    def text(self) -> str:
+        """Return it as plain text, with its table."""
+        card, table = self.card(), self.table()
+        widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
+        last = len(widths) - 1
+        rows = [
+            "  ".join(
+                text.rjust(widths[place]) if 0 < place < last else text.ljust(widths[place])
+                for place, text in enumerate(row)
+            )
+            for row in (table.headings, *table.rows)
+        ]
+        lines = [*self.lines(), "", *rows, "", *card.details[:1], card.footer]
+        private = private_texts()
+        return "".join(f"{hide(line.rstrip(), private)}\n" for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        return suite_as_dict(self.result)
+
+    def export(self) -> PlanTable:
+        """Return what is written of it: a row for each part."""
+        return suite_export(self.result)
+
+    def current(self, planned: PlannedRun, number: int, count: int) -> str:
+        """Return which run it is, and its part."""
+        part = CATALOGUE[planned.spec.workload].title
+        return sentence("suite_page.run_of", number=number, planned=count, part=part)

@@ -1,0 +1,1 @@
+"""Keeps out of texts what identifies a computer or its owner."""
