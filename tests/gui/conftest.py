@@ -28,7 +28,7 @@ class Told:
 
     messages: list[tuple[str, Tone]] = field(default_factory=list)
 
-    def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
+    def notify(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
         self.messages.append((text, tone))
 
 
@@ -70,8 +70,8 @@ def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Ser
         finder=MachineFinder(tasks, lambda: paths.datasets),
         engines=EngineFinder(lambda: made.paths, tasks),
         bridge=bridge,
-        downloads=Downloads(tasks, told.tell, tasks),
-        tell=told.tell,
+        downloads=Downloads(tasks, told.notify, tasks),
+        notify=told.notify,
     )
     yield made
     assert bridge.finish(10)

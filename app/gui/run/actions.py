@@ -103,13 +103,13 @@ class ResultActions:
 
         self._begin_copy()
         QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
-        self._services.tell(sentence("picture.copied"), "", "", None)
+        self._services.notify(sentence("picture.copied"), "", "", None)
 
     def copy_plain(self, text: str) -> None:
         """Put a text on the clipboard."""
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text))
-        self._services.tell(sentence("result.copied"), "", "", None)
+        self._services.notify(sentence("result.copied"), "", "", None)
 
     def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
         """Write a plan to a file that is asked for, in the format of its name.
@@ -147,7 +147,7 @@ class ResultActions:
             if number != self._copies:
                 return
             QGuiApplication.clipboard().setImage(picture)
-            self._services.tell(sentence("picture.copied"), "", "", None)
+            self._services.notify(sentence("picture.copied"), "", "", None)
 
         self._services.query(paint, done)
 
@@ -163,7 +163,7 @@ class ResultActions:
         self._begin_copy()
         text = result_text(run) if group is None else kind_of(group).text(run, group)
         QGuiApplication.clipboard().setText(safe_text(text))
-        self._services.tell(sentence("result.copied"), "", "", None)
+        self._services.notify(sentence("result.copied"), "", "", None)
 
     def copy_group(self, group: Group) -> None:
         """Put a group and all of its runs on the clipboard as text."""
@@ -171,7 +171,7 @@ class ResultActions:
 
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(kind_of(group).listing(group)))
-        self._services.tell(sentence("result.copied"), "", "", None)
+        self._services.notify(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
         """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
@@ -199,7 +199,7 @@ class ResultActions:
         def show() -> None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
 
-        self._services.tell(text, "", sentence("button.show_in_folder"), show)
+        self._services.notify(text, "", sentence("button.show_in_folder"), show)
         if str(folder) != self._services.preferences.settings.save_folder:
             # The file is there; that the folder isn't remembered is no reason to complain.
             with contextlib.suppress(AppError):

@@ -25,7 +25,7 @@ from app.gui.widgets.segments import Segments
 
 PICTURE_PX, FIELDS_PX, HEIGHT_PX = 640, 300, 600
 Ask = Callable[[str, str, str], Path | None]
-TellSaved = Callable[[str, Path], None]
+ReportSaved = Callable[[str, Path], None]
 
 
 class ShareDialog(QDialog):
@@ -36,7 +36,7 @@ class ShareDialog(QDialog):
         parent: The window.
         shared: A run, and the repetitions or the A/B that it is one of; None for the run alone.
         ask: Asks for a file's name: title, ending, types; None if the user cancels.
-        tell_saved: Says that a file was written.
+        report_saved: Says that a file was written.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class ShareDialog(QDialog):
         parent: QWidget,
         shared: tuple[JudgedRun, Group | None],
         ask: Ask,
-        tell_saved: TellSaved,
+        report_saved: ReportSaved,
     ) -> None:
         super().__init__(parent)
         self._services, self._shared = services, shared
-        self._ask, self._report_saved = ask, tell_saved
+        self._ask, self._report_saved = ask, report_saved
         self._asked = 0
         self.shared: SharedResult | None = None
         self.boxes: dict[str, QCheckBox] = {}
@@ -231,7 +231,7 @@ class ShareDialog(QDialog):
             said = [sentence("submit.saved", name=target.name), sentence("submit.copied"), *map(text, made.doubts)]
             if not open_address(address):
                 said.append(sentence("submit.not_opened", address=address))
-            self._services.tell(" ".join(said), "caution" if made.doubts else "", "", None)
+            self._services.notify(" ".join(said), "caution" if made.doubts else "", "", None)
 
         self._services.tasks.start(write, done, self._services.complain)
 
@@ -252,13 +252,13 @@ class ShareDialog(QDialog):
     def _copy_picture(self) -> None:
         if self.shared is not None:
             QGuiApplication.clipboard().setImage(self._painted())
-            self._services.tell(sentence("picture.copied"), "", "", None)
+            self._services.notify(sentence("picture.copied"), "", "", None)
 
     def _copy_text(self) -> None:
         if self.shared is not None:
             form = self.form.currentData()
             QGuiApplication.clipboard().setText(safe_text(self.shared.text_as(form)))
-            self._services.tell(sentence("share_dialog.copied", form=self.form.currentText()), "", "", None)
+            self._services.notify(sentence("share_dialog.copied", form=self.form.currentText()), "", "", None)
 
 
 def open_address(address: str) -> bool:

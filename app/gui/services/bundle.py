@@ -17,7 +17,7 @@ from app.gui.style.theme import Theme
 from app.gui.widgets.basics import Tone
 
 _Result = TypeVar("_Result")
-Tell = Callable[[str, Tone, str, Callable[[], None] | None], None]
+Notify = Callable[[str, Tone, str, Callable[[], None] | None], None]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)  # signals hold their receivers weakly
@@ -26,7 +26,7 @@ class Services:
 
     Attributes:
         home: The folders at start-up.
-        tell: Shows a message in the window: text, tone, button text ("" for none), and the button's action.
+        notify: Shows a message in the window: text, tone, button text ("" for none), and the button's action.
     """
 
     home: Paths
@@ -37,7 +37,7 @@ class Services:
     engines: EngineFinder
     bridge: RunBridge
     downloads: Downloads
-    tell: Tell
+    notify: Notify
 
     def query(
         self,
@@ -62,7 +62,7 @@ class Services:
 
     def complain(self, error: AppError) -> None:
         """Show an error; it stays until it is closed."""
-        self.tell(str(error), "invalid", "", None)
+        self.notify(str(error), "invalid", "", None)
 
     @property
     def paths(self) -> Paths:

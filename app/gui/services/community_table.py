@@ -51,12 +51,12 @@ class CommunityTable(QObject):
     def _start(self, work: Callable[[], str]) -> None:
         def done(words: str) -> None:
             self.busy.emit(False)
-            self._services.tell(words, "", "", None)
+            self._services.notify(words, "", "", None)
             self.changed.emit()
 
         def failed(error: Exception) -> None:
             self.busy.emit(False)
-            self._services.tell(str(error), "invalid", "", None)
+            self._services.notify(str(error), "invalid", "", None)
 
         self.busy.emit(True)
         self._services.tasks.start(work, done, failed)

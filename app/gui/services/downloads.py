@@ -102,11 +102,11 @@ class Downloads(QObject):
     def __init__(
         self,
         tasks: Tasks,
-        tell: Callable[[str, Tone, str, Callable[[], None] | None], None],
+        notify: Callable[[str, Tone, str, Callable[[], None] | None], None],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._tasks, self._tell = tasks, tell
+        self._tasks, self._notify = tasks, notify
         self.current: Download | None = None
         self._timer = timer(self, TICK_MS)
         self._timer.timeout.connect(self.moved)
@@ -133,11 +133,11 @@ class Downloads(QObject):
     def _on_done(self, installed: bool) -> None:
         self._end(installed=installed)
         code = "data_row.now_installed" if installed else "data_row.download_cancelled"
-        self._tell(sentence(code), "", "", None)
+        self._notify(sentence(code), "", "", None)
 
     def _on_failed(self, error: AppError) -> None:
         self._end(installed=False)
-        self._tell(str(error), "invalid", "", None)
+        self._notify(str(error), "invalid", "", None)
 
     def _end(self, *, installed: bool) -> None:
         self._timer.stop()

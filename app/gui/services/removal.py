@@ -18,7 +18,7 @@ def remove_imported(services: Services, result: ImportedResult, changed: Callabl
     """
 
     def done(_: None) -> None:
-        services.tell(sentence("compare_page.removed", name=result.label), "", "", None)
+        services.notify(sentence("compare_page.removed", name=result.label), "", "", None)
         changed()
 
     services.query(lambda database: remove_result(database, result.id), done)

@@ -150,10 +150,10 @@ def open_window(
         engines=EngineFinder(lambda: services.paths, tasks, tasks),
         bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
         downloads=Downloads(tasks, banner.message.emit, tasks),
-        tell=banner.message.emit,
+        notify=banner.message.emit,
     )
     window = MainWindow(services)
-    banner.message.connect(window.tell)
+    banner.message.connect(window.notify)
     window.closed.connect(lambda: logging.getLogger("app").removeHandler(warnings))
     warnings.open(banner)
     window.show()

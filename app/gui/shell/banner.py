@@ -43,7 +43,7 @@ class Banner(QFrame):
         self._timer.timeout.connect(self.hide)
         self.hide()
 
-    def tell(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
+    def notify(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
         """Show a message; an error stays until it is closed.
 
         Args:

@@ -85,7 +85,7 @@ class ResultImports(QObject):
         elif text.strip():
             self._start_text(text)
         else:
-            self._services.tell(sentence("imports_page.nothing_to_paste"), "caution", "", None)
+            self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
     def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
         """Import files and folders; without its details, ask about an epoch log that is the only file."""
@@ -147,6 +147,6 @@ class ResultImports(QObject):
             parts.append(sentence("imports_page.no_new"))
         action = sentence("page.compare") if count else ""
         tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
-        self._services.tell(" ".join(parts), tone, action, lambda: self.compare_wanted.emit(workload))
+        self._services.notify(" ".join(parts), tone, action, lambda: self.compare_wanted.emit(workload))
         if count:
             self.changed.emit()

@@ -110,9 +110,9 @@ class MainWindow(QMainWindow):
         """Return a menu action by its message code."""
         return self._actions[code]
 
-    def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
+    def notify(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
         """Show a message at the bottom of the pages."""
-        self.banner.tell(text, tone, action, do)
+        self.banner.notify(text, tone, action, do)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Move the focus in the order of what is visible now: pages rebuild parts of themselves."""
@@ -150,7 +150,7 @@ class MainWindow(QMainWindow):
             self.close()
             return
         self._on_cancel()
-        self.tell(sentence("window.closing"), "", "", None)
+        self.notify(sentence("window.closing"), "", "", None)
         QTimer.singleShot(CLOSE_PATIENCE_MS, bridge.kill)
 
     @property
@@ -240,7 +240,7 @@ class MainWindow(QMainWindow):
         self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
         self._add(file, "imports_page.type", "", self.imports.type_in)
         file.addSeparator()
-        self._add(file, "page.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
+        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
             roles.PreferencesRole
         )
         self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
@@ -325,7 +325,7 @@ class MainWindow(QMainWindow):
     def _open(self, path: Path) -> None:
         """Open a file or a folder with the system's own program."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self.tell(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
+            self.notify(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
 
     def _on_restart(self) -> None:
         self.wants_restart = self.close()

@@ -56,7 +56,7 @@ class Zoom:
             self._store(next_pct)
         else:
             refused = sentence("zoom.no_room", zoom_pct=next_pct, kept_pct=now_pct)
-            self._services.tell(refused, "caution", "", None)
+            self._services.notify(refused, "caution", "", None)
 
     def smaller(self) -> None:
         """Zoom out by a step."""
@@ -78,7 +78,7 @@ class Zoom:
             self._services.complain(error)
             return
         if zoom_pct == self._now_pct:
-            self._services.tell(sentence("zoom.stays", zoom_pct=zoom_pct), "", "", None)
+            self._services.notify(sentence("zoom.stays", zoom_pct=zoom_pct), "", "", None)
             return
         action = "" if self._services.bridge.is_running else sentence("zoom.restart")
-        self._services.tell(sentence("zoom.next_start", zoom_pct=zoom_pct), "", action, self._restart)
+        self._services.notify(sentence("zoom.next_start", zoom_pct=zoom_pct), "", action, self._restart)

@@ -290,9 +290,9 @@ def test_two_windows_keep_each_others_settings(driver: Driver, paths: Paths) -> 
 
 def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Driver) -> None:
     banner = driver.window.banner
-    banner.tell("news")
+    banner.notify("news")
     assert banner.goes_by_itself
-    banner.tell("trouble", "invalid")
+    banner.notify("trouble", "invalid")
     assert not banner.goes_by_itself
     driver.press(banner.close_button)
     assert not banner.isVisible()

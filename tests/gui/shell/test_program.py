@@ -174,7 +174,7 @@ def test_every_row_opens_its_page(driver: Driver) -> None:
 
 def test_a_message_stays_in_front_of_a_page_that_opens(driver: Driver) -> None:
     banner = driver.window.banner
-    driver.window.tell("Saved.", "", "", None)
+    driver.window.notify("Saved.", "", "", None)
     for code in ("studies", "benchmark"):  # one is made, the other was there
         driver.window.show_page(code)
         seen = driver.window.stack.childAt(banner.geometry().center())

@@ -117,7 +117,7 @@ class ComparePage(QWidget):
         if place < 0:
             code = "compare_page.not_here" if runs else "compare_page.none_has_result"
             text = sentence(code, workload=workload_title(runs[0])) if runs else sentence(code)
-            self._services.tell(text, "caution", "", None)
+            self._services.notify(text, "caution", "", None)
             return
         self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])
         self._chosen_baseline = ""
@@ -282,7 +282,7 @@ class ComparePage(QWidget):
 
     def _on_copy(self) -> None:
         count = self.table.copy()
-        self._services.tell(sentence("compare_page.rows_copied", count=count), "", "", None)
+        self._services.notify(sentence("compare_page.rows_copied", count=count), "", "", None)
 
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs

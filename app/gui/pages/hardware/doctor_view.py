@@ -223,7 +223,7 @@ class DoctorView(QWidget):
     def _on_report(self) -> None:
         if self._diagnosis is not None:
             QGuiApplication.clipboard().setText(report_text(self._diagnosis))
-            self._services.tell(sentence("doctor.report_copied"), "", "", None)
+            self._services.notify(sentence("doctor.report_copied"), "", "", None)
 
 
 def _explained(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:

@@ -102,4 +102,4 @@ class HardwarePage(QWidget):
 
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.parts.text())
-        self._services.tell(sentence("hardware_page.parts_copied"), "", "", None)
+        self._services.notify(sentence("hardware_page.parts_copied"), "", "", None)

@@ -143,6 +143,6 @@ def copy_rows(services: Services, ids: Sequence[int]) -> None:
 
     def done(text: str) -> None:
         QGuiApplication.clipboard().setText(text)
-        services.tell(sentence("results_page.copied", count=len(ids)), "", "", None)
+        services.notify(sentence("results_page.copied", count=len(ids)), "", "", None)
 
     services.query(read, done)

@@ -157,7 +157,7 @@ class ResultsPage(QWidget):
         entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
             code = "again.busy" if machine is not None else "setup.looking"
-            self._services.tell(sentence(code), "caution", "", None)
+            self._services.notify(sentence(code), "caution", "", None)
             return
 
         def prepare(database: Database) -> Plan:
@@ -177,7 +177,7 @@ class ResultsPage(QWidget):
         shown, is_here = self.model.shown, self.isVisible()
         ids = (self._target_ids() or (list(shown.ids) if shown.query.is_filter else [])) if is_here else []
         if is_here and not ids and shown.query.is_filter:
-            self._services.tell(sentence("results_page.no_match"), "", "", None)
+            self._services.notify(sentence("results_page.no_match"), "", "", None)
         else:
             self.result_actions.export(ids)
 

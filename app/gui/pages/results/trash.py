@@ -58,9 +58,9 @@ class Trash(QObject):
     def _on_deleted(self, ids: Sequence[int]) -> None:
         self._deleted.append(ids)
         text = sentence("results_page.deleted", count=len(ids))
-        self._services.tell(text, "", sentence("button.undo"), self.undo)
+        self._services.notify(text, "", sentence("button.undo"), self.undo)
         self.changed.emit()
 
     def _on_restored(self, count: int) -> None:
-        self._services.tell(sentence("results_page.restored", count=count), "", "", None)
+        self._services.notify(sentence("results_page.restored", count=count), "", "", None)
         self.changed.emit()

@@ -152,7 +152,7 @@ class DataCard(Card):
         )
 
     def _on_changed(self, text: str) -> None:
-        self._services.tell(text, "", "", None)
+        self._services.notify(text, "", "", None)
         self.refresh()
         self.changed.emit()
 

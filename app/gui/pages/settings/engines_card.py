@@ -145,7 +145,7 @@ class EnginesCard(Card):
 
         def on_removed(_: None) -> None:
             self._end()
-            self._services.tell(sentence("settings.removed", title=engine_title(engine)), "", "", None)
+            self._services.notify(sentence("settings.removed", title=engine_title(engine)), "", "", None)
 
         self._begin(engine, None, lambda: remove_unused(paths, engine), on_removed)
         self.rows[engine].note.show_text(sentence("settings.removing"))
@@ -180,17 +180,19 @@ class EnginesCard(Card):
         else:
             version, title = stamp.version.partition("+")[0], engine_title(stamp.engine)
             said = sentence("engines_card.now_installed", title=title, version=version)
-        self._services.tell(said, "", "", None)
+        self._services.notify(said, "", "", None)
 
     def _on_checked(self, checkup: Checkup | None) -> None:
         self._end()
         if checkup is None:
             return
         if checkup.problems:
-            self._services.tell(" ".join(map(text, checkup.problems)), "invalid", "", None)
+            self._services.notify(" ".join(map(text, checkup.problems)), "invalid", "", None)
         elif checkup.stamp is not None:
             version, title = checkup.stamp.version.partition("+")[0], engine_title(checkup.engine)
-            self._services.tell(sentence("engines_card.checked", title=title, version=version), "valid", "", None)
+            self._services.notify(
+                sentence("engines_card.checked", title=title, version=version), "valid", "", None
+            )
 
     def _on_failed(self, error: AppError) -> None:
         self._end()

@@ -48,4 +48,4 @@ def open_dialog(dialog: QDialog) -> None:
 def open_folder(services: Services, folder: Path) -> None:
     """Open a folder in the system's file manager."""
     if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-        services.tell(sentence("settings.folder_not_opened", folder=str(folder)), "caution", "", None)
+        services.notify(sentence("settings.folder_not_opened", folder=str(folder)), "caution", "", None)
