@@ -56,7 +56,6 @@ class Photographer:
                 self.save(self.window, f"{name}-{theme}-{width}")
 
     def save(self, widget: QWidget, name: str) -> None:
-        """Write one picture."""
         widget.grab().save(str(self.folder / f"{name}.png"))
         sys.stdout.write(f"{name}.png\n")
 

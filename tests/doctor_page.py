@@ -37,12 +37,10 @@ _CARDS_OF_OTHERS = 70
 
 
 def main() -> None:
-    """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
 
 
 def page() -> str:
-    """Return the page's text."""
     rows = sorted((row for row in _rows() if row.rank < _CARDS_OF_OTHERS), key=lambda row: row.rank)
     harmless = "".join(f"- {row.title}\n" for row in _rows() if row.severity == "harmless")
     table = [HEAD, ("---",) * len(HEAD), *map(_row, rows)]

@@ -66,7 +66,6 @@ class Forks:
                 return int(answers.readline()), *texts
 
     def close(self) -> None:
-        """End the process."""
         self._control.close()
         self._process.communicate()
 

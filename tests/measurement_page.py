@@ -49,7 +49,6 @@ MEASURED: dict[str, tuple[tuple[float, float], float | None]] = {
 
 
 def main() -> None:
-    """Write the page."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 

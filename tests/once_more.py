@@ -28,7 +28,6 @@ def main(arguments: list[str]) -> int:
 
 
 def run(*arguments: str) -> int:
-    """Run pytest in a process of its own."""
     return subprocess.call([sys.executable, "-m", "pytest", *arguments])
 
 

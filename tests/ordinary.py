@@ -109,7 +109,6 @@ class Ordinary:
 
 
 def total_s(epochs_s: Sequence[Sequence[float]]) -> float:
-    """Return how long the steps of epochs take."""
     return math.fsum(map(math.fsum, epochs_s))
 
 

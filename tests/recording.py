@@ -23,7 +23,6 @@ FILE = Path(__file__).parent / "data" / "cifar10_standard.jsonl.gz"
 
 
 def recorded_events() -> list[events.AnyEvent]:
-    """Return the events in their order."""
     with gzip.open(FILE) as file:
         return [event for line in file if (event := events.decode(line)) is not None]
 

@@ -47,6 +47,7 @@ from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, asked, store_recording, until_epoch
 from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
+from tests.sure import only, sure
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
@@ -74,7 +75,6 @@ DISTURBED = events.Judged(
 
 
 def main(folder: Path) -> None:
-    """Take all pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     application = QApplication(sys.argv[:1])
     with tempfile.TemporaryDirectory() as home:
@@ -91,7 +91,6 @@ def main(folder: Path) -> None:
 
 
 def take_all(camera: Photographer) -> None:
-    """Go through the states in the order in which a user meets them."""
     for code in ("benchmark", "results", "compare", "ab", "studies", "suite"):
         camera.take(f"{code}-empty", code, camera.calm)
     take_chooser(camera)
@@ -140,8 +139,7 @@ def take_all(camera: Photographer) -> None:
 def take_studies(camera: Photographer) -> None:
     """Show a study of each kind, and its picture to share."""
     services, page = camera.services, camera.window.studies
-    machine = services.finder.machine
-    assert machine is not None
+    machine = sure(services.finder.machine)
     with Database(services.paths.database) as database:
         studies = list(store_studies(database, services.paths, machine))
     camera.window.show_page("studies")
@@ -150,8 +148,7 @@ def take_studies(camera: Photographer) -> None:
         camera.wait(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
         page.setup.studies.setCurrentRow(max(0, list(PRESETS).index(name) if name in PRESETS else 0))
         camera.take(f"studies-{name}", "studies")
-        card = page.card()
-        assert card is not None
+        card = sure(page.card())
         for theme, tokens in (("dark", DARK), ("light", LIGHT)):
             paint_share_picture(card, tokens).save(str(camera.folder / f"share-study-{name}-{theme}.png"))
 
@@ -159,8 +156,7 @@ def take_studies(camera: Photographer) -> None:
 def take_suite(camera: Photographer) -> None:
     """Show a suite that is half done, and one with a score, beside those of two other sittings."""
     services, page = camera.services, camera.window.suite
-    machine = services.finder.machine
-    assert machine is not None
+    machine = sure(services.finder.machine)
     with Database(services.paths.database) as database:
         half = store_suite(database, services.paths, machine, SUITE_FACTORS[0], runs=4)
         for factors in SUITE_FACTORS:
@@ -173,8 +169,7 @@ def take_suite(camera: Photographer) -> None:
     page.charts.setCurrentIndex(1)
     page.charts.activated.emit(1)
     camera.take("suite-scores", "suite")
-    card = page.card()
-    assert card is not None
+    card = sure(page.card())
     for theme, tokens in (("dark", DARK), ("light", LIGHT)):
         paint_share_picture(card, tokens).save(str(camera.folder / f"share-suite-{theme}.png"))
 
@@ -214,8 +209,7 @@ def take_engines(camera: Photographer) -> None:
 def take_hardware(camera: Photographer) -> None:
     """Show the views of the page of the machine, and what the doctor found."""
     camera.window.show_page("hardware")
-    page = camera.window.findChild(HardwarePage)
-    assert isinstance(page, HardwarePage)
+    page = only(HardwarePage, camera.window.findChild(HardwarePage))
     for name in VIEWS:
         page.show_view(name)
         camera.take(f"hardware-{name}", "hardware")
@@ -226,9 +220,7 @@ def take_hardware(camera: Photographer) -> None:
 
 
 def take_chooser(camera: Photographer) -> None:
-    """Show all workloads in both themes."""
-    machine = camera.services.finder.machine
-    assert machine is not None
+    machine = sure(camera.services.finder.machine)
     chooser = WorkloadChooser(camera.services, machine, "vgg16", {}, camera.window)
     chooser.show()
     camera.wait(lambda: chooser.table.entries.rows)
@@ -256,13 +248,11 @@ def take_quiet(camera: Photographer) -> None:
 
 def take_verdict(camera: Photographer) -> None:
     """Show why the number on the Benchmark page can be trusted, or why not, in both themes."""
-    view = camera.window.benchmark.view
-    assert view is not None
+    view = sure(camera.window.benchmark.view)
     for theme in THEMES:
         camera.services.theme.choose(theme)
         view.headline.why_button.click()
-        dialog = camera.window.findChild(VerdictDialog)
-        assert isinstance(dialog, VerdictDialog)
+        dialog = only(VerdictDialog, camera.window.findChild(VerdictDialog))
         camera.wait(patience_s=0.5)
         camera.save(dialog, f"verdict-{theme}")
         dialog.reject()
@@ -288,7 +278,6 @@ def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
 
 
 def take_ab(camera: Photographer, group_id: int) -> None:
-    """Show a finished A/B on its page and in Results."""
     camera.window.show_page("ab")
     camera.wait(lambda: camera.window.ab.group is not None)
     preflight = camera.window.ab.setup.preflight
@@ -303,8 +292,7 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
     """Draw the pictures of a run and of an A/B in both themes, and show what others see and send."""
     with Database(camera.services.paths.database) as database:
         group = load_group(database, group_id)
-        example = kind_of(group).example(group)
-        assert example is not None
+        example = sure(kind_of(group).example(group))
         cards = {"share": picture_card(database, JudgedRun(load_run(database, run_id)))}
         cards["share-ab"] = picture_card(database, JudgedRun(load_run(database, example.id)), group)
     for name, card in cards.items():
@@ -322,8 +310,7 @@ def take_sharing(camera: Photographer, run_id: int) -> None:
     for theme in THEMES:
         services.theme.choose(theme)
         window.action("menu.share").trigger()
-        dialog = window.results.findChild(ShareDialog)
-        assert isinstance(dialog, ShareDialog)
+        dialog = only(ShareDialog, window.results.findChild(ShareDialog))
         camera.wait(lambda: dialog.shared)  # noqa: B023 - at once
         camera.wait(patience_s=0.5)
         camera.save(dialog, f"share-dialog-{theme}")

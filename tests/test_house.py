@@ -27,8 +27,8 @@ SLEEPERS = {
         (
             "tests/gui/pages/benchmark/test_setup.py",
             "tests/gui/pages/compare/test_page.py",
-            "tests/gui/pages/results/test_export.py",
-            "tests/gui/pages/results/test_page.py",
+            "tests/gui/pages/results/test_commands.py",
+            "tests/gui/pages/results/test_table.py",
             "tests/gui/run/test_preflight.py",
         ),
         "something must not happen, and there is no event for that",

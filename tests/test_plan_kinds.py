@@ -52,7 +52,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hidden_plan() -> Plan:
-    spec = CATALOGUE["demo"].default_spec("quick", epochs=1)
+    spec = CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": 0.001})
     return Plan(kind=KEY, specs=(spec, spec), rounds=1, order="pairs", label_a="shown", label_b="hidden")
 
 

@@ -143,7 +143,6 @@ TRAINING_HEAD = [
 
 
 def main() -> None:
-    """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
 
 

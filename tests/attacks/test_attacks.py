@@ -26,6 +26,7 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
+# Takes its time: each try starts commands and ends them at random moments, which have to come.
 @pytest.mark.parametrize(
     ("attack", "count"),
     [

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.real_data import FOLDER, use_real_data
+from tests.sure import only, sure
 from tests.workloads.sizes import is_large
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
@@ -74,8 +75,7 @@ def main(names: list[str]) -> None:
 def main_real(names: list[str]) -> None:
     """Print a line of JSON for each workload: losses on real data after the steps of its band."""
     for workload_id in names or REAL:
-        proof = CATALOGUE[workload_id].proof
-        assert proof is not None
+        proof = sure(CATALOGUE[workload_id].proof)
         place = MOMENTS.index(proof.steps)
         runs = [("honest", seed) for seed in SEEDS] + [(kind, 0) for kind in CHEATS]
         losses: dict[str, list[float]] = {}
@@ -117,8 +117,7 @@ def train(workload_id: str, steps: int, seed: int, kind: str) -> list[float]:
     import keras
     import numpy as np
 
-    workload = CATALOGUE[workload_id]
-    assert isinstance(workload, Training)
+    workload = only(Training, CATALOGUE[workload_id])
     spec = workload.default_spec(seed=seed, device="cpu", data="synthetic")
     keras.utils.set_random_seed(seed)
     feed = workload.load(None, spec)

@@ -41,6 +41,7 @@ from tests.benchmarks.commands import fill
 from tests.benchmarks.long_runs import store_long_run
 from tests.conftest import command
 from tests.recording import recorded_events, store_recording
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -211,8 +212,7 @@ def stream(bench: Bench) -> None:
     """Report processor time and the longest stall while the demo sends 2,000 steps a second."""
     bench.open()
     spec = CATALOGUE["demo"].default_spec(epochs=400, batch_size=1, parameters={"step_s": 0.0004})
-    machine = bench.services.finder.machine
-    assert machine is not None
+    machine = sure(bench.services.finder.machine)
     bridge = bench.services.bridge
     bench.window.benchmark.show_run_view()
     bridge.start(repeat_plan(spec), machine)
@@ -315,8 +315,7 @@ def group(bench: Bench, runs: int) -> None:
 def charts(bench: Bench, updates: int = 3_000) -> None:
     """Feed a recorded run into the charts over and over; memory and references must stay."""
     bench.open()
-    view = bench.window.benchmark.view
-    assert view is not None
+    view = sure(bench.window.benchmark.view)
     bench.window.benchmark.show_run_view()
     recorded = [
         event
@@ -365,10 +364,8 @@ def clicks(bench: Bench) -> None:
         target = bench.paths.data / f"{number}.png"
         print(f"a run of {epochs:,} epochs and {steps:,} steps:")
         bench.longest("open", partial(results.open_run, number), lambda: results.run is not None)
-        detail = results.detail
-        assert detail is not None
-        assert detail.judged is not None
-        save = partial(results.result_actions.save_picture, detail.judged, None, target)
+        detail = sure(results.detail)
+        save = partial(results.result_actions.save_picture, sure(detail.judged), None, target)
         bench.longest("its table", detail.table_button.click)
         bench.longest("why", detail.view.headline.why_button.click)
         bench.longest("copy its text", results.copy_text)

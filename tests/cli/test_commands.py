@@ -275,6 +275,7 @@ def test_a_missing_data_set_folder_is_reported_where_it_is_needed(
         assert (done.returncode, done.stderr) == (0, "")
 
 
+# Takes its time, as Quick measures for seconds.
 def test_the_preset_is_the_one_of_the_settings_or_standard(
     epochmark: CommandLine, environment: dict[str, str]
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from tests.archives import make_nietzsche
 from tests.cli.commands import posix_only, sentence_of, start
@@ -16,7 +17,9 @@ from tests.conftest import CommandLine
 from tests.core.datasets.server import Handler, halted, resumable, serving
 from tests.saying import said
 
-WAITING = "Waiting: another Epochmark is working on nietzsche (Ctrl-C to give up).\n"
+WAITING = f"{sentence('cli.waiting_for_other', dataset='nietzsche')}\n"
+INSTALLED = f"{sentence('cli.dataset_installed', dataset='nietzsche')}\n"
+REMOVED = sentence("cli.dataset_removed", dataset="nietzsche")
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) ->
     started = [start(environment, "data", "import", "nietzsche", str(text)) for _ in range(4)]
     said = [process.communicate(timeout=100) for process in started]
     assert [process.returncode for process in started] == [0] * 4
-    assert {out for out, _ in said} == {"Installed nietzsche.\n"}
+    assert {out for out, _ in said} == {INSTALLED}
     assert {err for _, err in said} <= {"", WAITING}
     datasets = default_paths(environment).datasets
     assert [path.name for path in datasets.iterdir()] == ["nietzsche"]
@@ -56,7 +59,7 @@ def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], 
         go_on.set()
         for process in (first, second):
             out, err = process.communicate(timeout=100)
-            assert (process.returncode, out) == (0, "Installed nietzsche.\n"), err
+            assert (process.returncode, out) == (0, INSTALLED), err
         assert server.ranges == [None]
 
 
@@ -80,7 +83,7 @@ def test_a_killed_fetch_blocks_nothing_and_the_next_resumes(environment: dict[st
         first.communicate()
         go_on.set()
         out, err = second.communicate(timeout=100)
-        assert (second.returncode, out) == (0, "Installed nietzsche.\n"), err
+        assert (second.returncode, out) == (0, INSTALLED), err
     installed = default_paths(environment).datasets / "nietzsche" / "nietzsche.txt"
     assert installed.read_bytes() == text.read_bytes()
 
@@ -102,9 +105,9 @@ def test_an_address_is_shown_without_its_secrets(
         server.answer = answer
         url = server.url.replace("http://", "http://user:s%20cret@") + "?token=hush-hush#part"
         done = epochmark("data", "fetch", "nietzsche", "--url", url)
-    sentence = sentence_of(done)
-    assert sentence.startswith(f"epochmark: The server refused {server.url} ({status} ")
-    assert len(sentence) < 500
+    refusal = "dataset.server_refused" if status == 404 else "dataset.server_redirects"
+    assert said(refusal, address=server.url, status=status).is_in(sentence_of(done))
+    assert len(sentence_of(done)) < 500
     log = default_paths(environment).logs / "epochmark.log"
     told = done.stdout + done.stderr + (log.read_text() if log.exists() else "")
     for secret in ("cret", "hush", "user", "\x1b"):
@@ -133,7 +136,7 @@ def test_the_users_own_folders_stay_in_the_folder_that_was_chosen(
     assert epochmark("data", "import", "nietzsche", str(text)).returncode == 0
     (mine / "nietzsche" / "two\nlines \x1b[31m.txt").write_text("mine")
     done = epochmark("data", "remove", "nietzsche")
-    assert done.stdout.splitlines()[0] == "Removed nietzsche."
+    assert done.stdout.splitlines()[0] == REMOVED
     assert len(done.stdout.splitlines()) == 2
     assert "\x1b" not in done.stdout
     assert [path.name for path in (mine / "nietzsche").iterdir()] == ["two\nlines \x1b[31m.txt"]
@@ -164,10 +167,10 @@ def test_a_home_whose_name_is_not_text_works(environment: dict[str, str], text: 
     raw = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
     raw[b"EPOCHMARK_HOME"] = os.fsencode(tmp_path) + b"/caf\xe9 \xff 'a\nb\""
     for arguments, words in (
-        (("import", "nietzsche", str(text)), "Installed nietzsche."),
-        (("list",), "installed"),
-        (("remove", "nietzsche"), "Removed nietzsche."),
-        (("remove", "nietzsche"), "nietzsche wasn't installed."),
+        (("import", "nietzsche", str(text)), INSTALLED),
+        (("list",), sentence("cli.data_installed")),
+        (("remove", "nietzsche"), REMOVED),
+        (("remove", "nietzsche"), sentence("cli.dataset_was_not_installed", dataset="nietzsche")),
     ):
         command = [sys.executable, "-m", "app", "data", *arguments]
         done = subprocess.run(command, env=raw, capture_output=True, text=True, timeout=100, check=False)

@@ -89,17 +89,17 @@ def test_a_removal_says_whether_there_was_one(paths: Paths, capsys: pytest.Captu
 @pytest.mark.slow
 def test_a_check_is_for_people_and_programs(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["engine", "check"]) == 0
-    assert capsys.readouterr().out == "No engine is installed besides TensorFlow.\n"
+    assert said("cli.no_engines").is_all_of(capsys.readouterr().out.strip())
     put_engine(paths.engines / "torch")
     assert main(["engine", "check"]) == 0
-    assert capsys.readouterr().out == "PyTorch 1.0 is complete and can be imported.\n"
+    assert said("cli.engine_fine", title="PyTorch", version="1.0").is_all_of(capsys.readouterr().out.strip())
     (paths.engines / "torch" / "packages" / "torch" / "data.bin").write_bytes(b"x")
     assert main(["engine", "check", "torch", "--json"]) == 1
     (answer,) = json.loads(capsys.readouterr().out)
     assert answer["state"] == "damaged"
-    assert answer["problems"] == [
-        {"code": "engines.files_damaged", "text": "torch/data.bin of PyTorch is missing or damaged."}
-    ]
+    (problem,) = answer["problems"]
+    assert problem["code"] == "engines.files_damaged"
+    assert said("engines.files_damaged", names="torch/data.bin", title="PyTorch").is_all_of(problem["text"])
 
 
 def test_an_engine_is_kept_while_a_run_uses_it(

@@ -14,6 +14,7 @@ from tests.cli.commands import posix_only, read_until, runs, start, waiting_byte
 from tests.cli.storms import drain, send_storm
 from tests.conftest import ROOT, CommandLine, command
 from tests.saying import said
+from tests.sure import sure
 from tests.waiting import wait_until
 
 pytestmark = posix_only
@@ -66,8 +67,7 @@ def test_a_storm_ends_whatever_is_measured(
     send_storm(process, seed, 40)
     assert process.wait(15) == 130
     reader.join(5)
-    assert process.stderr is not None
-    assert said("cli.cancelling").is_all_of(process.stderr.read().strip())
+    assert said("cli.cancelling").is_all_of(sure(process.stderr).read().strip())
     process.communicate()
     psutil.wait_procs([worker], timeout=5)
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
@@ -142,8 +142,7 @@ def test_an_interrupt_during_imports_ends_without_a_traceback(environment: dict[
     folder.mkdir()
     (folder / "argparse.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
     process = start(environment | {"PYTHONPATH": str(folder)}, "results", "list")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "importing\n"
+    assert sure(process.stdout).readline() == "importing\n"
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20) == ("", "")
     assert process.returncode == -signal.SIGINT, "which shells call 130"
@@ -155,8 +154,7 @@ def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str])
     worker = read_until(process, "hello")["pid"]
     read_until(process, "epoch")
     process.send_signal(signal.SIGINT)
-    assert process.stderr is not None
-    while "Cancelling" not in process.stderr.readline():
+    while not said("cli.cancelling").is_in(sure(process.stderr).readline()):
         pass
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
@@ -170,8 +168,7 @@ def test_a_reader_that_closes_the_stream_cancels_what_is_measured(
 ) -> None:
     process = start(environment, "run", "demo", "--json", *options)
     read_until(process, "epoch")
-    assert process.stdout is not None
-    process.stdout.close()
+    sure(process.stdout).close()
     assert process.wait(20) == 130
     assert process.stderr is not None
     assert process.stderr.read() == ""
@@ -191,7 +188,7 @@ def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
     wait_until(lambda: waiting_bytes(descriptor) >= 60_000)
     workers = psutil.Process(process.pid).children()
     process.send_signal(signal.SIGINT)
-    while "Cancelling" not in process.stderr.readline():
+    while not said("cli.cancelling").is_in(process.stderr.readline()):
         pass
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130

@@ -1,5 +1,6 @@
 """Numbers for people: units, digits, and n/a where there is no number."""
 
+from collections.abc import Callable
 from dataclasses import fields
 
 import pytest
@@ -51,80 +52,69 @@ def test_the_headline_of_a_stored_run_is_in_the_registry() -> None:
     assert {"seconds_per_epoch_s", "first_epoch_s", "spread_pct", "step_median_s"} <= stored & set(METRICS)
 
 
+WRITTEN: dict[Callable[[float | None], str], dict[float | None, str]] = {
+    # Three telling digits.
+    format_seconds: {
+        382.0: "382",
+        66.34: "66.3",
+        4.123: "4.12",
+        0.5: "0.500",
+        0.02134: "0.0213",
+        0.0: "0.0000",
+        99.96: "100",
+        9.996: "10.0",
+        0.9996: "1.00",
+        None: "n/a",
+    },
+    # As precise as it is known.
+    format_time_left: {
+        None: "",
+        0.0: "about 1 s",
+        42.4: "about 42 s",
+        60.0: "about 1 min 0 s",
+        287.0: "about 4 min 50 s",
+        3_599.0: "about 1 h 0 min",
+        7_500.0: "about 2 h 5 min",
+    },
+    # Decimal.
+    format_file_size: {
+        None: "n/a",
+        0: "0 B",
+        999: "999 B",
+        1_000: "1 kB",
+        170_052_171: "170 MB",
+        15_600_000_000: "15.6 GB",
+        999_600_000: "1.0 GB",
+        2e12: "2.0 TB",
+        5e15: "5000.0 TB",
+    },
+    # Binary.
+    format_memory: {
+        None: "n/a",
+        0: "0 B",
+        1_023: "1023 B",
+        1_024: "1 kB",
+        900 * 2**20: "900 MB",
+        2**30 - 1: "1.0 GB",
+        1_610_000_000: "1.5 GB",
+        24 * 2**30: "24.0 GB",
+        3 * 2**39: "1.5 TB",
+    },
+}
+
+
 @pytest.mark.parametrize(
-    ("duration_s", "text"),
-    [
-        (382.0, "382"),
-        (66.34, "66.3"),
-        (4.123, "4.12"),
-        (0.5, "0.500"),
-        (0.02134, "0.0213"),
-        (0.0, "0.0000"),
-        (99.96, "100"),
-        (9.996, "10.0"),
-        (0.9996, "1.00"),
-        (None, "n/a"),
-    ],
+    ("write", "number", "text"), [(write, *case) for write, cases in WRITTEN.items() for case in cases.items()]
 )
-def test_seconds_have_three_telling_digits(duration_s: float | None, text: str) -> None:
-    assert format_seconds(duration_s) == text
+def test_numbers_are_written_as_people_read_them(
+    write: Callable[[float | None], str], number: float | None, text: str
+) -> None:
+    assert write(number) == text
 
 
 @given(st.floats(0.001, 1e6))
 def test_written_seconds_are_near_the_measured_ones(duration_s: float) -> None:
     assert float(format_seconds(duration_s).replace(",", "")) == pytest.approx(duration_s, rel=0.0051, abs=0.00005)
-
-
-@pytest.mark.parametrize(
-    ("duration_s", "text"),
-    [
-        (None, ""),
-        (0.0, "about 1 s"),
-        (42.4, "about 42 s"),
-        (60.0, "about 1 min 0 s"),
-        (287.0, "about 4 min 50 s"),
-        (3_599.0, "about 1 h 0 min"),
-        (7_500.0, "about 2 h 5 min"),
-    ],
-)
-def test_time_left_is_as_precise_as_it_is_known(duration_s: float | None, text: str) -> None:
-    assert format_time_left(duration_s) == text
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "text"),
-    [
-        (None, "n/a"),
-        (0, "0 B"),
-        (999, "999 B"),
-        (1_000, "1 kB"),
-        (170_052_171, "170 MB"),
-        (15_600_000_000, "15.6 GB"),
-        (999_600_000, "1.0 GB"),
-        (2e12, "2.0 TB"),
-        (5e15, "5000.0 TB"),
-    ],
-)
-def test_sizes_of_files_are_decimal(size_bytes: float | None, text: str) -> None:
-    assert format_file_size(size_bytes) == text
-
-
-@pytest.mark.parametrize(
-    ("memory_bytes", "text"),
-    [
-        (None, "n/a"),
-        (0, "0 B"),
-        (1_023, "1023 B"),
-        (1_024, "1 kB"),
-        (900 * 2**20, "900 MB"),
-        (2**30 - 1, "1.0 GB"),
-        (1_610_000_000, "1.5 GB"),
-        (24 * 2**30, "24.0 GB"),
-        (3 * 2**39, "1.5 TB"),
-    ],
-)
-def test_memory_is_binary(memory_bytes: float | None, text: str) -> None:
-    assert format_memory(memory_bytes) == text
 
 
 @pytest.mark.parametrize("key", ["peak_memory_bytes", "peak_gpu_memory_bytes"])

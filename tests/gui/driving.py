@@ -23,6 +23,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.shell.main_window import MainWindow
 from tests.recording import asked, store_recording
+from tests.sure import sure
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue
@@ -48,18 +49,13 @@ class Driver:
 
     @property
     def view(self) -> RunView:
-        """The run that is shown on the Benchmark page."""
-        assert self.page.view is not None
-        return self.page.view
+        return sure(self.page.view)
 
     @property
     def machine(self) -> Machine:
-        """The computer that was found."""
-        assert self.services.finder.machine is not None
-        return self.services.finder.machine
+        return sure(self.services.finder.machine)
 
     def become(self, **changes: Any) -> None:
-        """Let the computer have other parts."""
         self.services.finder.machine = replace(self.machine, **changes)
         self.services.finder.found.emit()
 
@@ -99,15 +95,13 @@ class Driver:
 
     def wait_for_result(self) -> RunSummary:
         self.until(lambda: self.page.run is not None)
-        assert self.page.run is not None
-        return self.page.run.summary
+        return sure(self.page.run).summary
 
     def stored(self) -> list[RunSummary]:
         with Database(self.services.paths.database) as database:
             return list(list_runs(database))
 
     def epochs_done(self) -> int:
-        """Return how many epochs the current run has reported."""
         state = self.services.bridge.state
         return len(state.series.epochs) if state is not None else 0
 
@@ -118,13 +112,11 @@ class Driver:
         return self.window.results
 
     def open_run(self, run_id: int) -> RunDetail:
-        """Show a stored run in Results."""
         results = self.window.results
         self.window.show_page("results")
         results.open_run(run_id)
         self.until(lambda: results.run is not None and results.run.summary.id == run_id)
-        assert results.detail is not None
-        return results.detail
+        return sure(results.detail)
 
 
 def added(qtbot: QtBot, widget: Added) -> Added:
@@ -144,8 +136,7 @@ def replay(window: MainWindow, services: Services, recorded: Sequence[events.Any
     bridge.state = RunState(spec, summary)
     for event in with_estimates(summary, recorded):
         bridge.apply(event)
-    assert page.view is not None
-    page.view.refresh()
+    sure(page.view).refresh()
 
 
 def with_estimates(

@@ -12,7 +12,6 @@ from tests.study_pictures import SUITE_FACTORS, store_studies, store_suite
 
 
 def show_ab(driver: Driver) -> None:
-    """Show a finished A/B."""
     with Database(driver.services.paths.database) as database:
         store_ab(database, recorded_events())
     driver.window.show_page("ab")
@@ -20,7 +19,6 @@ def show_ab(driver: Driver) -> None:
 
 
 def show_study(driver: Driver) -> None:
-    """Show a finished study, which others follow in the list."""
     services, page = driver.services, driver.window.studies
     assert services.finder.machine is not None
     with Database(services.paths.database) as database:
@@ -31,7 +29,6 @@ def show_study(driver: Driver) -> None:
 
 
 def show_suite(driver: Driver) -> None:
-    """Show a suite that can be resumed."""
     services, page = driver.services, driver.window.suite
     assert services.finder.machine is not None
     with Database(services.paths.database) as database:
@@ -41,7 +38,6 @@ def show_suite(driver: Driver) -> None:
 
 
 def show_group(driver: Driver) -> None:
-    """Show a finished A/B in Results."""
     with Database(driver.services.paths.database) as database:
         group_id = store_ab(database, recorded_events())
     results = driver.open_results()
@@ -50,7 +46,6 @@ def show_group(driver: Driver) -> None:
 
 
 def show_imported(driver: Driver) -> None:
-    """Show others' results beside one of one's own."""
     with Database(driver.services.paths.database) as database:
         store_recording(database, recorded_events())
         add_results(database, golden(), "lab.epochmark.json")
@@ -60,7 +55,6 @@ def show_imported(driver: Driver) -> None:
 
 
 def show_imported_result(driver: Driver) -> None:
-    """Show one of others' results."""
     show_imported(driver)
     imported = driver.window.results.imported
     result = imported.results[0]
@@ -69,7 +63,6 @@ def show_imported_result(driver: Driver) -> None:
 
 
 def show_compare(driver: Driver) -> None:
-    """Show others' results in Compare."""
     show_imported(driver)
     driver.window.show_page("compare")
     driver.window.compare.show_workload("mnist_mlp")

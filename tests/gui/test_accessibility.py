@@ -1,12 +1,13 @@
 """What a screen reader says: every page and dialog, empty and with results, has names and clean descriptions."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
-from PySide6.QtCore import QEvent
-from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtWidgets import QApplication, QDialog, QGraphicsView, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
@@ -24,7 +25,6 @@ from app.gui.shell.pages import PAGES
 from app.gui.widgets.basics import ClampedLabel, label, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import FaultDialog, about_dialog
-from tests.gui.accessible import charts, faults, nodes, spoken_name
 from tests.gui.clipped import clipped, enter
 from tests.gui.driving import Driver, added, replay
 from tests.gui.full_pages import FULL
@@ -90,7 +90,6 @@ def test_stored_runs_can_be_heard(driver: Driver) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("state", FULL)
 def test_full_pages_can_be_heard(driver: Driver, state: str) -> None:
     FULL[state](driver)
@@ -197,3 +196,82 @@ def test_a_tooltip_is_said_without_its_tags(qtbot: QtBot) -> None:
     assert text.accessibleDescription() == "there's <none>"
     set_tip(text, "")
     assert text.toolTip() == text.accessibleDescription() == ""
+
+
+ROLE, TEXT = QAccessible.Role, QAccessible.Text
+CONTROLS = {
+    ROLE.Button,
+    ROLE.CheckBox,
+    ROLE.RadioButton,
+    ROLE.ComboBox,
+    ROLE.EditableText,
+    ROLE.SpinBox,
+    ROLE.Table,
+    ROLE.List,
+    ROLE.ProgressBar,
+    ROLE.Slider,
+    ROLE.MenuItem,
+}
+TAG = re.compile(r"</?[a-z][^>]*>|&[a-z]+;|&#")
+
+
+def nodes(widget: QWidget) -> Iterator[QAccessibleInterface]:
+    """Yield what is visible of a widget, itself first; of tables only the table."""
+    yield from _below(QAccessible.queryAccessibleInterface(widget))
+
+
+def faults(widget: QWidget) -> list[str]:
+    """Return what a screen reader's user would not understand."""
+    return [f"{_place(node)}: {fault}" for node in nodes(widget) for fault in _faults(node)]
+
+
+def charts(widget: QWidget) -> list[QWidget]:
+    """Return the visible widgets that a screen reader can know from their description only."""
+    seen = (node.object() for node in nodes(widget))
+    return [each for each in seen if isinstance(each, QWidget) and _is_painted(each)]
+
+
+def spoken_name(node: QAccessibleInterface) -> str:
+    """Return what a screen reader calls it: on Linux, Qt tells a combo box's name only by its label."""
+    if node.role() != ROLE.ComboBox:
+        return node.text(TEXT.Name)
+    labels = node.relations(QAccessible.RelationFlag.Label)
+    return " ".join(label.text(TEXT.Name) for label, _ in labels)
+
+
+def _below(node: QAccessibleInterface) -> Iterator[QAccessibleInterface]:
+    if node.state().invisible:
+        return
+    yield node
+    if node.role() != ROLE.Table:
+        for number in range(node.childCount()):
+            yield from _below(node.child(number))
+
+
+def _faults(node: QAccessibleInterface) -> Iterator[str]:
+    widget, name, description = node.object(), spoken_name(node), node.text(TEXT.Description)
+    painted = isinstance(widget, QWidget) and _is_painted(widget)
+    if (painted or node.role() in CONTROLS or node.state().focusable) and not name.strip():
+        yield "has no name"
+    if node.role() == ROLE.ComboBox and name == node.text(TEXT.Value):
+        yield f"is named as its value: {name}"
+    if TAG.search(name) or TAG.search(description):
+        yield f"has tags: {name!r}, {description!r}"
+    if isinstance(widget, QGraphicsView) and not description:
+        yield "doesn't describe what it shows"
+
+
+def _is_painted(widget: QWidget) -> bool:
+    """Return whether it is a chart, the part of one where it is drawn, or painted by ourselves."""
+    if isinstance(widget, QGraphicsView) or isinstance(widget.parent(), QGraphicsView):
+        return True
+    return any("paintEvent" in vars(kind) for kind in type(widget).__mro__ if kind.__module__.startswith("app."))
+
+
+def _place(node: QAccessibleInterface) -> str:
+    widget: QObject | None = node.object()
+    names = []
+    while widget is not None:
+        names.append(type(widget).__name__)
+        widget = widget.parent()
+    return " < ".join(names[:4]) + f" {node.text(TEXT.Name)!r}"

@@ -52,7 +52,6 @@ def store_runs(driver: Driver, *durations_s: float) -> list[int]:
 
 
 def click_row(driver: Driver, hand: Hand, run_id: int) -> None:
-    """Click a run's row in Results."""
     results = driver.window.results
     driver.until(lambda: run_id in results.model.rows)
     index = results.model.index(results.model.rows.index(run_id), 1)
@@ -60,7 +59,6 @@ def click_row(driver: Driver, hand: Hand, run_id: int) -> None:
 
 
 def click_own_bar(driver: Driver, hand: Hand) -> None:
-    """Click this computer's bar on Benchmark."""
     bars = driver.page.setup.known.bars
     at = QPoint(bars.width() // 3, 0)
     pointed: list[Any] = []

@@ -27,6 +27,7 @@ from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.driving import added
 from tests.saying import said
+from tests.sure import sure
 from workloads import STANDARD
 from workloads.protocol.machine import Machine
 
@@ -57,8 +58,7 @@ def chart(run: Run) -> tuple[Bar, Bar]:
     """Return the run's bar and the baseline's."""
     both = bars(STANDARD, run.summary)
     baseline = find_baseline(both, None, STANDARD)
-    assert baseline is not None
-    return next(bar for bar in both if bar.kind == "you"), baseline
+    return next(bar for bar in both if bar.kind == "you"), sure(baseline)
 
 
 OUTLETS: dict[str, Callable[[Run], str]] = {
@@ -140,8 +140,7 @@ def test_the_terminal_has_the_year(
 
 def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     _, baseline = chart(stored_run)
-    assert baseline.row is not None
-    unknown = replace(baseline, row=replace(baseline.row, year=None))
+    unknown = replace(baseline, row=replace(sure(baseline.row), year=None))
     assert said("position.baseline_of_unknown_year", name="i5-8250U").is_all_of(baseline_name(unknown))
     you, _ = chart(stored_run)
     assert baseline_name(you) == you.name

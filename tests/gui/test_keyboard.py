@@ -105,7 +105,6 @@ def test_no_part_of_a_page_is_a_window_for_a_moment(driver: Driver, watcher: Win
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: str) -> None:
     STATES[state](driver)

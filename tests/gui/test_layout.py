@@ -14,6 +14,7 @@ from app.gui.widgets.form_scroll import FormScroll
 from tests.gui.driving import Driver
 from tests.gui.pages.results.test_groups import store_group
 from tests.gui.pixels import number, pixels
+from tests.sure import only, sure
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Machine
 
@@ -79,11 +80,9 @@ def test_a_scroll_bar_covers_nothing_of_a_form(driver: Driver, page: str) -> Non
     foot = driver.window.ab.foot
     foot.show_done(can_share=True)
     foot.show()  # as below a result, whose buttons leave the least room
-    scroll = setup.findChild(FormScroll)
-    assert isinstance(scroll, FormScroll)
+    scroll = only(FormScroll, setup.findChild(FormScroll))
     driver.until(scroll.verticalScrollBar().isVisible)
-    content = scroll.widget()
-    assert content is not None
+    content = sure(scroll.widget())
     assert content.minimumSizeHint().width() <= scroll.viewport().width()
 
 

@@ -160,7 +160,6 @@ def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> N
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> None:
     services, window, seen = driver.services, driver.window, list[str]()
     machine = driver.machine
@@ -187,7 +186,6 @@ def test_every_text_of_studies_and_of_the_suite_can_be_read(driver: Driver) -> N
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_every_text_of_others_results_can_be_read(driver: Driver) -> None:
     window, results, seen = driver.window, driver.window.results, list[str]()
     show_imported(driver)
@@ -248,7 +246,6 @@ def _renamed(event: events.AnyEvent, name: str) -> events.AnyEvent:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("zoom", ["1.5"])
 def test_every_text_can_be_read_in_every_zoom(zoom: str) -> None:
     words = ("-q", "-p", "no:cacheprovider", __file__, "-k", "before_and or stored_runs")

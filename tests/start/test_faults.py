@@ -198,18 +198,13 @@ def fill_disk(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: usage)
 
 
-def fill_disk_halfway(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def full(number: int) -> Callable[[ModuleType, pytest.MonkeyPatch], None]:
+    """Return what lets the virtual environment end with this error."""
+
     def fail(profile: str) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "pyvenv.cfg")
+        raise OSError(number, os.strerror(number), "pyvenv.cfg")
 
-    monkeypatch.setattr(module, "make_venv", fail)
-
-
-def use_up_quota(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(profile: str) -> None:
-        raise OSError(errno.EDQUOT, "Disk quota exceeded", "pyvenv.cfg")
-
-    monkeypatch.setattr(module, "make_venv", fail)
+    return lambda module, monkeypatch: monkeypatch.setattr(module, "make_venv", fail)
 
 
 def write_protect(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,8 +225,8 @@ def break_venv(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     ("cause", "words"),
     [
         (fill_disk, "Setting up needs 5 GB of disk and 2.0 GB are free"),
-        (fill_disk_halfway, r"No space left on device \(pyvenv.cfg\); free some space"),
-        (use_up_quota, r"Disk quota exceeded \(pyvenv.cfg\); free some space"),
+        (full(errno.ENOSPC), r"No space left on device \(pyvenv.cfg\); free some space"),
+        (full(errno.EDQUOT), r"Disk quota exceeded \(pyvenv.cfg\); free some space"),
         (write_protect, r"\.start\.lock\); make the folder writable or move it"),
         (take_away_ensurepip, r"sudo apt-get install python3\.\d+-venv"),
         (break_venv, "could not make a virtual environment"),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.child import python
 from tests.conftest import ROOT
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import Job, write_job
@@ -69,8 +70,7 @@ def test_every_line_is_an_event_even_when_libraries_print(worker: "subprocess.Po
 def test_a_closed_stdin_ends_even_a_worker_that_hangs(worker: "subprocess.Popen[bytes]") -> None:
     send(worker, job(outcome="hang"))
     read_until(worker, "epoch")
-    assert worker.stdin is not None
-    worker.stdin.close()
+    sure(worker.stdin).close()
     assert worker.wait(5) == 3
 
 
@@ -132,8 +132,7 @@ def test_a_broken_engine_hides_no_other_error(fault: str, engine: str, code: str
 
 
 def test_stdin_closed_before_a_job_leaves_no_worker(worker: "subprocess.Popen[bytes]") -> None:
-    assert worker.stdin is not None
-    worker.stdin.close()
+    sure(worker.stdin).close()
     assert worker.wait(10) == 3
 
 
@@ -143,6 +142,7 @@ def test_the_catalogue_and_the_worker_load_no_engine() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "")
 
 
+# Takes its time, as TensorFlow is loaded: what it imports may ask.
 @pytest.mark.skipif(os.name == "nt", reason="NumPy itself waits there, in every test that trains")
 @pytest.mark.parametrize("arguments", [("workloads",), ("workloads.trial", "tensorflow", "list")])
 def test_an_import_that_asks_about_standard_input_does_not_wait_for_the_parent(arguments: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from workloads.workload import MemoryNeed, Workload
 
 # By engine: bytes without a network, copies of the weights, which are rearranged when loaded, and the share of
 # what training keeps per example. Between a sixth above and half below the peaks of fourteen networks at batch 64
-# (`python -m tests.benchmarks.memory`): rather too little, as what fits must not be refused.
+# (`python -m tests.benchmarks.workloads`): rather too little, as what fits must not be refused.
 NEEDS = {"tensorflow": (600_000_000, 3, 8), "torch": (400_000_000, 2, 3), "jax": (350_000_000, 1, 8)}
 LATENCY_BATCHES = (1, 16)
 LATENCY_CALLS = 50

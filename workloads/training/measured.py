@@ -13,8 +13,8 @@ and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowe
 was measured: their bands rest on the twin and on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13
-and JAX 0.10: the line through both (`python -m tests.benchmarks.memory`). At half the usual batch, which the line
-wasn't made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. GPTs and timm's
+and JAX 0.10: the line through both (`python -m tests.benchmarks.workloads`). At half the usual batch, which the
+line wasn't made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. GPTs and timm's
 networks were measured at small batches only, the larger one a quarter to three eighths of the usual one, so that
 their needs there are an extrapolation.
 

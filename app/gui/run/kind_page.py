@@ -54,7 +54,6 @@ class KindPage(PlanPage[PlanReport]):
 
     Attributes:
         kind: The kind.
-        setup: With which a plan is begun.
         foot: Shows the progress.
         headline: The first sentence, or what a kind has in its place.
         more: What the plan says besides.
@@ -80,6 +79,7 @@ class KindPage(PlanPage[PlanReport]):
         self.table = TextTable(sentence(texts.table))
         self._figures: Sequence[Figure] = ()
         self._like: PlanReport | None = None  # the latest that was loaded in full
+        self._shown: PlanReport | None = None
         self.charts = ChoiceBox()
         self.more = label(muted=True, wrap=True)
         self.view = FigureView(services.theme)
@@ -191,6 +191,7 @@ class KindPage(PlanPage[PlanReport]):
         self.history.setEnabled(not live)
         self.foot.setVisible(live)
         self._card.show_result(is_there=result is not None)
+        self._shown = result
         if result is not None:
             self.resume_button.setVisible(not bridge.is_running and not result.is_finished)
             self._show_answer(result)
@@ -204,9 +205,9 @@ class KindPage(PlanPage[PlanReport]):
 
     def _show_progress(self) -> None:
         bridge, current = self._services.bridge, ""
-        if bridge.planned is not None and (running := self.result) is not None:
+        if bridge.planned is not None and self._shown is not None:  # a new report is for each run, not each tick
             count = bridge.planned_runs
-            current = running.current(bridge.planned, min(count, len(bridge.done) + 1), count)
+            current = self._shown.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         self.foot.show_plan(bridge, current, bridge.left_s())
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:

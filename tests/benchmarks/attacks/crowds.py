@@ -19,7 +19,7 @@ from app.core.plans.suite.definition import DEMO
 from app.core.result_file.canonical import file_bytes, sealed
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
-from tests.benchmarks.attacks.processes import complaints, start, stored
+from tests.benchmarks.attacks.processes import complaints, ended, start, stored
 from tests.benchmarks.attacks.report import until
 from tests.benchmarks.commands import fill
 from tests.core.result_file.results import golden
@@ -43,22 +43,7 @@ def crowd(folder: Path, chance: random.Random, number: int) -> list[str]:
         ("results", "delete", "1"),
         ("results", "show", "1"),
     ]
-    chance.shuffle(chosen)
-    processes = [_in(folder, f"{place}", *arguments) for place, arguments in enumerate(chosen)]
-    found = []
-    for place, (arguments, process) in enumerate(zip(chosen, processes, strict=True)):
-        try:
-            code = process.wait(120)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            found.append(f"{' '.join(arguments)} hangs")
-            continue
-        # What another one has deleted is not there.
-        allowed = (0, 2) if arguments[1] in ("show", "delete") else (0,)
-        if code not in allowed:
-            text = (folder / f"{place}" / "err").read_text(errors="replace")
-            found.append(f"{' '.join(arguments)} ended with {code}: {text[-200:]!r}")
-        found += complaints(folder / f"{place}")
+    found = _at_once(folder, chance, chosen, may_be_refused=("show", "delete"))  # what another one has deleted
     try:
         text = target.read_text(encoding="utf-8")
         _ = json.loads(text) if target.suffix == ".json" else list(csv.reader(text.splitlines(), strict=True))
@@ -69,6 +54,22 @@ def crowd(folder: Path, chance: random.Random, number: int) -> list[str]:
     runs = stored(folder)
     if len([run for run in runs if run.status == "completed"]) < 2:
         found.append(f"runs are lost: {[run.status for run in runs]}")
+    return found
+
+
+def _at_once(
+    folder: Path, chance: random.Random, chosen: list[tuple[str, ...]], may_be_refused: tuple[str, ...] = ()
+) -> list[str]:
+    """Start commands in a random order; return what ended badly or was printed that users should not see."""
+    chance.shuffle(chosen)
+    processes = [_in(folder, f"{place}", *arguments) for place, arguments in enumerate(chosen)]
+    found = []
+    for place, (arguments, process) in enumerate(zip(chosen, processes, strict=True)):
+        code = ended(process, 180)
+        if code and not (code == 2 and arguments[1] in may_be_refused):
+            text = (folder / f"{place}" / "err").read_text(errors="replace")
+            found.append(f"{' '.join(arguments)} ended with {code}: {text[-200:]!r}")
+        found += [f"{' '.join(arguments)} hangs"] if code is None else complaints(folder / f"{place}")
     return found
 
 
@@ -110,15 +111,7 @@ def imports(folder: Path, chance: random.Random, number: int) -> list[str]:
         ("results", "list"),
         ("results", "delete", "1"),
     ]
-    chance.shuffle(chosen)
-    processes = [_in(folder, f"{place}", *arguments) for place, arguments in enumerate(chosen)]
-    found = []
-    for place, (arguments, process) in enumerate(zip(chosen, processes, strict=True)):
-        code = process.wait(180)
-        if code:
-            text = (folder / f"{place}" / "err").read_text(errors="replace")
-            found.append(f"{' '.join(arguments)} ended with {code}: {text[-200:]!r}")
-        found += complaints(folder / f"{place}")
+    found = _at_once(folder, chance, chosen)
     with Database(default_paths({"EPOCHMARK_HOME": str(folder / "home")}).database) as database:
         (count,) = database.connection.execute("SELECT count(*) FROM imported_results").fetchone()
     return found + ([] if count == len(results) else [f"{count} of {len(results)} results are there"])
@@ -149,10 +142,7 @@ def full_disk(folder: Path, chance: random.Random, number: int) -> list[str]:
     )
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
     process = start(folder, *arguments, preexec_fn=limit)
-    try:
-        code = process.wait(150)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    if (code := ended(process, 150)) is None:
         return [f"{' '.join(arguments)} hangs with files of {limit_bytes} bytes"]
     found = [] if code in (0, 1, 2) else [f"{' '.join(arguments)} ended with {code}"]
     after = stored(folder)

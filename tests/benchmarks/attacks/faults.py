@@ -13,7 +13,7 @@ from app.core.runs.flood import WARNINGS
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.benchmarks.attacks.processes import complaints, start
+from tests.benchmarks.attacks.processes import complaints, ended, start
 from tests.conftest import MACHINE
 from tests.core.hardware.gpu.broken_library import CAN_BE_MADE, Kind, Place, broken_library
 from tests.core.runs.running import demo, fake_worker
@@ -36,10 +36,7 @@ def driver_library(folder: Path, chance: random.Random, number: int) -> list[str
     (folder / "libnvidia-ml.so.1").write_bytes(broken_library(kind, place))
     arguments = chance.choice(_VERBS)
     process = _start_with(folder, arguments)
-    try:
-        code = process.wait(60)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    if (code := ended(process, 60)) is None:
         return [f"{' '.join(arguments)} hangs with a library that {kind} at {place}"]
     found = [] if code == 0 else [f"{' '.join(arguments)} ended with {code}"]
     if not said(_SENTENCES[kind]).is_in((folder / "err").read_text(errors="replace")):
@@ -95,10 +92,7 @@ def no_room(folder: Path, chance: random.Random, number: int) -> list[str]:
     limit_bytes = chance.randrange(0, 120_000)
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
     process = start(folder, *chance.choice((*_VERBS[1:], ("results", "list"))), preexec_fn=limit)
-    try:
-        code = process.wait(120)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    if (code := ended(process)) is None:
         return [f"it hangs with files of {limit_bytes} bytes"]
     text = (folder / "err").read_text(errors="replace")
     found = [] if code in (0, 1, 2) else [f"it ended with {code}"]

@@ -1,13 +1,12 @@
 """Command lines and logs that nobody would type or write: one sentence each, and never a bug."""
 
 import random
-import subprocess
 from pathlib import Path
 
 from app.core.doctor.logs import diagnose_log
 from app.core.errors import AppError
 from app.core.exchange.epoch_log import read_durations
-from tests.benchmarks.attacks.processes import complaints, start
+from tests.benchmarks.attacks.processes import complaints, ended, start
 
 _WORDS = (
     *("run", "ab", "workloads", "hardware", "compare", "data", "results", "import", "doctor", "demo", "matmul"),
@@ -49,10 +48,7 @@ def command_line(folder: Path, chance: random.Random, number: int) -> list[str]:
     # Not "./.": what is written beside must lie in the attack's own folder.
     process = start(folder, *arguments, cwd=folder) if "\0" not in "".join(arguments) else None
     assert process is not None
-    try:
-        code = process.wait(90)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    if (code := ended(process, 90)) is None:
         return [f"{_short(arguments)} hangs"]
     found = [] if code in (0, 1, 2) else [f"ended with {code}"]
     for name in ("out", "err"):

@@ -37,6 +37,15 @@ def start(folder: Path, *arguments: str, **options: Any) -> "subprocess.Popen[by
         )
 
 
+def ended(process: "subprocess.Popen[bytes]", patience_s: float = 120) -> int | None:
+    """Return a command's exit code; None if it hangs, and is killed."""
+    try:
+        return process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return None
+
+
 def told(folder: Path) -> list[dict[str, Any]]:
     """Return the events that were reported in whole lines."""
     *lines, _ = (folder / "out").read_bytes().split(b"\n")
@@ -104,10 +113,7 @@ def kill_worker(folder: Path, chance: random.Random, number: int) -> list[str]:
     time.sleep(chance.uniform(0, 1.2))
     for worker in found:
         worker.send_signal(chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM)))
-    try:
-        code = process.wait(60)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    if (code := ended(process, 60)) is None:
         return ["the command hangs"]
     problems = [] if code == 1 else [f"it ended with {code}"]
     return problems + left(found) + kept(folder) + complaints(folder)
@@ -169,11 +175,8 @@ def storm(folder: Path, chance: random.Random, number: int) -> list[str]:
             break
         process.send_signal(chance.choice((signal.SIGINT, signal.SIGTERM)))
         time.sleep(chance.choice((0, 0, 0.0005, 0.01)))
-    try:
-        code = process.wait(30)
-    except subprocess.TimeoutExpired:
-        found = workers(process)
-        process.kill()
+    found += workers(process)
+    if (code := ended(process, 30)) is None:
         return [f"{' '.join(arguments)} hangs", *left(found)]
     problems = [] if code in (130, 0, -signal.SIGINT, -signal.SIGTERM) else [f"it ended with {code}"]
     if "--json" in arguments:

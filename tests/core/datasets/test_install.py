@@ -206,7 +206,7 @@ def test_a_run_of_real_data_on_an_unplugged_drive_is_refused_before_it_begins(
     paths: Paths, machine: Machine, tmp_path: Path
 ) -> None:
     runner = Runner(with_datasets_folder(paths, str(tmp_path / "unplugged")), machine)
-    with pytest.raises(UsageError, match=r"The data set folder .*unplugged doesn't exist"):
+    with pytest.raises(UsageError, match=said("folders.datasets_missing", folder=tmp_path / "unplugged").pattern):
         runner.start(CATALOGUE["cifar10_keras_cnn"].default_spec(data="real"))
     with Database(paths.database) as database:
         assert all_ids(database) == []

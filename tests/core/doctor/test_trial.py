@@ -154,7 +154,6 @@ def test_children_of_the_process_are_ended_with_it(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
 def test_children_in_a_session_of_their_own_are_ended_at_the_limit(run: Run, tmp_path: Path) -> None:
     note = tmp_path / "pid"

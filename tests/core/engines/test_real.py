@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from app.core.engines.install import check_engine
 from app.core.engines.locations import installable
 from app.core.paths import Paths
@@ -19,7 +17,6 @@ def test_both_are_installed_whole_and_can_be_imported(installed_engines: Paths) 
         assert noted in ([], ["torch"])
 
 
-@pytest.mark.slow
 def test_the_command_line_lists_them(installed_engines: Paths, epochmark: CommandLine) -> None:
     rows = json.loads(epochmark("engine", "list", "--json").stdout)
     assert {row["engine"]: row["state"] for row in rows} == dict.fromkeys(("tensorflow", "torch", "jax"), "ready")

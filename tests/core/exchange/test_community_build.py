@@ -135,7 +135,6 @@ def test_a_table_of_any_result_that_is_taken_can_be_read(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_table_that_nobody_could_read_is_not_made(tmp_path: Path) -> None:
     ((row,), _) = looked_at(tmp_path, changed())
     with pytest.raises(UsageError, match=said("table.too_large", count="20,001").pattern):

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.hardware import machine, registry
 from app.core.hardware import machine as hardware
-from app.core.hardware import system_files
 from tests.core.hardware.made_up import fake_windows, write
 from tests.saying import said
+from tests.sure import sure
 
 KVM_CPUINFO = """processor\t: 0
 model\t\t: 85
@@ -111,46 +112,10 @@ def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
     assert hardware.read_linux(tmp_path) == hardware.SystemFacts(os_name="Linux")
 
 
-@pytest.mark.parametrize(
-    ("raw", "tidy"),
-    [
-        ("Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", "Intel Core i7-8700K"),
-        ("Intel(R) Xeon(R) CPU           X5650  @ 2.67GHz", "Intel Xeon X5650"),
-        ("13th Gen Intel(R) Core(TM) i9-13900K", "13th Gen Intel Core i9-13900K"),
-        ("QEMU Virtual CPU version 2.5+", "QEMU Virtual CPU version 2.5+"),
-        ("Apple M2 Pro", "Apple M2 Pro"),
-        ("  ", None),
-        ("unknown", None),
-        (None, None),
-    ],
-)
-def test_tidy_name(raw: str | None, tidy: str | None) -> None:
-    assert system_files.tidy_name(raw) == tidy
-
-
 def test_a_generic_arm_name_is_the_last_resort() -> None:
     generic = "model name\t: ARMv7 Processor rev 3 (v7l)\n"
     assert hardware.cpu_name_from(generic) == "ARMv7 Processor rev 3 (v7l)"
     assert hardware.cpu_name_from(generic + "Hardware\t: BCM2711\n") == "BCM2711"
-
-
-@pytest.mark.parametrize(
-    ("names", "kind"),
-    [
-        ("VMware, Inc. VMware Virtual Platform", "VMware"),
-        ("innotek GmbH VirtualBox", "VirtualBox"),
-        ("Microsoft Corporation Virtual Machine", "Hyper-V"),
-        ("Microsoft Corporation Surface Pro", None),
-        ("Google Google Compute Engine", "Google Compute Engine"),
-        ("Google Eve", None),
-        ("Amazon EC2 m5.large", "Amazon EC2"),
-        ("Amazon EC2 m6g.metal", None),
-        ("Xenia Systems Box", None),
-        ("", None),
-    ],
-)
-def test_firmware_kind(names: str, kind: str | None) -> None:
-    assert hardware.firmware_kind(names) == kind
 
 
 def test_the_cpu_flag_outweighs_the_firmware() -> None:
@@ -290,3 +255,35 @@ def test_machine_without_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", refuse)
     machine = hardware.detect_machine()
     assert (machine.physical_cores, machine.logical_cores, machine.memory_bytes) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("F12", "F12"),
+        (" American  Megatrends 1.40\x00", "American Megatrends 1.40"),
+        ("", None),
+        ("\n", None),
+        ("x" * 500, "x" * 57 + "..."),
+    ],
+)
+def test_linux_tells_it_in_a_file(
+    tmp_path: Path, text: str, version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    read = machine.read_bios_version(write(tmp_path, {"sys/class/dmi/id/bios_version": text}))
+    if version is None:
+        assert read is None
+    else:
+        assert len(sure(read)) <= 60
+        assert sure(read)[:20].replace("\u2400", "").startswith(version[:20])
+
+
+def test_a_computer_without_one_has_none(tmp_path: Path) -> None:
+    assert machine.read_bios_version(tmp_path) is None
+
+
+def test_windows_has_it_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr(registry, "read_text", lambda _, name: "1.2.3" if name == "BIOSVersion" else "")
+    assert machine.read_bios_version() == "1.2.3"

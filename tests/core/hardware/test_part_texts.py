@@ -9,7 +9,7 @@ import pytest
 
 from app.cli.machine import reason_lines
 from app.core.hardware.gpu.usable import usable_gpus
-from app.core.hardware.part_texts import NOT_KNOWN, machine_parts, split_virtualization
+from app.core.hardware.part_texts import NOT_KNOWN, machine_parts
 from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
 from app.core.hardware.telemetry.slowdowns import read_power_state
@@ -171,19 +171,6 @@ def test_what_is_not_known_of_a_card(machine: Machine) -> None:
     assert not said("unknown.gpu_in_cpu").is_in(
         reasons[sentence("part.gpu_driver", gpu=sentence("part_group.gpu"))]
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (None, (None, None)),
-        ("kvm", ("kvm", None)),
-        ("docker", (None, "docker")),
-        ("docker in Xen", ("Xen", "docker")),
-    ],
-)
-def test_what_a_machine_is_virtual_by(text: str | None, expected: tuple[str | None, str | None]) -> None:
-    assert split_virtualization(text) == expected
 
 
 def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) -> None:

@@ -6,8 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from app.cli.views import TextView
 from app.core.messages import Message, message, sentence, text
+from app.core.metrics import metric_lines
 from app.core.records import Run, RunSummary
 from app.core.report.run_texts import (
     error_advice,
@@ -20,13 +24,18 @@ from app.core.report.run_texts import (
     verdict_line,
     verdict_texts,
 )
+from app.core.report.telemetry_table import telemetry_rows
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.row_decoding import read_machine
+from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge
 from tests.saying import Saying, said
 from tests.sure import sure
 from tests.telemetry import machine_of, telemetry_of
+from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -305,3 +314,101 @@ def test_an_estimate_names_the_seconds_that_it_speaks_of(stored_run: Run) -> Non
     basis = sentence("result.estimated_from", measured_s=32.4)
     assert headline_note(estimate.summary, measured_s=32.4).startswith(f"{basis} · ")
     assert f"{basis} · " in result_text(JudgedRun(estimate))
+
+
+WORKLOAD = CATALOGUE["storage"]
+SPEC = WORKLOAD.default_spec(parameters={"folders": "/mnt"})
+
+
+@pytest.mark.parametrize("metrics", [{}, {"images_per_s": 365.0}])
+def test_the_headline_is_what_it_reports(database: Database, machine: Machine, metrics: dict[str, float]) -> None:
+    run_id = begin_run(database, SPEC, WORKLOAD, machine)
+    writer = RunWriter(database, run_id)
+    writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1, 0.1)))
+    for key, value in metrics.items():
+        writer.add(events.Metric(key=key, value=value))
+    writer.finish("cancelled", None)
+    assert load_run(database, run_id).summary.value == metrics.get("images_per_s")
+
+
+def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:
+    metrics = {
+        "folder2_write_difference_pct": 12.34,
+        "folder8_infer_cache_difference_pct": -0.55,
+        "folder2_write_images_per_s": 1_123.4,
+        "images_per_s": 365.2,
+        "folder1_train_tfrecord_images_per_s": 1_000.0,
+        "folder1_preprocess_bytes_per_s": 40_200_000.0,
+        "folder1_write_images_per_s": 1_000.0,
+    }
+    assert metric_lines(metrics) == [
+        ("Images per second", "365"),
+        ("Folder 1: write JPEGs", "1000 images/s"),
+        ("Folder 1: preprocess, data", "40.2 MB/s"),
+        ("Folder 1: train from TFRecords", "1000 images/s"),
+        ("Folder 2: write JPEGs", "1123 images/s"),
+        ("Folder 2 against folder 1: write JPEGs", "+12.3 %"),
+        ("Folder 8 against folder 1: predict from memory", "-0.6 %"),
+    ]
+
+
+def test_a_share_is_shown_in_percent() -> None:
+    assert [value for _, value in metric_lines({"weights_changed": 0.2})] == ["20.0 %"]
+
+
+def test_no_heading_of_epochs_is_printed(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    view = TextView(WORKLOAD, SPEC, machine, quiet=False)
+    view.show(events.Phase(name="measure", epochs=11, total_steps=11))
+    assert capsys.readouterr().out == ""
+
+
+def with_telemetry(run: Run, *looks: dict[str, Any]) -> Run:
+    return replace(
+        run,
+        telemetry=tuple(
+            events.TelemetryEvent(t_s=float(at), telemetry=telemetry_of(each)) for at, each in enumerate(looks)
+        ),
+    )
+
+
+def test_each_value_has_its_lowest_median_and_highest(stored_run: Run) -> None:
+    run = with_telemetry(
+        stored_run,
+        {"cpu_pct": 10.0, "disk_read_bytes_per_s": 1e6, "core_pct": [5.0, 90.0], "cpu_power_w": None},
+        {"cpu_pct": 96.0, "disk_read_bytes_per_s": 3e6, "core_pct": [7.0, 100.0], "cpu_power_w": None},
+        {"cpu_pct": 50.0, "disk_read_bytes_per_s": 2e6, "core_pct": [9.0, 80.0], "cpu_power_w": None},
+    )
+    assert telemetry_rows(JudgedRun(run)) == [
+        (sentence("telemetry.cpu_pct"), "10 %", "50 %", "96 %"),
+        (sentence("telemetry.disk_read_bytes_per_s"), "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
+        (sentence("telemetry.busiest_core"), "80 %", "90 %", "100 %"),
+        (sentence("telemetry.idlest_core"), "5 %", "7 %", "9 %"),
+    ]
+
+
+def test_telemetry_of_several_gpus_is_kept_apart(stored_run: Run) -> None:
+    hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4 * 2**30, "throttle_reasons": ["thermal"]}
+    cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
+    run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
+    assert telemetry_rows(JudgedRun(run)) == [
+        (sentence("telemetry.gpu_memory_used_bytes", gpu="1"), "4.0 GB", "4.0 GB", "4.0 GB"),
+        (sentence("telemetry.gpu_fan_pct", gpu="1"), "40 %", "60 %", "80 %"),
+        (
+            sentence("telemetry.gpu_held_down", gpu=1, reason="thermal"),
+            "",
+            sentence("telemetry.share_of_time", share_pct=50.0),
+            "",
+        ),
+    ]
+
+
+def test_without_telemetry_there_is_no_table(stored_run: Run) -> None:
+    assert telemetry_rows(JudgedRun(stored_run)) == []
+
+
+anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers() | st.none())
+
+
+@given(st.dictionaries(st.sampled_from(("cpu_pct", "core_pct", "fan_pct", "memory_used_bytes")), anything))
+def test_any_telemetry_record_is_accepted(stored_run: Run, look: dict[str, Any]) -> None:
+    assert all(len(row) == 4 for row in telemetry_rows(JudgedRun(with_telemetry(stored_run, look))))

@@ -42,7 +42,6 @@ def run_demo(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_quick_ends_when_it_knows_enough(paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimator, "MEASURED_S_AT_LEAST", 8.0)  # it waits for 60 blocks of steps, too
     guest = replace(machine, virtual_machine=True)

@@ -11,6 +11,7 @@ import msgspec
 import psutil
 import pytest
 
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
@@ -56,10 +57,10 @@ def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(ran: Ran, rec
     ("outcome", "code", "words"),
     [
         ("fail", "internal", "told to fail"),
-        ("out_of_memory", "out_of_memory", "smaller batch"),
+        ("out_of_memory", "out_of_memory", sentence("worker.out_of_memory")),
         ("non_finite", "non_finite_loss", "nan"),
         ("crash", "crashed", FATAL),
-        ("exit", "crashed", "exit code 3"),
+        ("exit", "crashed", sentence("exit.code", code=3)),
     ],
 )
 def test_a_failure_is_stored_with_its_reason_and_its_epochs(
@@ -197,8 +198,8 @@ def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
     for engine, title, sends in (("tensorflow", "TensorFlow", True), (second_engine, "Plain NumPy", False)):
         spec = msgspec.structs.replace(demo(), engine=engine)
         (warning,) = ran(spec, machine=with_gpu, command=command).warnings
-        assert warning.message.startswith(f"{title} can't use this computer's A GPU")
-        assert ("doctor" in warning.message) is sends
+        code = "run.gpu_not_used" if sends else "run.gpu_not_used_by_other"
+        assert said(code, engine=title, gpu="A GPU").is_all_of(warning.message)
 
 
 def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) -> None:

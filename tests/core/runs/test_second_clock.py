@@ -138,6 +138,7 @@ def started_by(code: str) -> Callable[[RunSpec, Paths], WorkerCommand]:
     return command
 
 
+# Takes its time: clocks are compared over real seconds.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "cheat", ["whole_process", *(pytest.param(cheat, marks=pytest.mark.long) for cheat in ("durations_only", ""))]
@@ -156,6 +157,7 @@ def test_a_worker_whose_clock_is_halved_is_found_out(cheat: str, ran: Ran) -> No
         assert said("verdict.durations_short").is_in(codes["clock_slow"].text)
 
 
+# Takes its time, as above.
 @pytest.mark.slow
 def test_a_worker_cannot_speak_for_the_second_clock(ran: Ran) -> None:
     code = "from workloads.protocol import events\nfrom workloads import CATALOGUE\n"

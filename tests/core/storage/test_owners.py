@@ -55,6 +55,7 @@ def test_a_live_run_is_not_mistaken_for_a_dead_one(
     assert not list((default_paths(environment).data / "owners").iterdir()), "its lock is left"
 
 
+# Takes its time: a command has to run, to lose its row, and to come to its end.
 @pytest.mark.slow
 def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "30")
@@ -72,7 +73,6 @@ def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: di
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @posix_only
 def test_a_run_that_ends_while_others_check_is_never_called_interrupted(environment: dict[str, str]) -> None:
     for _ in range(3):
@@ -86,7 +86,6 @@ def test_a_run_that_ends_while_others_check_is_never_called_interrupted(environm
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends children with their parent")
 def test_a_worker_stopped_before_its_first_line_does_not_outlive_its_parent(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "500")

@@ -14,6 +14,8 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
+from tests.benchmarks.ordinary import epochs_codes, quick_codes
+from tests.ordinary import KINDS
 from tests.replay import MACHINE
 from tests.sure import sure
 from tests.telemetry import telemetry_of
@@ -124,3 +126,23 @@ def test_the_same_steps_are_judged_alike(database: Database, preset: Preset, epo
         assert sure(reason.said).arguments["half_pct"] == pytest.approx(BETWEEN_RUNS_HALF_PCT, rel=0.05)
     elif half_pct is not None:
         assert half_pct < 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kinds", "share"),
+    # A laptop's clock wanders within its whole minute: the interval says so, and is sometimes too wide.
+    [(("desktop", "workstation"), 0.9), (("laptop", "small laptop"), 0.7)],
+)
+def test_quick_is_valid_on_ordinary_computers(kinds: tuple[str, ...], share: float) -> None:
+    codes = [quick_codes(kind, random.Random(f"{kind} {number}")) for kind in kinds for number in range(10)]
+    assert sum(not each for each in codes) >= share * len(codes), codes
+    assert {code for each in codes for code in each} <= {"interval_wide"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("epochs", [3, 10])
+def test_whole_epochs_are_valid_on_ordinary_computers(kind: str, epochs: int) -> None:
+    codes = [epochs_codes(epochs)(kind, random.Random(number)) for number in range(3)]
+    assert codes == [[]] * 3

@@ -1,7 +1,7 @@
 """Verdicts: each rule on both sides of its threshold, their order, and records of other versions."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.messages import message
-from app.core.records import PeakShare, Run
+from app.core.records import PeakShare, Run, RunSummary
+from app.core.verdict.notes import derived_epoch
 from app.core.verdict.rules import RULES, judge
 from tests.core.verdict.changes import (
     DISTURBED,
@@ -41,7 +42,8 @@ from tests.core.verdict.changes import (
     with_parts,
     without_block,
 )
-from tests.core.verdict.records import quiet_run, slower
+from tests.core.verdict.records import measured, quiet_run, slower, with_telemetry
+from tests.saying import said
 from tests.sure import sure
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads import CATALOGUE
@@ -260,8 +262,7 @@ def codes_of(code: str, reasons: Iterable[events.Reason]) -> tuple[str, str]:
     """Return the codes of what a reason says and advises."""
     reason = next(reason for reason in reasons if reason.code == code)
     assert reason.said is not None
-    assert reason.advised is not None
-    return reason.said.code, reason.advised.code
+    return reason.said.code, sure(reason.advised).code
 
 
 def test_telemetry_counts_from_the_first_measured_step_to_the_second_after_the_last(stored_run: Run) -> None:
@@ -374,3 +375,56 @@ def test_the_record_of_another_version_is_survived(
     changed = environment_of(stored_run, **environment)
     run = replace(stored_run, telemetry=samples, environment=changed, machine=machine_of(stored_run, **machine))
     assert judge(run).level in ("valid", "caution", "invalid")
+
+
+EPOCH = 50_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "duration_s"),
+    [
+        ({"metric": "images_per_s", "value": 1_000.0, "seconds_per_epoch_s": None}, 50.0),
+        ({"metric": "images_per_s", "value": 1_000.0, "seconds_per_epoch_s": 52.0}, 52.0),
+        ({"metric": "seconds_per_batch_s", "value": 0.1, "seconds_per_epoch_s": 99.9}, 99.9),
+        ({"metric": "seconds_per_batch_s", "value": 0.1, "seconds_per_epoch_s": 100.0}, 100.0),
+    ],
+)
+def test_how_long_an_epoch_takes(summary: RunSummary, changes: dict[str, Any], duration_s: float) -> None:
+    code = "note.epoch_takes_long" if duration_s >= 100 else "note.epoch_takes"
+    expected = message(code, samples=EPOCH, duration_s=duration_s)
+    assert derived_epoch(replace(summary, **changes)) == expected
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},  # it is the headline
+        {"metric": "images_per_s", "value": 1_000.0, "samples_per_epoch": 0},
+        {"metric": "images_per_s", "value": None, "seconds_per_epoch_s": None},
+        {"metric": "words_per_s", "value": 1_000.0, "seconds_per_epoch_s": None},  # an example has many words
+    ],
+)
+def test_without_an_epoch_there_is_no_note(summary: RunSummary, changes: dict[str, Any]) -> None:
+    assert derived_epoch(replace(summary, **changes)) is None
+
+
+def told(run: Run, *, preset: str = "quick", **curves: Callable[[int], float]) -> list[str]:
+    """What is said of burst speed if the telemetry of the measurement follows these curves, second by second."""
+    run = summarised(preset=preset)(quick(quiet_run(run, 0)))
+    for second, at in enumerate(measured(run)):
+        run = with_telemetry(run, [at], **{name: curve(second) for name, curve in curves.items()})
+    return [reason.text for reason in judge(run).reasons if reason.code == "burst"]
+
+
+def test_a_quick_run_on_a_machine_that_is_still_warming_up_is_burst_speed(stored_run: Run) -> None:
+    (burst,) = told(stored_run, cpu_temperature_c=lambda second: 50.0 + 0.2 * second)
+    assert said("note.still_warming", device="CPU").is_all_of(burst)
+    assert not told(stored_run, cpu_temperature_c=lambda second: min(70.0, 50.0 + 2 * second))
+    assert not told(stored_run, cpu_temperature_c=lambda second: 70.0 + second % 3)
+    assert not told(stored_run, preset="standard", cpu_temperature_c=lambda second: 50.0 + 0.2 * second)
+
+
+def test_a_quick_run_whose_clock_is_still_falling_is_burst_speed(stored_run: Run) -> None:
+    (burst,) = told(stored_run, cpu_clock_mhz=lambda second: 4_500.0 - 5 * second)
+    assert said("note.boost_ending", device="CPU").is_all_of(burst)
+    assert not told(stored_run, cpu_clock_mhz=lambda second: 4_000.0 + 30 * (second % 2))

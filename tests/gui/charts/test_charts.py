@@ -6,16 +6,22 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 
 import pyqtgraph
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from PySide6.QtGui import QColor, QFontMetricsF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import ENGLISH, sentence
+from app.core.report.card import Figure, Series, Spot
 from app.core.storage.database import Database
+from app.gui.charts.figure import SMALLEST_PX, ChartStyle, figure_height, largest_height
+from app.gui.charts.figure_scale import LABELS_APART_PX, label_step
 from app.gui.charts.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
 from app.gui.charts.speed_charts import EstimateChart, SustainedChart, in_percent
 from app.gui.charts.telemetry_chart import TelemetryChart
@@ -246,7 +252,6 @@ def test_it_takes_another_theme(qtbot: QtBot, application_theme: Theme) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, application_theme: Theme) -> None:
     """As above: PYSIDE-3474."""
     chart, rate = estimate_chart(qtbot, application_theme), ThroughputChart(application_theme)
@@ -478,3 +483,36 @@ def test_a_line_is_as_thick_on_every_screen(scale: str, thickness_px: int) -> No
 def has_axes(chart: Plot) -> bool:
     """Return whether pixels have the colour of the grid."""
     return chart.theme.tokens.grid in names(pixels(chart.grab().toImage()))
+
+
+def test_labels_are_left_out_at_equal_steps() -> None:
+    """Of 0, 500, 1,000, 1,500 and 2,000, once only 1,500 was missing."""
+    places = [(-4.0, 4.0), (24.0, 46.0), (53.0, 85.0), (87.0, 119.0), (122.0, 154.0)]
+    assert label_step(places) == 2
+    assert label_step(places[:3]) == 1
+    assert label_step([]) == label_step(places[:1]) == 1
+
+
+@given(some.lists(some.tuples(some.floats(0, 60), some.floats(1, 90)), max_size=12))
+def test_no_label_touches_the_next(gaps: list[tuple[float, float]]) -> None:
+    places, left = list[tuple[float, float]](), 0.0
+    for gap, width in gaps:
+        left += gap
+        places.append((left, left + width))
+    kept = places[:: label_step(places)]
+    assert kept[:1] == places[:1]
+    assert all(after[0] - before[1] > LABELS_APART_PX for before, after in pairwise(kept))
+
+
+def test_a_chart_of_few_rows_leaves_no_empty_room(application_theme: Theme) -> None:
+    look = ChartStyle(application_theme.tokens)
+    heights_px = []
+    for rows in (1, 3, 8):
+        series = Series("", tuple(Spot(0, 10.0 * number, text="10") for number in range(1, rows + 1)))
+        figure = Figure(name="Speed", kind="rows", value_title="", series=(series,), rows=("TensorFlow",) * rows)
+        most_px = largest_height(figure, 600, look)
+        assert most_px is not None
+        assert 0 < figure_height(figure, 600, look) <= most_px
+        heights_px.append(most_px)
+    assert heights_px[0] < SMALLEST_PX / 1.5
+    assert heights_px == sorted(heights_px)

@@ -20,6 +20,7 @@ from tests.gui.pages.results.using import save_to
 from tests.gui.pages.studies import test_page as studies
 from tests.gui.pages.suite import test_page as suite
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol.machine import Machine
 
 Page = StudiesPage | SuitePage
@@ -104,7 +105,7 @@ both = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.fixture(autouse=True)
 def demo(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Offer the suite that trains nothing, where one is run."""
-    if request.node.get_closest_marker("slow"):
+    if any(map(request.node.get_closest_marker, ("slow", "long"))):
         monkeypatch.setattr(suite_setup, "NEWEST", DEMO.number)
 
 
@@ -114,6 +115,7 @@ def completed(page: Page) -> set[int]:
     return {run.id for run in page.result.group.runs if run.status == "completed"}
 
 
+# Takes its time: a suite's six runs, each in a worker of its own.
 @pytest.mark.slow
 @both
 def test_one_click_runs_all_and_shows_an_answer_to_post(
@@ -143,7 +145,6 @@ def test_one_click_runs_all_and_shows_an_answer_to_post(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @both
 def test_what_was_cancelled_is_resumed_without_what_is_finished(kind: Kind, driver: Driver) -> None:
     page, bridge = kind.open(driver), driver.services.bridge
@@ -172,8 +173,7 @@ def test_results_open_its_page_and_an_export_has_every_part(
     results = driver.open_results()
     results.open_group(group_id)
     driver.until(lambda: results.group is not None)
-    detail = results.group_detail
-    assert detail is not None
+    detail = sure(results.group_detail)
     assert said(kind.title).is_all_of(detail.page_button.accessibleName())
     answer = said("suite.parts_done", count="3") if "waiting" in kind.states else said("group.runs", count="3")
     assert answer.is_all_of(detail.value.text()), "never a median of what isn't comparable"

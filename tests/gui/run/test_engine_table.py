@@ -14,6 +14,7 @@ from app.gui.style.theme import Theme
 from tests.gui.driving import added
 from tests.recording import recorded_run
 from tests.saying import said
+from tests.sure import sure
 from workloads import CATALOGUE
 
 ENGINES = ("tensorflow", "torch", "jax")
@@ -61,11 +62,9 @@ def test_engines_of_one_workload_stand_in_order_with_their_distance(table: Engin
     assert said("engine_page.level").begins(second[2])
     assert third[:2] == ["PyTorch", "20.1"]
     assert third[2].startswith("2.00× (")
-    heading = table.horizontalHeaderItem(2)
-    assert heading is not None
+    heading = sure(table.horizontalHeaderItem(2))
     assert heading.text() == "s / epoch"
-    tip = table.item(2, 2)
-    assert tip is not None
+    tip = sure(table.item(2, 2))
     assert said("engine_page.rounds", values="20.1, 20.0, 20.2").is_in(tip.toolTip())
     assert said("engines_table.level", engines="TensorFlow, JAX", workload="mnist_mlp").is_all_of(
         table.accessibleDescription()

@@ -146,11 +146,9 @@ def test_cautions_without_room_say_how_many_more_there_are_and_open(driver: Driv
     dialog = driver.window.findChild(CautionsDialog)
     assert isinstance(dialog, CautionsDialog)
     assert len(dialog.reasons) == 5
-    assert (
-        dialog.reasons[0]
-        .accessibleName()
-        .startswith(f"Caution: {sentence('preflight.on_battery', part=None)} Plug in")
-    )
+    first = line.cautions[0]
+    assert said("preflight.on_battery").is_all_of(first.text)
+    assert dialog.reasons[0].accessibleName() == f"Caution: {first.text} {first.advice}"
     assert clipped(dialog) == []
     dialog.close_button.click()
     line.show_telemetry(CALM)
@@ -205,7 +203,6 @@ def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Drive
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     driver.choose_demo(step_s=0.05, epochs=50)
     setup = driver.page.setup

@@ -21,6 +21,7 @@ from tests.gui.driving import Driver, replay
 from tests.gui.pixels import number, pixels
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from tests.saying import said
+from tests.sure import sure
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
@@ -44,8 +45,7 @@ def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
     text = driver.view.charts.limit.whole_text
     busy = said("bottleneck.busy_of_all", busy="1.8", allowed="2")
     assert said("bottleneck.cpu_bound", busy=busy).is_all_of(text)
-    assert driver.page.run is not None
-    assert text == bottleneck_text(driver.page.run)
+    assert text == bottleneck_text(sure(driver.page.run))
 
 
 def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
@@ -63,8 +63,7 @@ def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     detail.show_run(JudgedRun(dataclasses.replace(run, telemetry=tuple(looks))))
     assert not table.isColumnHidden(8)
     assert table.isColumnHidden(9)
-    told = table.item(3, 8)
-    assert told is not None
+    told = sure(table.item(3, 8))
     assert told.text() == f"{20 * EPOCHS_S[3]:,.0f} J"
 
 
@@ -76,8 +75,7 @@ def test_all_telemetry_of_a_run_is_in_a_table(driver: Driver) -> None:
     names = [item.text() for row in range(table.rowCount()) if (item := table.item(row, 0)) is not None]
     known = {sentence(f"telemetry.{key}") for key in ("cpu_pct", "cpu_clock_mhz", "memory_used_bytes")}
     assert known <= set(names)
-    busy = table.item(names.index(sentence("telemetry.cpu_pct")), 2)
-    assert busy is not None
+    busy = sure(table.item(names.index(sentence("telemetry.cpu_pct")), 2))
     assert busy.text() == "93 %"
 
 

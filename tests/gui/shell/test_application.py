@@ -213,7 +213,6 @@ def test_a_dead_display_is_never_taken_for_a_living_one() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_start_that_is_refused_while_closing_closes_the_window(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +246,6 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     driver.services.bridge.limits = replace(SHORT, store_s=1.0)
     driver.begin_demo(epochs=3, step_s=0.04, until_epochs=1)

@@ -13,20 +13,19 @@ from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_repo
 from app.gui.widgets.dialogs import MEASUREMENT, MethodDialog
 from tests.gui.driving import Driver
 from tests.saying import said
+from tests.sure import only
 from workloads.protocol.machine import Machine
 
 
 def opened(driver: Driver, code: str, kind: type[QDialog]) -> QDialog:
     driver.window.action(code).trigger()
-    dialog = driver.window.findChild(kind)
-    assert isinstance(dialog, kind)
+    dialog = only(kind, driver.window.findChild(kind))
     assert dialog.isVisible()
     return dialog
 
 
 def test_the_sheet_has_every_shortcut_of_the_menu(driver: Driver) -> None:
-    sheet = opened(driver, "menu.shortcuts", ShortcutSheet)
-    assert isinstance(sheet, ShortcutSheet)
+    sheet = only(ShortcutSheet, opened(driver, "menu.shortcuts", ShortcutSheet))
     shown = {key for _, keys in sheet.rows for key in keys}
     native = QKeySequence.SequenceFormat.NativeText
     actions = [action for menu in driver.window.menuBar().actions() for action in menu.menu().actions()]  # type: ignore[attr-defined]
@@ -54,16 +53,14 @@ def test_a_report_says_what_is_known_and_who_is_not(
 
 
 def test_a_report_is_completed_and_copied(driver: Driver) -> None:
-    dialog = opened(driver, "menu.report", ReportDialog)
-    assert isinstance(dialog, ReportDialog)
+    dialog = only(ReportDialog, opened(driver, "menu.report", ReportDialog))
     dialog.report.setPlainText("It is slow.")
     driver.press(dialog.copy_button)
     assert QGuiApplication.clipboard().text() == "It is slow."
 
 
 def test_the_method_is_shown_and_its_links_work(driver: Driver) -> None:
-    dialog = opened(driver, "menu.method", MethodDialog)
-    assert isinstance(dialog, MethodDialog)
+    dialog = only(MethodDialog, opened(driver, "menu.method", MethodDialog))
     links = re.findall(r"\]\(([^)]*)\)", MEASUREMENT.read_text(encoding="utf-8"))
     assert links
     for link in links:

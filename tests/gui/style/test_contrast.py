@@ -6,12 +6,13 @@ import re
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
 from app.gui.style.theme import Theme, font, style_sheet
 from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
+from app.gui.widgets.choice_box import ChoiceBox
 from tests.gui.driving import added
 from tests.gui.pixels import names, pixels
 
@@ -146,3 +147,38 @@ def test_the_systems_high_contrast_is_followed_at_once(qapp: QApplication, appli
     hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.NoPreference)
     assert application_theme.tokens == DARK
     assert DARK_CONTRAST.control not in application_theme.sheet
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_an_opened_list_shows_all_that_it_has_room_for(count: int, qtbot: QtBot, application_theme: Theme) -> None:
+    box = ChoiceBox("Colours")
+    box.addItems([f"Colour {number}" for number in range(count)])
+    window = QWidget()
+    application_theme.dress(window)
+    QVBoxLayout(window).addWidget(box)
+    qtbot.addWidget(window)
+    window.show()
+    window.activateWindow()
+    box.setFocus()  # as a click does
+    qtbot.waitUntil(box.hasFocus)
+    box.showPopup()
+    shown = box.view()
+    qtbot.waitUntil(shown.isVisible)
+    assert shown.visualRect(box.model().index(count - 1, 0)).bottom() <= shown.viewport().rect().bottom()
+    assert shown.verticalScrollBar().maximum() == 0
+    box.hidePopup()
+
+
+def test_a_box_is_as_high_with_the_focus_as_without(qtbot: QtBot, application_theme: Theme) -> None:
+    window = QWidget()
+    application_theme.dress(window)
+    layout = QVBoxLayout(window)
+    boxes = [ChoiceBox("Colours"), ChoiceBox("Formats")]
+    for box in boxes:
+        layout.addWidget(box)
+    qtbot.addWidget(window)
+    window.show()
+    window.activateWindow()
+    boxes[0].setFocus()
+    qtbot.waitUntil(boxes[0].hasFocus)
+    assert boxes[0].sizeHint() == boxes[1].sizeHint()

@@ -182,7 +182,6 @@ def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> No
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_pixels_are_divided_by_what_is_asked_for(installed: Path) -> None:
     raw = cifar10.load(installed, scale=1)
     assert (raw.x_test.max(), raw.x_test.dtype.name) == (255, "float32")

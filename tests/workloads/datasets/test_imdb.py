@@ -114,7 +114,6 @@ def test_the_twins_labels_can_be_learnt_from_words_but_not_without_error(twin: R
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_the_twin_has_about_a_million_different_pairs(twin: Reviews, paired: Reviews) -> None:
     assert 500_000 < paired.vocabulary - 20_001 < 2_000_000
     assert int(paired.train_ids.max()) == paired.vocabulary - 1

@@ -17,6 +17,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from tests.sure import only
 from tests.workloads.sizes import is_large
 from workloads import CATALOGUE
 from workloads.datasets import cifar10, fashion_mnist, imdb, mnist
@@ -124,8 +125,7 @@ def compare_losses(engine: str, to: str, origin: str | None = None) -> Iterator[
     for name in COMPARED:
         keras.backend.clear_session()
         keras.utils.set_random_seed(1)
-        workload = CATALOGUE[name]
-        assert isinstance(workload, Training)
+        workload = only(Training, CATALOGUE[name])
         spec = workload.default_spec(engine=engine, batch_size=BATCH)
         model = workload.build(spec)
         for layer in model.layers:
@@ -174,8 +174,7 @@ def watch_steps(engine: str) -> Iterator[Answer]:
     running = started(engine)
     compiled_at: list[float] = []
     note_compilations(engine, compiled_at)
-    workload = CATALOGUE["mnist_cnn"]
-    assert isinstance(workload, Training)
+    workload = only(Training, CATALOGUE["mnist_cnn"])
     spec = workload.default_spec(engine=engine)
     model = workload.build(spec)
     running.compile(model, spec, **workload.compile_options(spec))
@@ -218,8 +217,7 @@ def watch_compiled(engine: str) -> Iterator[Answer]:
     from keras.callbacks import Callback
 
     running: Any = started(engine, jit=True)
-    workload = CATALOGUE["mnist_mlp"]
-    assert isinstance(workload, Training)
+    workload = only(Training, CATALOGUE["mnist_mlp"])
     spec = workload.default_spec(engine=engine, batch_size=BATCH, jit=True)
     model = workload.build(spec)
     running.compile(model, spec, **workload.compile_options(spec))

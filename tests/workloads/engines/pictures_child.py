@@ -22,7 +22,6 @@ class Unheard:
     """A reporter to which nobody listens."""
 
     def step_end(self) -> float:
-        """Take a step."""
         return 0.0
 
 

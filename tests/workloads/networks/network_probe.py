@@ -104,13 +104,11 @@ def first_batch(feed: Any, size: int) -> tuple[Any, Any]:
 
 
 def leaves(model: Any) -> list[Any]:
-    """Return all layers, those of models inside a model too."""
     inner = getattr(model, "layers", None)
     return [model] if inner is None else [leaf for layer in inner for leaf in leaves(layer)]
 
 
 def activations(model: Any) -> "Counter[str]":
-    """Count the activation functions."""
     names = [getattr(getattr(layer, "activation", None), "__name__", "linear") for layer in leaves(model)]
     return Counter(name for name in names if name != "linear")
 
@@ -173,7 +171,6 @@ def real_digits(workload: Training) -> dict[str, Any]:
 
 
 def say(seen: dict[str, Any]) -> None:
-    """Print one line."""
     sys.stdout.write(json.dumps(seen) + "\n")
     sys.stdout.flush()
 

@@ -91,6 +91,7 @@ def test_a_graphics_processor_that_the_engine_does_not_see_is_missed_at_once(pat
     assert said("limits.no_gpu").is_in(str(limit.summary.error_message))
 
 
+# Takes its time: TensorFlow is loaded, and the network compiled for each batch that is measured.
 @pytest.mark.parametrize("preset", ["quick", pytest.param("standard", marks=pytest.mark.long)])
 def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> None:
     asked: dict[str, Any] = {"duration_s": 4.0} if preset == "quick" else {"steps": 3}

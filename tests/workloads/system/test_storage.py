@@ -83,6 +83,7 @@ def told(key: str) -> Callable[[events.Event], bool]:
     return lambda event: isinstance(event, events.Metric) and event.key == key
 
 
+# Takes its time, as every case writes and reads files that are large enough to be measured.
 def test_every_case_is_measured_in_every_folder_and_nothing_is_left(
     paths: Paths, machine: Machine, folders: list[Path]
 ) -> None:

@@ -400,7 +400,6 @@ class Case:
         return bool(self.codes) and not self.is_whole
 
     def spec(self, engine: str) -> RunSpec:
-        """Return what is asked for."""
         usual: dict[str, Any] = {"epochs": 1} if self.asked.get("preset") is None else {}
         return CATALOGUE[self.workload].default_spec(engine=engine, device="cpu", **(usual | self.asked))
 

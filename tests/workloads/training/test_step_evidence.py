@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 LATER = [case for case in cases_of("tensorflow") if case not in FIRST]
 
 
+# Takes its time: TensorFlow is loaded, and a network compiled for each cheat, in one process for all.
 @pytest.fixture(scope="module")
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """The stored record of each case that is asked for; one process trains them all."""

@@ -142,6 +142,7 @@ def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: 
     assert {name: getattr(run.environment, name) for name in asked} == asked
 
 
+# Takes its time, as only TensorFlow itself says which devices it has.
 def test_a_missing_gpu_is_reported_and_nothing_falls_back(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

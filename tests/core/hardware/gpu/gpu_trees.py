@@ -1,11 +1,15 @@
-"""Proc and sys folders of real computers, built from flat texts in tests/data/machines/gpus."""
+"""Proc and sys folders of real computers, built from flat texts in tests/data/machines."""
 
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+
+from workloads.protocol.machine import Gpu
+from workloads.protocol.telemetry import GpuTelemetry
 
 DATA = Path(__file__).parents[3] / "data/machines/gpus"
 
@@ -51,6 +55,11 @@ def link(path: Path, target: str) -> None:
 
 def device(root: Path, address: str) -> Path:
     return (root / "sys/bus/pci/devices" / address).resolve()
+
+
+def known(record: Gpu | GpuTelemetry) -> dict[str, object]:
+    """Return what is known, by name."""
+    return {name: value for name, value in asdict(record).items() if value not in (None, ())}
 
 
 @contextmanager

@@ -1,6 +1,9 @@
+"""Graphics cards of Linux: their folders, what the run's own processes had of them, and what counters say."""
+
 import math
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,16 @@ from hypothesis import strategies as st
 from app.core.hardware.gpu import linux as linux_gpus
 from app.core.hardware.gpu import pci_ids
 from app.core.hardware.gpu.gpus import GpuReader, list_gpus
-from app.core.hardware.gpu.linux_reader import starred_mhz
+from app.core.hardware.gpu.linux_reader import (
+    CLIENTS_EVERY_S,
+    Client,
+    OwnClients,
+    busiest_pct,
+    client_from,
+    starred_mhz,
+)
 from app.core.hardware.gpu.values import read_number, whole, within
-from tests.core.hardware.gpu.gpu_trees import DATA, device, opened_files, plant, write
-from workloads.protocol.machine import Gpu
+from tests.core.hardware.gpu.gpu_trees import DATA, device, known, link, opened_files, plant, write
 from workloads.protocol.telemetry import GpuTelemetry
 
 pytestmark = [
@@ -21,16 +30,16 @@ pytestmark = [
     pytest.mark.usefixtures("no_nvidia"),
 ]
 
+# With what is listed and read of each.
+RECORDED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))
 # What the kernel knows of a card by heart.
 STATIC = {"power/runtime_status", "vendor", "device", "class", "revision", "mem_info_vram_total"}
 
 
-def test_a_card_behind_its_own_switch(tmp_path: Path) -> None:
-    named = ("AMD Radeon RX 6800 XT", "amd", 17_163_091_968, "amdgpu (Linux 6.8.0)", None, "sysfs", "gfx1030")
-    assert list_gpus(plant(tmp_path, "rx6800xt")) == (Gpu(*named, 264.0, 4, 16, False, True),)
-    more = {"memory_utilization_pct": 41.0, "memory_clock_mhz": 1000.0, "fan_pct": 50.0}
-    reading = GpuTelemetry(0, 97.0, 1_289_175_040, 66.0, 255.0, 2474.0, **more)  # type: ignore[arg-type]
-    assert GpuReader(tmp_path).read() == (reading,)
+@pytest.mark.parametrize(("name", "expected"), RECORDED.items(), ids=RECORDED)
+def test_a_recorded_computer(tmp_path: Path, name: str, expected: dict[str, object]) -> None:
+    listed = list_gpus(plant(tmp_path, name))
+    assert {"listed": list(map(known, listed)), "read": list(map(known, GpuReader(tmp_path).read()))} == expected
 
 
 def test_a_slower_slot_limits_the_link(tmp_path: Path) -> None:
@@ -42,44 +51,6 @@ def test_a_slower_slot_limits_the_link(tmp_path: Path) -> None:
     write(slot / "max_link_speed", "Unknown\n")
     write(slot / "max_link_width", "255\n")
     assert [(gpu.pcie_generation, gpu.pcie_lanes) for gpu in list_gpus(tmp_path)] == [(None, None)]
-
-
-def test_an_integrated_gpu_shares_memory_and_has_no_slot(tmp_path: Path) -> None:
-    (gpu,) = list_gpus(plant(tmp_path, "radeon780m"))
-    assert (gpu.name, gpu.architecture, gpu.shares_memory) == ("AMD Radeon 780M", "gfx1103", True)
-    assert gpu.memory_bytes == 536_870_912 + 15_032_385_536
-    assert (gpu.pcie_generation, gpu.pcie_lanes, gpu.power_limit_w) == (None, None, None)
-    reading = GpuTelemetry(0, 3.0, 402_653_184 + 1_073_741_824, 44.0, None, 800.0)
-    assert GpuReader(tmp_path).read() == (reading,), "the power there is the whole processor's"
-
-
-def test_intels_card_and_its_integrated_gpu(tmp_path: Path) -> None:
-    own, card = list_gpus(plant(tmp_path, "arc_a770"))
-    assert (own.name, own.architecture, own.shares_memory) == ("Intel AlderLake-S GT1", "Xe-LP", True)
-    assert (own.drives_display, own.pcie_generation) == (False, None)
-    assert (card.name, card.architecture, card.shares_memory) == ("Intel Arc A770", "Xe-HPG", False)
-    assert (card.driver, card.power_limit_w, card.drives_display) == ("i915 (Linux 6.5.0)", 190.0, True)
-    assert (card.pcie_generation, card.pcie_lanes) == (4, 8), "the link of its switch, not what the GPU makes up"
-
-
-def test_xe(tmp_path: Path) -> None:
-    (gpu,) = list_gpus(plant(tmp_path, "arc_b580"))
-    assert (gpu.name, gpu.architecture, gpu.driver) == ("Intel Arc B580", "Xe2", "xe (Linux 6.14.0)")
-    assert (gpu.pcie_generation, gpu.pcie_lanes, gpu.power_limit_w) == (3, 8, 190.0)
-    assert GpuReader(tmp_path).read() == (GpuTelemetry(0, temperature_c=51.0, clock_mhz=2850.0, energy_j=0.0),)
-
-
-def test_nouveau_is_seen_but_has_no_cuda(tmp_path: Path) -> None:
-    (gpu,) = list_gpus(plant(tmp_path, "nouveau"))
-    assert (gpu.name, gpu.vendor, gpu.source) == ("NVIDIA GeForce GTX 1050 Ti", "nvidia", "sysfs")
-    assert (gpu.driver, gpu.pcie_generation, gpu.drives_display) == ("nouveau (Linux 6.1.0)", 2, True)
-    assert GpuReader(tmp_path).read() == (GpuTelemetry(0, temperature_c=41.0, fan_pct=35.0),)
-
-
-def test_a_chip_without_a_bus(tmp_path: Path) -> None:
-    expected = Gpu("GPU (v3d)", "other", driver="v3d (Linux 6.6.31)", source="sysfs", shares_memory=True)
-    assert list_gpus(plant(tmp_path, "raspberry_pi4")) == (expected,)
-    assert GpuReader(tmp_path).read() == (GpuTelemetry(0),)
 
 
 @pytest.mark.parametrize("vendor", ["0x1234", "0x15ad", "0x1af4", "0x1414", "0x1a03", "ten", ""])
@@ -165,56 +136,11 @@ def test_pci_names() -> None:
     assert pci_ids.amdgpu_name(b"", 0x73BF, 0xC0) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "sold_as"),
-    [("DG2 [Arc A770]", "Arc A770"), ("Phoenix1", "Phoenix1"), ("A [B] [C]", "C"), ("A []", "A"), ("[", "")],
-)
-def test_what_it_is_sold_as(name: str, sold_as: str) -> None:
-    assert pci_ids.bracketed(name) == sold_as
-
-
 @given(st.binary(), st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
 def test_any_list_of_names(ids: bytes, vendor_id: int, device_id: int) -> None:
     text = ids + f"\n{vendor_id:04x}  V\n\t{device_id:04x}  ".encode() + ids
     for name in (*pci_ids.pci_names(text, vendor_id, device_id), pci_ids.amdgpu_name(ids, device_id, 1)):
         assert name is None or (name and name == " ".join(name.split()))
-
-
-@pytest.mark.parametrize(
-    ("text", "generation"),
-    [
-        ("2.5 GT/s PCIe", 1),
-        ("5 GT/s", 2),
-        ("8.0 GT/s PCIe", 3),
-        ("16.0 GT/s PCIe", 4),
-        ("32.0 GT/s PCIe", 5),
-        ("64.0 GT/s PCIe", 6),
-        ("Unknown", None),
-        ("Unknown speed", None),
-        ("1.0 GT/s", None),
-        ("", None),
-    ],
-)
-def test_pcie_generation(text: str, generation: int | None) -> None:
-    assert linux_gpus.generation_from(text) == generation
-
-
-@pytest.mark.parametrize(
-    ("version", "name"),
-    [
-        (80_003, "gfx803"),
-        (90_010, "gfx90a"),
-        (90_402, "gfx942"),
-        (100_306, "gfx1036"),
-        (110_501, "gfx1151"),
-        (120_001, "gfx1201"),
-        (0, None),
-        (500, None),
-        (10**12, None),
-    ],
-)
-def test_gfx_name(version: int, name: str | None) -> None:
-    assert linux_gpus.gfx_name(version) == name
 
 
 FILES = sorted(set(re.findall(r"^([a-z]\S*) = ", (DATA / "rx6800xt.txt").read_text(), re.MULTILINE)))
@@ -271,3 +197,144 @@ def test_numbers_of_files(tmp_path: Path) -> None:
     for text, number in (("12\n", 12.0), ("-3", -3.0), ("1.5", 1.5), ("nan", None), ("", None), ("1_0", None)):
         assert read_number(write(path, text)) == number
     assert read_number(None) is read_number(tmp_path / "none") is None
+
+
+AMDGPU_CLIENT = """pos:\t0
+flags:\t02100002
+mnt_id:\t28
+ino:\t1234
+drm-driver:\tamdgpu
+drm-client-id:\t42
+drm-pdev:\t0000:0a:00.0
+drm-memory-vram:\t1048576 KiB
+drm-engine-gfx:\t784986021477 ns
+drm-engine-compute:\t0 ns
+"""
+I915_CLIENT = """drm-driver:\ti915
+drm-client-id:\t3
+drm-pdev:\t0000:00:02.0
+drm-total-system0:\t312 KiB
+drm-engine-render:\t15237893321 ns
+drm-engine-copy:\t1685412 ns
+drm-engine-video:\t100 ns
+drm-engine-capacity-video:\t2
+"""
+XE_CLIENT = """drm-driver:\txe
+drm-client-id:\t7
+drm-pdev:\t0000:03:00.0
+drm-cycles-rcs:\t500
+drm-total-cycles-rcs:\t1000
+drm-cycles-ccs:\t28257900
+drm-total-cycles-ccs:\t7655183225
+drm-engine-capacity-ccs:\t4
+"""
+
+
+def test_power_from_an_energy_counter_that_was_reset(tmp_path: Path) -> None:
+    plant(tmp_path, "arc_a770")
+    counter = device(tmp_path, "0000:03:00.0") / "hwmon/hwmon4/energy1_input"
+    now_s = [100.0]
+    reader = GpuReader(tmp_path, lambda: now_s[0])
+
+    def look(energy_uj: int) -> tuple[float | None, float | None]:
+        now_s[0] += 2.0
+        write(counter, f"{energy_uj}\n")
+        reading = reader.read()[1]
+        return reading.energy_j, reading.power_w
+
+    assert look(5_000_000_000) == (0.0, None)
+    assert look(5_300_000_000) == (300.0, 150.0)
+    assert look(1_000_000) == (300.0, None)
+    assert look(101_000_000) == (400.0, 50.0)
+
+
+def test_starred_clock() -> None:
+    assert starred_mhz("0: 500Mhz\n1: 1000Mhz *\n2: 1700Mhz\n") == 1000
+    assert starred_mhz("S: 19Mhz *\n0: 615Mhz\n") == 19
+    for text in ("0: 500Mhz\n1: 1000Mhz\n", "1: 0Mhz *", "", "*", "1: 99999999Mhz *"):
+        assert starred_mhz(text) is None
+
+
+def test_clients() -> None:
+    assert client_from(AMDGPU_CLIENT) == ("42", Client({"gfx": 784_986_021_477, "compute": 0}))
+    assert client_from(I915_CLIENT) == (
+        "3",
+        Client({"render": 15_237_893_321, "copy": 1_685_412, "video": 100}, {}, {"video": 2}),
+    )
+    expected = Client({}, {"rcs": (500, 1000), "ccs": (28_257_900, 7_655_183_225)}, {"ccs": 4})
+    assert client_from(XE_CLIENT) == ("7", expected)
+    assert client_from("pos:\t0\nflags:\t02\nmnt_id:\t28\n") is None
+
+
+def test_the_busiest_engine_counts() -> None:
+    before = {"1": Client({"render": 0, "video": 0}, {}, {"video": 2}), "2": Client({"render": 10})}
+    after = {
+        "1": Client({"render": 400_000_000, "video": 1_000_000_000}, {}, {"video": 2}),
+        "2": Client({"render": 300_000_010}),
+        "3": Client({"render": 10**15}),  # new: since when is unknown
+    }
+    assert busiest_pct(before, after, 1.0) == pytest.approx(70.0)
+    assert busiest_pct(before, after, 0.0) is None
+    assert busiest_pct({}, after, 1.0) is None
+    assert busiest_pct(after, before, 1.0) == 0.0  # counters that go back
+    cycles = {"7": Client({}, {"rcs": (500, 1000)})}, {"7": Client({}, {"rcs": (1250, 2000)})}
+    assert busiest_pct(*cycles, 1.0) == pytest.approx(75.0)
+
+
+def test_the_runs_own_share_of_a_gpu_that_reports_none(tmp_path: Path) -> None:
+    plant(tmp_path, "arc_b580", "rx6800xt")
+    process = tmp_path / "proc/77"
+    now_s = [50.0]
+
+    def use(used: int, passed: int) -> None:
+        for number in (5, 6):  # one that was duplicated is the same
+            text = f"drm-client-id: 7\ndrm-cycles-ccs: {used}\ndrm-total-cycles-ccs: {passed}\n"
+            write(process / f"fdinfo/{number}", text)
+
+    for number, target in ((5, "/dev/dri/renderD128"), (6, "/dev/dri/renderD128"), (7, "/dev/null")):
+        link(process / f"fd/{number}", target)
+    device(tmp_path, "0000:0a:00.0").joinpath("drm/renderD128").rename(
+        device(tmp_path, "0000:0a:00.0") / "drm/renderD129"
+    )
+    reader = GpuReader(tmp_path, lambda: now_s[0])
+    use(1_000, 1_000_000)
+    assert [reading.utilization_pct for reading in reader.read({77})] == [None, 97.0]
+    now_s[0] += 1.0
+    use(801_000, 2_000_000)
+    assert [reading.utilization_pct for reading in reader.read({77, 4_000_000})] == [pytest.approx(80.0), 97.0]
+    assert [reading.utilization_pct for reading in reader.read()] == [None, 97.0]
+
+
+def test_files_of_processes_are_listed_now_and_then(tmp_path: Path) -> None:
+    now_s = [0.0]
+    own = OwnClients(tmp_path, lambda: now_s[0])
+    for pid in (9, 10):
+        link(tmp_path / f"{pid}/fd/3", "/dev/null")
+
+    def busy_pct(pids: set[int]) -> float | None:
+        """Look twice, a second apart, in which process 9 uses the GPU for a half, and 10 for 0.8."""
+        for looked in (0, 1):
+            for pid, used_ns in ((9, 500_000_000), (10, 800_000_000)):
+                text = f"drm-client-id: {pid}\ndrm-engine-render: {looked * used_ns} ns\n"
+                write(tmp_path / f"{pid}/fdinfo/4", text)
+            own.look_for(pids)
+            share_pct = own.utilization_pct({"card0"})
+            now_s[0] += 1.0
+        return share_pct
+
+    assert busy_pct({9}) is None
+    link(tmp_path / "9/fd/4", "/dev/dri/card0")
+    assert busy_pct({9}) is None, "opened since the list was made"
+    assert busy_pct({9, 10}) == pytest.approx(50.0), "a new process: listed at once"
+    link(tmp_path / "10/fd/4", "/dev/dri/card0")
+    now_s[0] += CLIENTS_EVERY_S
+    (tmp_path / "9/fd/4").unlink()
+    assert busy_pct({9, 10}) == pytest.approx(80.0), "listed again after a while"
+
+
+@given(st.text(), st.text(), st.floats(0, 10))
+def test_any_fdinfo(first: str, second: str, elapsed_s: float) -> None:
+    start = "drm-client-id: 1\ndrm-engine-a: 1\ndrm-cycles-b: 1\ndrm-total-cycles-b: 2\n"
+    before, after = (dict(filter(None, [client_from(start + text)])) for text in (first, second))
+    share_pct = busiest_pct(before, after, elapsed_s)
+    assert share_pct is None or 0 <= share_pct <= 100

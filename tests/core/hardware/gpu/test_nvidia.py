@@ -319,32 +319,3 @@ def test_own_memory_is_never_that_of_others(sizes: list[tuple[int, int | None]],
 def test_driver_text_is_one_clean_line_or_none(value: str | bytes | None) -> None:
     text = clean_text(value)
     assert text is None or (text and text == " ".join(text.split()))
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        (
-            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n",
-            "535.129.03",
-        ),
-        (
-            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.91.07  Release Build  (dvs@host)\nGCC",
-            "595.91.07",
-        ),
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  384.81", "384.81"),
-        ("NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build", "540.4.0"),
-        ("GCC version:  gcc version 13.2.0", None),
-        ("", None),
-    ],
-)
-def test_driver_version(text: str, version: str | None) -> None:
-    assert nvidia.driver_version_from(text) == version
-
-
-@given(st.text())
-def test_any_text_of_the_driver(text: str) -> None:
-    for found in (nvidia.driver_version_from(text), nvidia.model_from(f"Model: {text}")):
-        assert found is None or found.strip()
-    assert nvidia.model_from(f"GPU UUID: GPU-{text}".replace("Model:", "")) is None
-    assert nvidia.model_from("Model: \t\t Unknown\nIRQ: 1\n") is None

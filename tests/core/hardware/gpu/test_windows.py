@@ -1,7 +1,11 @@
+"""Windows' graphics cards: the registry's entries, DXGI's adapters as COM lays them out, performance counters."""
+
 import ctypes
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +15,8 @@ from app.core.hardware import registry
 from app.core.hardware.gpu import windows as windows_gpus
 from app.core.hardware.gpu import windows_dxgi, windows_pdh
 from app.core.hardware.gpu.windows import AdapterEntry, WindowsGpus, busiest_pct, entry_from, pair, sums
-from app.core.hardware.gpu.windows_dxgi import Adapter
+from app.core.hardware.gpu.windows_dxgi import Adapter, adapters_from
+from app.core.hardware.gpu.windows_pdh import Counters
 from tests.core.hardware.gpu.gpu_trees import DATA
 from tests.core.hardware.made_up import fake_windows
 from workloads.protocol.machine import Gpu
@@ -127,7 +132,6 @@ def test_two_engines_of_a_kind_do_not_add_up() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(
@@ -139,22 +143,6 @@ def test_two_engines_of_a_kind_do_not_add_up() -> None:
 def test_any_instances(values: list[tuple[str, float]]) -> None:
     assert all(0 <= share <= 100 for share in busiest_pct(values).values())
     assert all(0 <= size < math.inf for size in sums(values).values())
-
-
-@pytest.mark.parametrize(
-    ("version", "number"),
-    [
-        ("32.0.15.8165", "581.65"),
-        ("31.0.15.3623", "536.23"),
-        ("27.21.14.5671", "456.71"),
-        ("10.18.13.0500", "305.00"),
-        ("32.0.15", "32.0.15"),
-        ("a.b.c.d", "a.b.c.d"),
-        ("", ""),
-    ],
-)
-def test_nvidias_own_number(version: str, number: str) -> None:
-    assert windows_gpus.nvidia_version(version) == number
 
 
 @pytest.mark.parametrize(
@@ -223,3 +211,147 @@ def test_windows_without_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert windows_pdh.open_counters(("a",)) is None
     assert registry.list_subkeys("nowhere") == ()
     assert registry.read_value("nowhere", "name") is None
+
+
+INDEX_AND_PLACE = (ctypes.c_uint32, ctypes.c_void_p)
+
+
+class FakeDxgi:
+    """A factory and its adapters as COM lays them out: pointers to tables of functions."""
+
+    def __init__(self, adapters: list[dict[str, int]]) -> None:
+        self.adapters = adapters
+        self.released: list[str] = []
+        self.kept: list[Any] = []
+        self.factory = self.build({2: (self.release("factory"), ()), 12: (self.enum_adapters, INDEX_AND_PLACE)})
+
+    def build(self, functions: dict[int, tuple[Callable[..., int], tuple[Any, ...]]]) -> int:
+        table = (ctypes.c_void_p * 16)()
+        for place, (function, kinds) in functions.items():
+            callback = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, *kinds)(function)
+            table[place] = ctypes.cast(callback, ctypes.c_void_p).value
+            self.kept.append(callback)
+        instance = ctypes.c_void_p(ctypes.addressof(table))
+        self.kept += [table, instance]
+        return ctypes.addressof(instance)
+
+    def release(self, name: str) -> Callable[[int], int]:
+        def release(this: int) -> int:
+            self.released.append(name)
+            return 0
+
+        return release
+
+    def enum_adapters(self, this: int, index: int, out: int) -> int:
+        if index >= len(self.adapters):
+            return 0x887A0002
+        values = self.adapters[index]
+
+        def describe(this: int, told: int) -> int:
+            description = windows_dxgi.Description.from_address(told)
+            for name, value in values.items():
+                if name != "outputs":
+                    setattr(description, name, value)
+            return 0
+
+        def enum_outputs(this: int, number: int, out: int) -> int:
+            if number >= values.get("outputs", 0):
+                return 0x887A0002
+            ctypes.c_void_p.from_address(out).value = self.build({2: (self.release("output"), ())})
+            return 0
+
+        adapter = self.build(
+            {
+                2: (self.release("adapter"), ()),
+                7: (enum_outputs, INDEX_AND_PLACE),
+                10: (describe, (ctypes.c_void_p,)),
+            }
+        )
+        ctypes.c_void_p.from_address(out).value = adapter
+        return 0
+
+    def create(self, identity: Any, factory: Any) -> int:
+        assert bytes(identity._obj) == bytes.fromhex("78ae0a776ff2ba4da829253c83d1b387")
+        factory._obj.value = self.factory
+        return 0
+
+
+def test_adapters_of_dxgi() -> None:
+    radeon = {"vendor_id": 0x1002, "device_id": 0x73BF, "own_memory": 16 * 2**30, "luid_low": 0xADFB, "outputs": 1}
+    warp = {"vendor_id": 0x1414, "device_id": 0x8C, "flags": 2}
+    own = {"vendor_id": 0x8086, "device_id": 0x4680, "shared_memory": 2**33, "luid_high": 1, "luid_low": 5}
+    dxgi = FakeDxgi([radeon, warp, own])
+    assert adapters_from(dxgi.create) == (
+        Adapter(0xADFB, 0x1002, 0x73BF, 16 * 2**30, None, True),
+        Adapter(1 << 32 | 5, 0x8086, 0x4680, None, 2**33, False),
+    )
+    assert sorted(dxgi.released) == ["adapter", "adapter", "adapter", "factory", "output"]
+    assert adapters_from(lambda identity, factory: 0x80004005) is None
+
+
+class FakePdh:
+    """pdh.dll with counters whose values stand in one buffer: first the items, then their names."""
+
+    def __init__(self, values: dict[str, list[tuple[str, int, float]]], status: int = 0) -> None:
+        self.values = values
+        self.status = status
+        self.paths: list[str] = []
+        self.collected = 0
+        self.closed = 0
+        self.names: list[Any] = []
+
+    def PdhOpenQueryW(self, source: None, data: None, query: Any) -> int:  # noqa: N802 - its name there
+        query._obj.value = 7
+        return self.status
+
+    def PdhAddEnglishCounterW(self, query: Any, path: str, data: None, counter: Any) -> int:  # noqa: N802
+        if path not in self.values:
+            return 0xC0000BB8 - 2**32  # PDH_CSTATUS_NO_OBJECT, with the sign that ctypes gives it
+        self.paths.append(path)
+        counter._obj.value = len(self.paths)
+        return 0
+
+    def PdhCollectQueryData(self, query: Any) -> int:  # noqa: N802
+        self.collected += 1
+        return 0
+
+    def PdhGetFormattedCounterArrayW(  # noqa: N802
+        self, counter: Any, kind: int, size: Any, count: Any, buffer: Any
+    ) -> int:
+        values = self.values[self.paths[counter.value - 1]]
+        needed = ctypes.sizeof(windows_pdh.Item) * len(values)
+        if buffer is None or size._obj.value < needed:
+            size._obj.value = needed
+            return 0x800007D2 - 2**32
+        count._obj.value = len(values)
+        items = (windows_pdh.Item * len(values)).from_buffer(buffer)
+        self.names = [ctypes.c_wchar_p(name) for name, _, _ in values]
+        for item, name, (_, status, number) in zip(items, self.names, values, strict=True):
+            item.name, item.value.status, item.value.number = name, status, number
+        return 0
+
+    def PdhCloseQuery(self, query: Any) -> int:  # noqa: N802
+        self.closed += 1
+        return 0
+
+
+def test_counters() -> None:
+    pdh = FakePdh({"a": [("one", 0, 1.5), ("two", 1, 2.5), ("three", 0xC0000BC6, 9.0)], "b": []})
+    counters = Counters(pdh, ("a", "missing", "b"))
+    assert pdh.collected == 1, "shares need a look before"
+    assert counters.read() == {"a": [("one", 1.5), ("two", 2.5)], "b": []}
+    pdh.values["a"] = [("four", 0, 4.0)] * 50
+    assert counters.read()["a"] == [("four", 4.0)] * 50
+    counters.close()
+    counters.close()
+    assert pdh.closed == 1
+    assert counters.read() == {}
+
+
+def test_counters_that_fail() -> None:
+    pdh = FakePdh({"a": [("one", 0, 1.0)]}, status=-1)
+    assert Counters(pdh, ("a",)).read() == {}
+    pdh.status = 0
+    counters = Counters(pdh, ("a",))
+    pdh.PdhCollectQueryData = lambda query: -1  # type: ignore[method-assign]
+    assert counters.read() == {}

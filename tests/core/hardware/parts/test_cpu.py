@@ -2,7 +2,9 @@
 
 import struct
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,88 +12,38 @@ from hypothesis import strategies as st
 
 from app.core.hardware.parts.cpu import (
     Cpu,
-    cache_bytes,
     linux_cpu,
-    linux_instruction_sets,
     macos_cpu,
     read_cpu,
     windows_cpu,
 )
+from tests.core.hardware.gpu.gpu_trees import plant
 from tests.core.hardware.made_up import write
 
+DATA = Path(__file__).parents[3] / "data/machines/cpus"
+RECORDED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))
 CPUS = "sys/devices/system/cpu/cpu"
-# An Apple M3 Ultra, as sysctl prints it.
-M3_ULTRA = """hw.perflevel0.physicalcpu: 20
-hw.perflevel0.l1dcachesize: 131072
-hw.perflevel0.l2cachesize: 16777216
-hw.perflevel0.cpusperl2: 5
-hw.perflevel1.physicalcpu: 8
-hw.perflevel1.l1dcachesize: 65536
-hw.perflevel1.l2cachesize: 4194304
-hw.perflevel1.cpusperl2: 4
-hw.physicalcpu: 28
-hw.packages: 1
-hw.optional.arm.FEAT_BF16: 1
-hw.optional.arm.FEAT_I8MM: 1
-hw.optional.neon: 1
-"""
-# A MacBook Pro of 2019 (Core i7-9750H).
-INTEL_MAC = """hw.cpufrequency: 2600000000
-hw.cpufrequency_max: 2600000000
-hw.physicalcpu: 6
-hw.packages: 1
-hw.l1dcachesize: 32768
-hw.l2cachesize: 262144
-hw.l3cachesize: 12582912
-hw.optional.avx2_0: 1
-hw.optional.avx512f: 0
-"""
 ZEN_4 = "flags\t\t: fpu sse2 avx avx2 avx512f avx512_vnni avx512_bf16 hypervisor\n"
 RASPBERRY = "Features\t: fp asimd evtstrm crc32 cpuid\n"
 
 
-def thread(number: int, core: int, *, caches: dict[str, str] | None = None, **files: str) -> dict[str, str]:
+def thread(number: int, core: int, **files: str) -> dict[str, str]:
     """Return what Linux has of a logical processor."""
-    folder = f"{CPUS}{number}"
-    tree = {f"{folder}/topology/core_id": str(core), f"{folder}/topology/physical_package_id": "0"}
-    for index, told in enumerate((caches or {}).items()):
-        (level, kind), (size, shared) = told[0].split(), told[1].split()
-        cache = f"{folder}/cache/index{index}"
-        tree |= {f"{cache}/level": level, f"{cache}/type": kind, f"{cache}/size": size}
-        tree |= {f"{cache}/shared_cpu_list": shared}
-    return tree | {f"{folder}/{name.replace('__', '/')}": text for name, text in files.items()}
+    files |= {"topology__core_id": str(core), "topology__physical_package_id": "0"}
+    return {f"{CPUS}{number}/{name.replace('__', '/')}": text for name, text in files.items()}
 
 
-def alder_lake() -> dict[str, str]:
-    """Return two performance cores of two threads each and four efficiency cores, as of a Core i5-1235U."""
-    tree = {"sys/devices/cpu_core/cpus": "0-3", "sys/devices/cpu_atom/cpus": "4-7"}
-    for number in range(8):
-        core = number // 2 * 4 if number < 4 else 4 + number
-        pair = f"{number // 2 * 2}-{number // 2 * 2 + 1}"
-        own = pair if number < 4 else str(number)
-        caches = {
-            "1 Data": f"{48 if number < 4 else 32}K {own}",
-            "1 Instruction": f"{32 if number < 4 else 64}K {own}",
-            "2 Unified": f"1280K {pair}" if number < 4 else "2048K 4-7",
-            "3 Unified": "12288K 0-7",
-        }
-        clocks = {"base_frequency": "1300000", "cpuinfo_max_freq": "4400000" if number < 4 else "3300000"}
-        tree |= thread(number, core, caches=caches, **{f"cpufreq__{name}": text for name, text in clocks.items()})
-    return tree | {"proc/cpuinfo": "flags\t: fpu avx2 avx_vnni\n"}
+@pytest.mark.parametrize(("name", "expected"), RECORDED.items(), ids=RECORDED)
+def test_a_recorded_processor(tmp_path: Path, name: str, expected: dict[str, Any]) -> None:
+    text = (DATA / f"{name}.txt").read_text(encoding="utf-8")
+    cpu = macos_cpu(text) if text.startswith("hw.") else linux_cpu(plant(tmp_path, f"../cpus/{name}", ids=False))
+    sets = tuple(expected["instruction_sets"])
+    assert cpu == Cpu(**expected | {"instruction_sets": sets})
 
 
-def test_a_hybrid_intel_cpu(tmp_path: Path) -> None:
-    assert linux_cpu(tmp_path) == Cpu()
-    assert linux_cpu(write(tmp_path, alder_lake())) == Cpu(
-        performance_cores=2,
-        efficiency_cores=4,
-        cpu_base_mhz=1300.0,
-        cpu_boost_mhz=4400.0,
-        l1_data_bytes=(2 * 48 + 4 * 32) * 1024,
-        l2_bytes=(2 * 1280 + 2048) * 1024,
-        l3_bytes=12 * 2**20,
-        instruction_sets=("AVX2", "VNNI"),
-    )
+def test_what_tells_nothing_is_unknown(tmp_path: Path) -> None:
+    assert linux_cpu(tmp_path) == macos_cpu("") == Cpu()
+    assert macos_cpu("hw.perflevel0.physicalcpu: 8\n").performance_cores is None, "all of one kind"
 
 
 def test_an_arm_cpus_cores_are_distinguished_by_capacity(tmp_path: Path) -> None:
@@ -128,41 +80,6 @@ def test_acpi_calls_the_base_clock_the_highest(
     assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == expected
 
 
-@pytest.mark.parametrize(
-    ("cpuinfo", "expected"),
-    [
-        (ZEN_4, ("AVX2", "AVX-512", "VNNI", "BF16")),
-        ("flags\t: avx2 avx512f amx_tile amx_bf16\n", ("AVX2", "AVX-512", "BF16", "AMX")),
-        ("flags\t: fpu sse2\n", ()),
-        (RASPBERRY, ("NEON",)),
-        ("model name\t: x\n", None),
-        ("", None),
-    ],
-)
-def test_instruction_sets(cpuinfo: str, expected: tuple[str, ...] | None) -> None:
-    assert linux_instruction_sets(cpuinfo) == expected
-
-
-def test_an_apple_cpu() -> None:
-    assert macos_cpu(M3_ULTRA) == Cpu(
-        performance_cores=20,
-        efficiency_cores=8,
-        l1_data_bytes=20 * 131_072 + 8 * 65_536,
-        l2_bytes=4 * 16_777_216 + 2 * 4_194_304,
-        instruction_sets=("BF16", "NEON", "I8MM"),
-    )
-
-
-def test_an_intel_mac() -> None:
-    assert macos_cpu(INTEL_MAC) == Cpu(
-        cpu_base_mhz=2600.0,
-        l1_data_bytes=6 * 32_768,
-        l2_bytes=6 * 262_144,
-        l3_bytes=12_582_912,
-        instruction_sets=("AVX2",),
-    )
-
-
 def core(efficiency_class: int) -> bytes:
     """Return a PROCESSOR_RELATIONSHIP with one group mask, as Windows lays it out."""
     return struct.pack("<IIBB20xH16x", 0, 48, 0, efficiency_class, 1)
@@ -191,26 +108,6 @@ def test_windows_topology() -> None:
 def test_windows_without_answers() -> None:
     assert windows_cpu(b"", None, None) == Cpu()
     assert windows_cpu(core(0) * 4, {}, 0.0) == Cpu(instruction_sets=())
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("48K", 49_152), ("12M", 12 * 2**20), ("512", 512), ("", None), ("x", None), ("0K", None)],
-)
-def test_sizes_of_caches(text: str, expected: int | None) -> None:
-    assert cache_bytes(text) == expected
-
-
-@given(st.binary(max_size=400))
-def test_any_topology_is_accepted(table: bytes) -> None:
-    cpu = windows_cpu(table, None, None)
-    assert cpu.l2_bytes is None or cpu.l2_bytes > 0
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_accepted(text: str) -> None:
-    assert macos_cpu(text).l3_bytes is None
-    assert linux_instruction_sets(text) is None or "flags" in text or "Features" in text
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")

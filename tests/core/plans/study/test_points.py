@@ -1,24 +1,36 @@
 """A stored study as it stands: points, intervals, what is left to run."""
 
+import contextlib
+import io
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.analysis.comparability import differences, run_refusal
 from app.core.errors import UsageError
+from app.core.messages import sentence
+from app.core.paths import Paths
+from app.core.plans.study.axes import AXES_LIMIT, POINTS_LIMIT, axis_text, points, read_axis, with_values
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import followed, list_studies, load_study
-from app.core.records import Plan, Study
-from app.core.runs.runner import Runner
+from app.core.records import Plan, RunSummary, Study
+from app.core.runs.runner import Runner, checked_workload
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from tests.core.plans.study.storing_studies import Outcome, Store, store_point
 from tests.saying import said
 from tests.sure import sure
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
+from workloads.engines import setup
+from workloads.engines.engine import Engine, Started
+from workloads.engines.registry import ENGINES
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.reporter import Emitter, Reporter
 from workloads.protocol.spec import RunSpec
 
 CIFAR = CATALOGUE["cifar10_keras_cnn"]
@@ -152,3 +164,153 @@ def test_a_deleted_run_leaves_its_round_empty(stored: Store, database: Database,
     trash_runs(database, [gone.runs[0].id])
     after = next(point for point in load_study(database, result.group.id).points if point.spec == gone.spec)
     assert after.rounds == (None, gone.rounds[1])
+
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+SPEC = WORKLOAD.default_spec("quick")
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "values"),
+    [
+        ("batch=16,32,64", "batch_size", (16, 32, 64)),
+        (" batch = 16 , 32 ,", "batch_size", (16, 32)),
+        ("threads=1,auto", "threads", (1, None)),
+        ("cpus=1,2", "cpus", (1, 2)),
+        ("xla=on,off", "jit", (True, False)),
+        ("precision=float32,mixed_float16", "precision", ("float32", "mixed_float16")),
+        ("workload=mnist_mlp,mnist_cnn", "workload", ("mnist_mlp", "mnist_cnn")),
+        ("engine=tensorflow,jax", "engine", ("tensorflow", "jax")),
+    ],
+)
+def test_an_axis_is_a_setting_a_workload_or_a_parameter(typed: str, name: str, values: tuple[object, ...]) -> None:
+    assert read_axis(typed, WORKLOAD) == (name, values, ())
+
+
+def test_a_parameter_of_the_workload_is_an_axis() -> None:
+    assert read_axis("step_s=0.1,0.2", CATALOGUE["demo"])[:2] == ("step_s", (0.1, 0.2))
+
+
+def test_a_value_that_is_there_twice_runs_once_and_says_so() -> None:
+    name, values, remarks = read_axis("batch=16,32,16,032", WORKLOAD)
+    assert (name, values) == ("batch_size", (16, 32))
+    assert [remark.arguments["value"] for remark in remarks] == ["16"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        ("", "studies.bad_axis"),
+        ("batch", "studies.bad_axis"),
+        ("batch=", "studies.bad_axis"),
+        ("batch=,,", "studies.bad_axis"),
+        ("colour=red", "studies.unknown_axis"),
+        ("batch=16,x", "studies.not_whole"),
+        ("batch=-4", "studies.not_whole"),
+        ("batch=1e3", "studies.not_whole"),
+        ("batch=٣", "studies.not_whole"),
+        ("batch=0", "setting.not_in_range"),
+        ("batch=99999999999999999999", "setting.not_in_range"),
+        ("xla=maybe", "setting.not_choice"),
+        ("workload=cifar", "workload.unknown"),
+        ("step_s=1", "studies.unknown_axis"),
+    ],
+)
+def test_what_makes_no_sense_gets_one_sentence(typed: str, code: str) -> None:
+    with pytest.raises(UsageError, match=said(code).pattern) as refused:
+        read_axis(typed, WORKLOAD)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_an_axis_or_refused(typed: str) -> None:
+    with contextlib.suppress(UsageError):
+        name, values, _ = read_axis(typed, WORKLOAD)
+        assert name
+        assert len(set(values)) == len(values) > 0
+
+
+def test_all_combinations_become_points_up_to_the_limit() -> None:
+    grid = points(SPEC, {"batch_size": (16, 32), "threads": (1, 2, 4)})
+    assert [(spec.batch_size, spec.threads) for spec in grid] == [(b, t) for b in (16, 32) for t in (1, 2, 4)]
+    assert len(points(SPEC, {"batch_size": range(1, POINTS_LIMIT + 1)})) == POINTS_LIMIT
+    with pytest.raises(UsageError, match=said("studies.too_many_points", points=POINTS_LIMIT + 1).pattern):
+        points(SPEC, {"batch_size": range(1, POINTS_LIMIT + 2)})
+    with pytest.raises(UsageError, match=said("studies.too_many_points", axes_limit=AXES_LIMIT).pattern):
+        points(SPEC, {"batch_size": (1,), "threads": (1,), "seed": (1,)})
+
+
+def test_another_workload_brings_its_own_batch_and_parameters() -> None:
+    other = with_values(SPEC, {"workload": "lstm_text_generation", "cpus": 2})
+    usual = CATALOGUE["lstm_text_generation"].default_spec("quick")
+    assert (other.batch_size, other.parameters) == (usual.batch_size, usual.parameters)
+    assert other.settings == {"cpus": 2}
+    assert with_values(other, {"cpus": None}).settings == {}
+
+
+def test_an_engine_that_compiles_always_does_so_on_an_axis_too() -> None:
+    specs = points(SPEC, {"engine": ("tensorflow", "torch", "jax")})
+    assert [(spec.engine, spec.jit) for spec in specs] == [("tensorflow", False), ("torch", False), ("jax", True)]
+    for spec in specs:
+        WORKLOAD.check(spec)
+    assert not with_values(specs[2], {"engine": "tensorflow"}).jit
+
+
+def test_a_configuration_is_named_by_what_differs() -> None:
+    specs = [
+        WORKLOAD.default_spec(engine="tensorflow"),
+        WORKLOAD.default_spec(engine="tensorflow", onednn=False),
+        WORKLOAD.default_spec(engine="torch", jit=True),
+    ]
+    names = [axis_text("configuration", spec, specs) for spec in specs]
+    assert names == ["TensorFlow", "TensorFlow without oneDNN", "PyTorch compiled"]
+    assert axis_text("configuration", specs[0], specs[:1]) == "TensorFlow"
+    assert axis_text("batch_size", specs[0], specs) == "100"
+
+
+CARDS = {"8.9": True, "12.0": True, "8.0": True, "7.5": False, None: False, "new": False}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("tf32", [True, False])
+def test_a_processor_has_none(engine: str, tf32: bool) -> None:
+    workload = CATALOGUE["mnist_mlp"]
+    with pytest.raises(UsageError, match=said("engine.tf32_needs_gpu").pattern):
+        checked_workload(workload.default_spec(engine=engine, device="cpu", tf32=tf32))
+    checked_workload(workload.default_spec(engine=engine, device="gpu:0", tf32=tf32))
+    checked_workload(workload.default_spec(engine=engine, device="cpu"))
+
+
+class WithoutGpu(Engine):
+    name = title = backend = "without"
+
+    def start(self, spec: object) -> Started:
+        return Started(version="1", device="cpu")
+
+
+def test_what_the_engine_starts_on_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "engine_named", lambda _: WithoutGpu())
+    reporter = Reporter(Emitter(io.BytesIO()))
+    with pytest.raises(WorkloadError, match="tf32_needs_gpu") as caught:
+        setup.start_engine(CATALOGUE["mnist_mlp"].default_spec(tf32=True), reporter)
+    assert caught.value.code == "device_unavailable"
+
+
+@pytest.mark.parametrize(("capability", "has_tf32"), CARDS.items())
+def test_the_study_of_precisions_has_it_where_it_exists(
+    paths: Paths, machine: Machine, capability: str | None, has_tf32: bool
+) -> None:
+    gpu = Gpu("NVIDIA GeForce", "nvidia", memory_bytes=12 * 10**9, compute_capability=capability)
+    runner = Runner(paths, replace(machine, os_name="Linux 6.1", gpus=(gpu,), memory_bytes=64 * 10**9))
+    specs = plan_preset("precision", runner).specs
+    names = [axis_text("precision", spec, specs) for spec in specs]
+    both = ["float32", sentence("studies.with_tf32", precision="float32")] if has_tf32 else ["float32"]
+    assert names == [*both, "mixed_float16", "mixed_bfloat16"]
+    on_cpu = plan_preset("precision", runner, choice={"device": "cpu"}).specs
+    assert all("tf32" not in spec.settings for spec in on_cpu)
+
+
+def test_runs_with_and_without_are_compared_with_a_remark(summary: RunSummary) -> None:
+    without, usual = replace(summary, settings="tf32=off"), replace(summary, settings="")
+    assert run_refusal(usual, without) is None
+    assert differences(usual, without) == ("without TF32",)

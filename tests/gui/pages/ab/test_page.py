@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QComboBox, QMessageBox, QSpinBox
+from PySide6.QtWidgets import QComboBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
 from app.core.messages import sentence
@@ -30,6 +30,7 @@ from tests.gui.driving import Driver
 from tests.gui.pages.results.using import save_to
 from tests.gui.run.test_runs import NO, YES, answer, workers
 from tests.saying import said
+from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
@@ -85,8 +86,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert page.setup.run_button.isEnabled()
     assert [side.name.placeholderText() for side in page.setup.sides] == ["threads automatic", "1 thread"]
     driver.become(memory_bytes=8_000_000_000)
-    batch = page.setup.sides[1].editors["batch_size"]
-    assert isinstance(batch, QSpinBox)
+    batch = only(QSpinBox, page.setup.sides[1].editors["batch_size"])
     batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
     assert said("memory.computer_too_small", there_bytes="7.5 GB").is_in(page.setup.problem.text())
@@ -130,8 +130,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     driver.until(lambda: page.foot.going.remaining.text().endswith(" left"))
     driver.until(ended(driver, page))
     driver.until(lambda: page.group is not None and len(page.group.runs) == 4)  # it is read in the background
-    group = page.group
-    assert group is not None
+    group = sure(page.group)
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
     assert not page.foot.going.cancel_button.isVisible()
     assert "“batch 200” is " in page.sentence.whole_text
@@ -204,14 +203,12 @@ def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> No
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
     page = begun(driver, pairs=1)
     driver.window.show_page("benchmark")
     driver.until(ended(driver, page))
-    assert driver.page.run is not None
-    assert driver.page.run.summary.id == summary.id
+    assert sure(driver.page.run).summary.id == summary.id
     view = driver.view
     assert view.headline.pill.isVisible()
     assert driver.page.again_button.isEnabled()
@@ -275,7 +272,6 @@ def test_a_failed_run_is_reported(driver: Driver) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     page = open_page(driver)
     for slow in ("A", "B"):
@@ -290,8 +286,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     assert page.sentence.whole_text.startswith("one was ")
     page.history.setFocus()
     driver.qtbot.keyClick(page.history, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
-    assert page.group is not None
-    assert page.group.labels == ("one", "slow A")
+    assert sure(page.group).labels == ("one", "slow A")
     assert page.sentence.whole_text.startswith("“slow A” was ")
 
 
@@ -320,18 +315,7 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
     assert len(driver.stored()) == 2
 
 
-@pytest.mark.slow
-def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(driver, pairs=50)
-    answer(monkeypatch, QMessageBox.StandardButton.Yes)
-    driver.window.close()
-    driver.until(lambda: not driver.window.isVisible())
-    assert not workers()
-    assert len(driver.stored()) <= 2
-
-
 @pytest.mark.long
-@pytest.mark.slow
 def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     driver.choose_demo(repeat=3)
     setup = driver.page.setup
@@ -361,7 +345,6 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_single_run_is_not_a_group(driver: Driver) -> None:
     driver.run_demo(repeat=2)
     driver.press(driver.page.new_button)
@@ -401,8 +384,7 @@ def test_each_side_offers_the_devices_of_its_engine(driver: Driver, paths: Paths
 
 
 def devices_of(side: SideForm) -> list[str]:
-    box = side.editors["device"]
-    assert isinstance(box, QComboBox)
+    box = only(QComboBox, side.editors["device"])
     return [box.itemText(number) for number in range(box.count())]
 
 

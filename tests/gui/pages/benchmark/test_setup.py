@@ -1,31 +1,47 @@
 """What is chosen before a run: the form that declarations make, the estimate, and getting the real data."""
 
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QLabel,
+    QScrollArea,
+    QSpinBox,
+    QWidget,
+)
 
 from app.core.datasets.install import InstalledDataset, list_datasets
 from app.core.messages import sentence
 from app.core.metrics import format_time_left
 from app.core.paths import Paths
 from app.core.storage.database import Database
-from app.core.storage.queries import expected_duration_s
+from app.core.storage.queries import expected_duration_s, trash_runs
 from app.gui.pages.benchmark import dataset_row
 from app.gui.pages.benchmark import setup as setup_view
 from app.gui.pages.benchmark.dataset_row import DatasetRow
+from app.gui.pages.benchmark.known_hardware import KnownHardware
+from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.editors import FolderEdit
 from tests.core.datasets.server import Server, halted
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.saying import said
-from workloads import CATALOGUE
+from tests.sure import only, sure
+from workloads import CATALOGUE, STANDARD
 from workloads.protocol.machine import Gpu, Machine
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.protocol.telemetry import Telemetry
 
@@ -138,8 +154,7 @@ def test_all_choices_are_seen_in_a_small_window_even_with_cautions(driver: Drive
     setup = driver.page.setup
     driver.window.resize(1024, 700)
     driver.until(setup.dataset.get_button.isVisible)
-    scroll = setup.findChild(QScrollArea)
-    assert isinstance(scroll, QScrollArea)
+    scroll = only(QScrollArea, setup.findChild(QScrollArea))
     driver.until(lambda: not setup.preflight.is_checking)
     setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0, steal_pct=20.0),) * 2)
     driver.until(lambda: scroll.verticalScrollBar().maximum() == 0)
@@ -152,8 +167,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
     driver.window.resize(driver.window.minimumSize())
     driver.until(lambda: driver.window.height() == 480)
     driver.until(setup.dataset.get_button.isVisible)
-    scroll = setup.findChild(QScrollArea)
-    assert isinstance(scroll, QScrollArea)
+    scroll = only(QScrollArea, setup.findChild(QScrollArea))
     driver.until(lambda: scroll.verticalScrollBar().maximum() > 0)
     bottom = setup.run_button.mapTo(driver.window, setup.run_button.rect().bottomLeft()).y()
     assert setup.run_button.isVisible()
@@ -161,8 +175,7 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
 
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
-    slot = driver.page.setup.known.bars.slot
-    assert slot is not None
+    slot = sure(driver.page.setup.known.bars.slot)
     assert said("compare.you").is_all_of(slot[0])
     choose(driver, "demo")
     assert driver.page.setup.known.bars.slot == slot
@@ -192,8 +205,7 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
     driver.window.resize(1024, 700)
     driver.press(setup.advanced_button)
     setup.run_button.setFocus()
-    scroll = setup.findChild(QScrollArea)
-    assert isinstance(scroll, QScrollArea)
+    scroll = only(QScrollArea, setup.findChild(QScrollArea))
     bar = scroll.verticalScrollBar()
     driver.until(lambda: bar.maximum() > 0)
     spins, combos = setup.form.findChildren(QSpinBox), setup.form.findChildren(QComboBox)
@@ -363,3 +375,123 @@ def test_the_preferred_data_is_chosen_as_soon_as_it_is_installed(driver: Driver,
     driver.press(row.get_button)
     driver.until(lambda: setup.spec().data == "real")
     assert row.state.isVisible()
+
+
+PLACES = Parameter("places", "folders", "", "Where to <measure>", required=True)
+
+
+def editor_of(driver: Driver) -> FolderEdit:
+    setup = driver.page.setup
+    setup.workload.choose("storage")
+    return only(FolderEdit, setup.form.findChild(FolderEdit))
+
+
+def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_path: Path) -> None:
+    setup = driver.page.setup
+    assert not setup.form.isVisible()
+    editor = editor_of(driver)
+    assert editor.isVisible()
+    assert setup.problem.isVisible()
+    assert said("workload.needs_folder", workload="storage").begins(setup.problem.text())
+    assert not setup.run_button.isEnabled()
+    editor.line.setText(str(tmp_path))
+    assert setup.run_button.isEnabled()
+    assert not setup.problem.isVisible()
+    spec = setup.spec()
+    assert spec.parameters == {"folders": str(tmp_path), "images": 1_000, "network": "small"}
+    editor.line.setText(str(tmp_path / "nowhere"))
+    assert said("folder.missing", folder=f"'{tmp_path / 'nowhere'}'").is_all_of(setup.problem.text())
+    assert not setup.run_button.isEnabled()
+
+
+def test_folders_are_added_by_a_dialog(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [str(tmp_path), "", str(tmp_path / "b")]
+    asked: list[str] = []
+
+    def choose(parent: object, title: str, start: str) -> str:
+        asked.append(start)
+        return answers.pop(0)
+
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", choose)
+    (tmp_path / "b").mkdir()
+    editor = editor_of(driver)
+    for _ in range(3):
+        driver.press(editor.add_button)
+    assert editor.line.text() == os.pathsep.join((str(tmp_path), str(tmp_path / "b")))
+    assert asked == ["", str(tmp_path), str(tmp_path)]
+    assert driver.page.setup.run_button.isEnabled()
+
+
+def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
+    form = ParameterForm([PLACES])
+    editor = only(FolderEdit, form.findChild(FolderEdit))
+    changes: list[object] = []
+    form.changed.connect(lambda: changes.append(form.values()))
+    form.set_value("places", "/a")
+    assert changes == [{"places": "/a"}]
+    assert (editor.accessibleName(), editor.line.accessibleName()) == ("Places", "Places")
+    assert said("folder_edit.add_to", name="Places").is_all_of(editor.add_button.accessibleName())
+    assert "&lt;measure&gt;" in editor.toolTip()
+    assert editor.focusProxy() is editor.line
+    form.deleteLater()
+
+
+def test_the_time_of_a_standard_run_is_shown(driver: Driver, tmp_path: Path) -> None:
+    editor_of(driver).line.setText(str(tmp_path))
+    standard = driver.page.setup.presets["standard"]
+    driver.until(lambda: "about 1 min" in standard.accessibleName())
+
+
+def store_runs(driver: Driver, *durations_s: float, verdict: str = "valid") -> list[int]:
+    machine = driver.machine
+    columns = {"verdict": verdict, "device": "cpu"}
+    with Database(driver.services.paths.database) as database:
+        return [store(database, machine, each, each, each, columns=columns) for each in durations_s]
+
+
+def own(known: KnownHardware) -> list[tuple[str, float]]:
+    return [(bar.kind, bar.value) for bar in known.bars.bars if bar.run is not None]
+
+
+def test_own_runs_take_the_slot_and_a_click_opens_them(driver: Driver) -> None:
+    known, setup = driver.page.setup.known, driver.page.setup
+    assert known.bars.slot is not None
+    best, _ = store_runs(driver, 1.5, 50.0)
+    setup.refresh()
+    driver.until(lambda: known.bars.slot is None)
+    assert own(known) == [("you", 1.5), ("own", 50.0)]
+    assert any(bar.kind == "reference" for bar in known.bars.bars)
+    place = [bar.kind for bar in known.bars.bars].index("you")
+    row_px = (known.bars.height() - 20) / len(known.bars.bars)
+    at = QPoint(90, round((place + 0.5) * min(64.0, row_px)))
+    QTest.mouseClick(known.bars, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+    results = driver.window.results
+    driver.until(lambda: results.run is not None)
+    assert sure(results.run).summary.id == best
+
+
+def test_other_settings_and_other_workloads_have_the_empty_slot(driver: Driver) -> None:
+    setup, known = driver.page.setup, driver.page.setup.known
+    store_runs(driver, 50.0)
+    setup.refresh()
+    driver.until(lambda: known.bars.slot is None)
+    setup.form.set_value("batch_size", 64)
+    assert known.bars.slot is not None
+    setup.form.set_value("batch_size", 100)
+    assert own(known) == [("you", 50.0)]
+    setup.workload.choose("mnist_mlp")
+    assert known.bars.slot is not None
+    setup.workload.choose(STANDARD)
+    driver.until(lambda: known.bars.slot is None)
+
+
+def test_a_run_that_was_deleted_elsewhere_leaves_its_place(driver: Driver) -> None:
+    known = driver.page.setup.known
+    ids = store_runs(driver, 50.0, verdict="caution")
+    driver.page.setup.refresh()
+    driver.until(lambda: known.bars.slot is None)
+    with Database(driver.services.paths.database) as database:
+        trash_runs(database, ids)
+    driver.window.show_page("results")
+    driver.window.show_page("benchmark")
+    driver.until(lambda: known.bars.slot is not None)

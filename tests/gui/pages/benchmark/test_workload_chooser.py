@@ -100,7 +100,6 @@ def test_cancelling_leaves_the_choice(chooser: WorkloadChooser) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_probe_estimates_the_time_of_a_whole_run(chooser: WorkloadChooser, qtbot: QtBot) -> None:
     chooser.search.setText("demo")
     chooser.probe_button.click()

@@ -46,7 +46,6 @@ def show(services: Services, machine: Machine) -> None:
 
 
 def labels(page: HardwarePage) -> list[QLabel]:
-    """Return the labels of the parts' values."""
     return page.parts.findChildren(QLabel, "value")
 
 

@@ -21,6 +21,7 @@ from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to
 from tests.saying import said
+from tests.sure import sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
@@ -83,8 +84,7 @@ def press(page: ResultsPage, key: Qt.Key) -> None:
 def show_group(driver: Driver, page: ResultsPage, group_id: int) -> GroupDetail:
     page.open_group(group_id)
     driver.until(lambda: page.group is not None and page.group.id == group_id)
-    assert page.group_detail is not None
-    return page.group_detail
+    return sure(page.group_detail)
 
 
 def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
@@ -181,8 +181,7 @@ def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: Results
     page.table.setCurrentIndex(page.model.index(3, 0))
     press(page, Qt.Key.Key_Return)
     driver.until(lambda: page.group is not None)
-    detail = page.group_detail
-    assert detail is not None
+    detail = sure(page.group_detail)
     assert detail.value.text() == "51.0 s/epoch"
     assert said("group.kind_repeat").is_all_of(detail.place.whole_text)
     driver.window.resize(1024, 700)
@@ -289,7 +288,6 @@ def test_every_kind_of_group_has_a_picture(
 def test_all_engines_show_their_table_above_their_runs(driver: Driver, page: ResultsPage) -> None:
     detail = show_group(driver, page, ENGINES)
     assert detail.engines.isVisible()
-    item = detail.engines.item(0, 1)
-    assert item is not None
+    item = sure(detail.engines.item(0, 1))
     assert item.text() == "PyTorch"
     assert not show_group(driver, page, REPEAT).engines.isVisible()

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea
 
-from app.core.messages import sentence
+from app.core.messages import message, sentence
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
@@ -25,10 +26,13 @@ from app.gui.pages.results import page as results_page
 from app.gui.pages.results.page import ResultsPage
 from app.gui.run import share_picture
 from app.gui.run.share_dialog import ShareDialog
+from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 @pytest.mark.slow
@@ -36,8 +40,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     select(page, 2)
     driver.press(page.open_button)
     driver.until(lambda: page.run is not None)
-    detail = page.detail
-    assert detail is not None
+    detail = sure(page.detail)
     assert detail.view.headline.value.text() == "50.0"
     assert detail.view.charts.epochs.accessibleDescription() == "3 of 10 epochs: 51.0, 50.0, 50.0"
     assert [bar.kind for bar in detail.view.charts.bars.bars].count("you") == 1
@@ -213,8 +216,7 @@ def test_a_run_is_judged_once_and_not_in_the_windows_thread(
     save_to(monkeypatch, tmp_path / "picture.png")
     page.open_run(1)
     driver.until(lambda: page.run is not None)
-    detail = page.detail
-    assert detail is not None
+    detail = sure(page.detail)
     detail.view.headline.why_button.click()
     driver.press(detail.table_button)
     driver.press(detail.charts_button)
@@ -224,3 +226,59 @@ def test_a_run_is_judged_once_and_not_in_the_windows_thread(
     page.share()
     driver.until(lambda: any(each.shared is not None for each in driver.window.findChildren(ShareDialog)))
     assert sorted(made) == sorted((name, False) for name in names)
+
+
+VALUES = (60.0, 50.0, 40.0, 45.0)
+
+
+def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for number, value in enumerate(VALUES, 1):
+            columns = {"verdict": "valid", "started_at": f"2026-11-{number:02}T10:00:00Z", "value_low": None}
+            columns["engine_version"] = "2.20.0" if number < 3 else "2.21.0"
+            store(database, machine, value, value, value, columns=columns)
+        store(database, machine, status="failed")
+    driver.open_results()
+    detail = driver.open_run(4)
+    driver.until(lambda: detail.trend.trend is not None)
+    best = message("trend.run", run_id=3, date="2026-11-03")
+    slower = {"how": message("trend.slower", by_pct=11.1), "which": best}
+    assert detail.trend.line.whole_text == sentence("trend.against_both", **slower)
+    assert detail.trend.line.isVisible()
+    driver.press(detail.trend_button)
+    chart = detail.trend.chart
+    assert chart.isVisible()
+    x, y = chart.points.getData()
+    assert list(y) == list(VALUES)
+    assert list(x) == [0, 1, 2, 3]
+    assert [mark.value() for mark in chart.marks] == [1.5]
+    engine = message("trend.other_engine", engine="TensorFlow", before="2.20.0", now="2.21.0")
+    change = sentence("trend.changes", number=1, date="2026-11-03", run_id=3, changes=[engine])
+    assert detail.trend.changes.text() == change
+    figures = {"count": 4, "first": "2026-11-01", "last": "2026-11-04", "low": "40.0", "high": "60.0"}
+    described = sentence("trend.described", unit="s per epoch", **figures)
+    assert chart.accessibleDescription() == f"{described} {change}"
+    driver.services.theme.choose("dark")
+    assert len(chart.marks) == 1
+    detail = driver.open_run(1)
+    driver.until(lambda: detail.trend.trend is not None)
+    slower = {"how": message("trend.slower", by_pct=33.3), "which": best}
+    assert detail.trend.line.whole_text == sentence("trend.against_best", **slower)
+    detail = driver.open_run(5)
+    driver.until(lambda: detail.trend.trend is not None)
+    assert detail.trend.line.whole_text == ""
+    driver.press(detail.table_button)
+    assert not chart.isVisible()
+    assert detail.table.isVisible()
+
+
+def test_nothing_changed_is_said_only_of_several_runs(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for number, workload in enumerate(("mnist_mlp", "mnist_cnn", "mnist_cnn"), 1):
+            columns = {"verdict": "valid", "started_at": f"2026-11-{number:02}T10:00:00Z"}
+            store(database, machine, 60.0, 60.0, 60.0, workload=workload, columns=columns)
+        store(database, machine, status="failed")
+    driver.open_results()
+    for run_id, code in ((1, "trend.only_one"), (2, "trend.no_changes"), (4, "trend.nothing")):
+        changes = driver.open_run(run_id).trend.changes
+        driver.until(partial(lambda code, changes: said(code).is_all_of(changes.text()), code, changes))

@@ -17,10 +17,10 @@ from tests.core.datasets.server import Server, halted
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver, added
 from tests.saying import said
+from tests.sure import sure
 
 
 def line_of(driver: Driver) -> DatasetLine:
-    """Open the settings and return the line of CIFAR-10."""
     driver.window.show_page("settings")
     rows = driver.window.settings.data_card.rows
     driver.until(lambda: "cifar10" in rows and rows["cifar10"].get_button.isVisible())
@@ -70,8 +70,7 @@ def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
     now_s = 100.0
     dataset = next(each for each in list_datasets(paths) if each.id == "cifar10")
     download = Download(paths, dataset, clock=lambda: now_s)
-    total = dataset.size_bytes
-    assert total is not None
+    total = sure(dataset.size_bytes)
     download.report(total // 4 + 1, total)
     assert download.sentence().endswith(" (25 %)")
     now_s += 10.0
@@ -83,9 +82,7 @@ def test_a_download_says_its_share_and_its_rate(paths: Paths) -> None:
 
 def hold(services: Services) -> locks.Hold:
     """Be the other Epochmark."""
-    found = locks.acquire(services.paths.locks / "data-cifar10.lock")
-    assert found is not None
-    return found
+    return sure(locks.acquire(services.paths.locks / "data-cifar10.lock"))
 
 
 def test_a_download_waits_can_be_cancelled_and_resumes(driver: Driver, server: Server) -> None:

@@ -266,7 +266,6 @@ def test_an_engine_is_installed_checked_and_offered_at_once(driver: Driver, open
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_an_installation_can_be_cancelled_and_a_second_one_waits(
     driver: Driver, opened: Opened, paths: Paths, index: Index
@@ -289,7 +288,6 @@ def test_an_installation_can_be_cancelled_and_a_second_one_waits(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths, index: Index) -> None:
     index.breaks_after_bytes = 200
@@ -309,7 +307,6 @@ def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_folder_of_packages_is_enough(
     driver: Driver, opened: Opened, paths: Paths, index: Index, tmp_path: Path

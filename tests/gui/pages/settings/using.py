@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 
+from tests.sure import sure
+
 
 def press(button: QPushButton) -> None:
     assert button.isVisible(), button.accessibleName()
@@ -15,8 +17,7 @@ def press(button: QPushButton) -> None:
 
 def answer(parent: QWidget, text: str = "") -> None:
     """Press a button of the question that is open, or Cancel, whose text is Qt's."""
-    question = parent.findChild(QMessageBox)
-    assert question is not None
+    question = sure(parent.findChild(QMessageBox))
     cancel = question.button(QMessageBox.StandardButton.Cancel)
     buttons = question.findChildren(QPushButton)
     press(next(button for button in buttons if (button.text() == text if text else button is cancel)))
@@ -24,9 +25,7 @@ def answer(parent: QWidget, text: str = "") -> None:
 
 def pick(parent: QWidget, *paths: Path) -> None:
     """Type paths into the file dialog that is open, and take them."""
-    dialog = parent.findChild(QFileDialog)
-    assert dialog is not None
-    field = dialog.findChild(QLineEdit)
-    assert field is not None
+    dialog = sure(parent.findChild(QFileDialog))
+    field = sure(dialog.findChild(QLineEdit))
     field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))
     QTest.keyClick(field, Qt.Key.Key_Return)

@@ -22,6 +22,7 @@ from tests.core.plans.study.storing_studies import Outcome, store_point
 from tests.gui.clipped import steering
 from tests.gui.driving import Driver
 from tests.saying import said
+from tests.sure import sure
 from workloads.protocol.machine import Machine
 
 
@@ -44,8 +45,7 @@ def store(driver: Driver, machine: Machine, outcomes: Mapping[str, Outcome] | No
 
 
 def rows(page: PlanPage[Any]) -> list[list[str]]:
-    table = page.findChild(QTableWidget)
-    assert table is not None
+    table = sure(page.findChild(QTableWidget))
     return [
         [table.item(row, column).text() for column in range(table.columnCount())]  # type: ignore[union-attr]
         for row in range(table.rowCount())
@@ -64,8 +64,7 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
     assert page.charts.count() == 2
     page.charts.setCurrentIndex(1)
     page.charts.activated.emit(1)
-    assert page.view.figure is not None
-    assert page.view.figure.rows == (
+    assert sure(page.view.figure).rows == (
         sentence("suite.score_of", engine="TensorFlow", device="Test CPU", group_id=2),
         sentence("suite.score_of", engine="TensorFlow", device="Test CPU", group_id=1),
     )
@@ -112,7 +111,6 @@ def test_a_device_whose_name_turns_texts_around_or_never_ends_is_shown_safely(
     assert any(r"\u202egnorw" in text for text in painted)
     assert not any("\u202e" in text for text in painted)
     assert steering(driver.window) == []
-    card = page.card()
-    assert card is not None
+    card = sure(page.card())
     assert card.machine.startswith(r"\u202egnorw Very Long Name")
     assert len(card.machine) <= DEVICE_CHARS

@@ -21,13 +21,11 @@ class PlainNumpy(Engine):
     backend = "numpy"
 
     def start(self, spec: RunSpec) -> Started:
-        """Import NumPy."""
         import numpy as np
 
         return Started(version=np.__version__, device="cpu")
 
     def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
-        """Keep the optimizer."""
         model.optimizer = options["optimizer"]
 
     def fit(self, model: Any, **arguments: Any) -> None:
@@ -121,7 +119,6 @@ def validate(model: Any, arguments: dict[str, Any]) -> dict[str, float]:
 
 
 def softmax(scores: "Floats") -> "Floats":
-    """Return probabilities."""
     import numpy as np
 
     powers: Floats = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -130,7 +127,6 @@ def softmax(scores: "Floats") -> "Floats":
 
 
 def cross_entropy(probabilities: "Floats", y: "Floats") -> float:
-    """Return the mean loss."""
     import numpy as np
 
     return float(-np.mean(np.log(np.maximum((probabilities * y).sum(axis=1), 1e-7))))

@@ -20,7 +20,6 @@ class Dense:
         self.units, self.activation = units, activation
 
     def build(self, inputs: int) -> int:
-        """Make the weights; return how many numbers go on."""
         limit = math.sqrt(6 / (inputs + self.units))
         self.kernel = _random.uniform(-limit, limit, (inputs, self.units)).astype(np.float32)
         self.bias = np.zeros(self.units, np.float32)
@@ -34,7 +33,6 @@ class Dropout:
         self.rate = rate
 
     def build(self, inputs: int) -> int:
-        """Return how many numbers go on."""
         return inputs
 
 
@@ -51,7 +49,6 @@ class Sequential:
         self.stop_training = False
 
     def count_params(self) -> int:
-        """Return how many numbers are learnt."""
         return sum(variable.size for variable in self.trainable_variables)
 
 
@@ -63,7 +60,6 @@ class RMSprop:
         self._means: list[Floats] = []
 
     def apply(self, gradients: list[Floats], variables: list[Floats]) -> None:
-        """Change the variables in place."""
         self._means = self._means or [np.zeros_like(variable) for variable in variables]
         self.iterations += 1
         for mean, gradient, variable in zip(self._means, gradients, variables, strict=True):
