@@ -35,6 +35,10 @@ def refusing_damage() -> Iterator[None]:
     """Turn errors of unpacking damaged files into HostileArchiveError; disk errors stay OSError."""
     try:
         yield
+    except AttributeError as error:  # of tarfile before Python 3.11.4, in place of zlib's
+        if not isinstance(error.__context__, zlib.error):
+            raise
+        raise HostileArchiveError(message("archive.damaged", reason=plain(str(error.__context__)))) from error
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, TypeError) as error:
         # TypeError: a truncated gzip header.
         if isinstance(error, OSError) and error.errno is not None:
