@@ -1,12 +1,14 @@
 """A new kind of plan is a class, its row in the registry, and its sentences; nothing else asks for its name."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 
 from app.cli.groups import group_as_dict, print_group
 from app.core.analysis.ab import is_usable
-from app.core.messages import ENGLISH, sentence
+from app.core.errors import UsageError
+from app.core.messages import ENGLISH, message, sentence
 from app.core.paths import Paths
 from app.core.plans.kind import PlanKind, typical
 from app.core.plans.registry import KINDS, kind_of
@@ -76,6 +78,9 @@ def test_a_new_kind_takes_a_class_and_its_sentences(
     print_group(group)
     assert expected in capsys.readouterr().out
     assert "Hidden window" in kind_of(group).listing(group)
+    with pytest.raises(UsageError) as refused:
+        kind_of(group).running(replace(group, runs=()), {}).card()
+    assert refused.value.message == message("share.no_group_result", group_id=group.id)
 
 
 def test_a_kinds_name_is_asked_for_in_the_registry_only() -> None:

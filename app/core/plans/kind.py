@@ -364,7 +364,7 @@ class GroupReport(PlanReport):
 
     def _example(self) -> JudgedRun:
         if self.run is None:
-            raise UsageError(message("share.no_result", run_id=self.of.id), message("share.choose_another"))
+            raise UsageError(message("share.no_group_result", group_id=self.of.id))
         return self.run
 
 

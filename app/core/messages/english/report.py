@@ -131,6 +131,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.first_epoch_only": "first epoch only",
     "share.gpu_run": "GPU run",
     "share.no_ab_result": "A/B test {group_id} has no pair with two results to put on a picture.",
+    "share.no_group_result": "Test {group_id} has no result to share yet.",
     "share.no_result": "Run {run_id} has no result to put on a picture.",
     "share.no_study_result": "Study {group_id} has no result to share yet.",
     "share.of_runs": "{count} of {planned} runs",
