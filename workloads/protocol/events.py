@@ -105,7 +105,7 @@ class Phase(Event, frozen=True, kw_only=True, tag="phase"):
     budget_s: Duration | None = None  # the phase is cut short after this time
 
 
-class Steps(Event, frozen=True, kw_only=True, tag="steps"):
+class Steps(Event, frozen=True, kw_only=True, tag="steps", gc=False):  # a long run has 100,000, without cycles
     """A block of consecutive training steps, at most ten blocks a second.
 
     A step lasts from the end of the previous one (or the start of the epoch) to its own end.

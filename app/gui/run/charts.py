@@ -2,6 +2,8 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -24,7 +26,7 @@ from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
-from app.gui.charts.plots import LOW_PX, LOWEST_PX, time_span
+from app.gui.charts.plots import LOW_PX, LOWEST_PX, Plot, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
@@ -39,6 +41,7 @@ from workloads import CATALOGUE
 TIGHT_PX, ROOMY_PX = 500, 590
 ROW_PX = 26
 BARS_ROW_MAX_PX = 84  # where they have the right half to themselves, as in a Quick run, they fill it
+_Chart = TypeVar("_Chart", bound=QWidget)
 
 
 class MetricTable(QTableWidget):
@@ -76,13 +79,12 @@ class RunCharts(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self._theme = theme
         self._kind = (True, True, False)
+        self._least_px = LOW_PX
         self.epochs = EpochChart(theme)
-        self.estimate, self.sustained = EstimateChart(theme), SustainedChart(theme)
         self._speed = QStackedWidget()
-        self.engines = EngineTable()
-        for chart in (self.epochs, self.estimate, self.sustained, self.engines):
-            self._speed.addWidget(chart)
+        self._speed.addWidget(self.epochs)
         self.loss = LossChart(theme)
         self.throughput = ThroughputChart(theme)
         self.machine = TelemetryChart(theme)
@@ -121,12 +123,28 @@ class RunCharts(QWidget):
         halves.setStretch(1, 1)
         self.setLayout(halves)
 
+    @cached_property
+    def estimate(self) -> EstimateChart:
+        """The chart of Quick runs, made for the first of them: a chart takes 5 to 10 ms."""
+        return self._with_speed(EstimateChart(self._theme))
+
+    @cached_property
+    def sustained(self) -> SustainedChart:
+        """The chart of Sustained runs, made for the first of them."""
+        return self._with_speed(SustainedChart(self._theme))
+
+    @cached_property
+    def engines(self) -> EngineTable:
+        """The table of engines, made for the first comparison of them."""
+        return self._with_speed(EngineTable())
+
     def fit_into(self, height_px: int) -> None:
         """Let charts be a little lower where that saves scrolling in an area of this height, and show all bars."""
-        plots = (self.epochs, self.estimate, self.sustained, self.loss, self.throughput, self.machine)
-        least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
-        for plot in plots:
-            plot.allow_height(least_px)
+        self._least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
+        speed = [self._speed.widget(number) for number in range(self._speed.count())]
+        for plot in (*speed, self.loss, self.throughput, self.machine):
+            if isinstance(plot, Plot):
+                plot.allow_height(self._least_px)
         self.bars_card.setMaximumHeight(max(height_px, self.bars_card.minimumSizeHint().height()))
 
     def hasHeightForWidth(self) -> bool:
@@ -197,6 +215,13 @@ class RunCharts(QWidget):
             sentence("chart.against_known" if has_published else "chart.nothing_published")
         )
         self.scale.show_text(chart_note(bars[0].metric, bars) if bars else "")
+
+    def _with_speed(self, chart: _Chart) -> _Chart:
+        """Give a chart the place of the speed's, too."""
+        if isinstance(chart, Plot):
+            chart.allow_height(self._least_px)
+        self._speed.addWidget(chart)
+        return chart
 
     def _show_kind(self, summary: RunSummary) -> None:
         """Show figures instead of the loss, and hide the epoch chart, if a workload has none."""

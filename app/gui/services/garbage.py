@@ -3,6 +3,9 @@
 Python collects in whatever thread happens to create an object. In another thread, a Qt object in the garbage can
 cause a deadlock: its destructor holds a lock of Qt's and waits for Python's, while the window's thread holds
 Python's and waits in `connect` for Qt's.
+
+What the start made (modules, the window and its charts) lasts as long as the window. Searching through it takes
+several times as long as everything else, so it is passed over.
 """
 
 import gc
@@ -23,9 +26,14 @@ class GarbageCollector(QObject):
         self._timer = timer(self, INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
+        self._is_first = True
 
     def collect(self) -> None:
-        """Collect the oldest generation that is due."""
+        """Collect the oldest generation that is due; the first time, only pass over what there is from then on."""
+        if self._is_first:
+            self._is_first = False
+            gc.freeze()
+            return
         # As in the interpreter: new objects, collections of the youngest generation, those of the middle one.
         due = [count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)]
         if any(due):
@@ -34,4 +42,5 @@ class GarbageCollector(QObject):
     def close(self) -> None:
         """Give garbage collection back to Python."""
         self._timer.stop()
+        gc.unfreeze()
         gc.enable()

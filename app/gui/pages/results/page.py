@@ -26,6 +26,7 @@ from app.gui.pages.results.run_detail import RunDetail
 from app.gui.pages.results.table import RunsTable
 from app.gui.pages.results.trash import Trash
 from app.gui.run.actions import ResultActions
+from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
@@ -78,6 +79,7 @@ class ResultsPage(QWidget):
         self.table = RunsTable(self.model)
         self.filters = Filters()
         self.count = label(muted=True)
+        self._view: RunView | None = None
         self.detail: RunDetail | None = None
         self.group_detail: GroupDetail | None = None
         self.imported = ImportedCard(services, self.filters, self.model)
@@ -139,6 +141,8 @@ class ResultsPage(QWidget):
         """Show a run in full."""
         self._wanted += 1
         self._is_within_group = self.group is not None
+        # While the run is loaded, and one after the other. All at once would block the window for too long.
+        QTimer.singleShot(0, self._make_view)
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
     def open_group(self, group_id: int) -> None:
@@ -381,13 +385,23 @@ class ResultsPage(QWidget):
     def _on_loaded(self, number: int, run: JudgedRun) -> None:
         if number != self._wanted:
             return  # the user has left, or opened another run
+        detail = self._made_detail()
+        detail.show_run(run)
+        self._show(detail, detail.back_button)
+
+    def _make_view(self) -> None:
+        if self._view is None:
+            self._view = RunView(self._services.theme)
+            QTimer.singleShot(0, self._made_detail)
+
+    def _made_detail(self) -> RunDetail:
         if self.detail is None:
-            self.detail = RunDetail(self._services, self._handlers)
+            self._view = self._view or RunView(self._services.theme)
+            self.detail = RunDetail(self._services, self._handlers, self._view)
             self.detail.left.connect(self._on_left)
             self.detail.commented.connect(self._on_commented)
             self._stack.addWidget(self.detail)
-        self.detail.show_run(run)
-        self._show(self.detail, self.detail.back_button)
+        return self.detail
 
     def _on_group_loaded(self, number: int, loaded: tuple[Group, Answer]) -> None:
         if number != self._wanted:

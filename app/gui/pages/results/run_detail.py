@@ -1,10 +1,10 @@
 """One stored run in full: its name, its charts or a table, and what can be done with it."""
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
+from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
@@ -57,15 +57,26 @@ class TrendView(QWidget):
         self._run_id = 0
         self.trend: Trend | None = None
         self.line = ElidedLabel("", muted=True)
-        self.chart = TrendChart(services.theme)
         self.changes = label(wrap=True)
         self.changes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         scroll = scrolled(self.changes, None)
         scroll.setMaximumHeight(LIST_PX)
         self.card = Card(sentence("trend.chart"))
-        self.card.body.addWidget(self.chart, stretch=1)
         self.card.body.addWidget(scroll)
         self.setLayout(column(self.card))
+
+    @cached_property
+    def chart(self) -> TrendChart:
+        """The chart, made when the page is first shown: 10 ms that opening a run needn't wait for."""
+        chart = TrendChart(self._services.theme)
+        self.card.body.insertWidget(self.card.body.count() - 1, chart, stretch=1)
+        chart.show()
+        return chart
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw the trend that is loaded."""
+        super().showEvent(event)
+        self._draw()
 
     def show_run(self, run: RunSummary) -> None:
         """Show another run's trend as soon as it is loaded."""
@@ -85,11 +96,15 @@ class TrendView(QWidget):
         kind = headline_kind(trend.metric)
         better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
         self.card.note.show_text(sentence("trend.note", unit=kind.unit, better=better))
-        self.chart.show_trend(trend, run_id)
         code = (
             ("trend.nothing", "trend.only_one")[len(trend.points)] if len(trend.points) < 2 else "trend.no_changes"
         )
         self.changes.setText("\n".join(trend.change_lines()) or sentence(code))
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.trend is not None and self.isVisible():
+            self.chart.show_trend(self.trend, self._run_id)
 
 
 _ENERGIES = {"cpu": 8, "gpu": 9}
@@ -97,7 +112,7 @@ _TELEMETRY_HEADINGS = ("heading.telemetry", "heading.lowest", "heading.median", 
 
 
 class RunDetail(QWidget):
-    """Shows a run of the history.
+    """Shows a run of the history in a view that was made for it.
 
     Signals:
         left: The user goes back to the table.
@@ -107,7 +122,7 @@ class RunDetail(QWidget):
     left = Signal()
     commented = Signal(str)
 
-    def __init__(self, services: Services, handlers: Handlers) -> None:
+    def __init__(self, services: Services, handlers: Handlers, view: RunView) -> None:
         super().__init__()
         self.judged: JudgedRun | None = None
         theme = services.theme
@@ -127,7 +142,7 @@ class RunDetail(QWidget):
             button.toggled.connect(partial(self._on_page, number))
         self.trend = TrendView(services)
         self.delete_button = self.commands.button("delete", brief=True)
-        self.view = RunView(theme)
+        self.view = view
         self.table = QTableWidget(0, len(_HEADINGS))
         self.telemetry_table = QTableWidget(0, len(_TELEMETRY_HEADINGS))
         self.numbers = label(muted=True, wrap=True)
