@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from app.core.analysis.published import comparable_rows
-from app.core.metrics import format_memory, headline_kind
+from app.core.formats import format_memory
+from app.core.messages import text
+from app.core.metrics import headline_kind
 from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.networks.inference import Inference
@@ -179,10 +181,7 @@ def page() -> str:
         MACHINE,
         _table(
             ("workload", "study", "headline", "what it measures"),
-            [
-                (f"`{w.id}`", w.study_name or "–", headline_kind(w.metric).label, w.summary.replace("\n", " "))
-                for w in others
-            ],
+            [(f"`{w.id}`", w.study_name or "–", headline_kind(w.metric).label, text(w.summary)) for w in others],
         ),
     ]
     return "".join(parts)
@@ -198,7 +197,7 @@ def _training_row(workload: Workload) -> tuple[str, ...]:
         f"{workload.parameters_count:,}" if workload.parameters_count else "depends on vocabulary",
         str(workload.batch_size),
         str(workload.epochs),
-        workload.epoch_text,
+        text(workload.epoch_text) if workload.epoch_text else "",
         "–" if high is None else f"{low:g} to {high:g}",
         format_memory(memory_bytes) if memory_bytes else "–",
         str(len(comparable_rows(workload.id))),

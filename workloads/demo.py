@@ -27,20 +27,27 @@ class Demo(Workload):
     """Pretends to train; its numbers say nothing about the computer."""
 
     id = "demo"
-    title = "Demo (no training)"
     kind = "demo"
     is_demo = True
     trains = True
-    summary = "Waits instead of training, to show how a run looks and how it can end."
     source = "Epochmark"
     epochs = 3
     batch_size = 100
     samples_per_epoch = 1_000
     validation_samples = 100
     parameters = (
-        Parameter("outcome", "choice", "ok", "How the run ends", choices=_OUTCOMES, in_variant=False),
         Parameter(
-            "step_s", "float", 0.01, "How long a step lasts", unit="s", minimum=0, maximum=60, in_variant=False
+            "outcome", "choice", "ok", message("parameter_help.outcome"), choices=_OUTCOMES, in_variant=False
+        ),
+        Parameter(
+            "step_s",
+            "float",
+            0.01,
+            message("parameter_help.step_s"),
+            unit="s",
+            minimum=0,
+            maximum=60,
+            in_variant=False,
         ),
     )
 

@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, compiles_always, engine_title
+from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_title
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import message
+from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
 
 Value = ParameterValue | None
 AUTO = "auto"  # as typed and shown if None leaves the choice to the engine
 SWITCH = {"on": True, "off": False}
+_SWITCHED = {True: "on", False: "off", None: AUTO}
+# Choices whose values are words of a language, not names.
+_SPOKEN = ("data",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,38 +29,32 @@ class Setting:
     Attributes:
         name: Name in specs.
         kind: Type of its values: whole numbers, one of several texts, on or off, or a device.
-        label: Label in forms and lists.
-        description: What it does, in one sentence.
         default: None if each workload has its own, or the engine chooses.
         flag: Command-line option.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
-        zero: What 0 means in the form of an "int".
+        zero: What 0 means in the form of an "int"; None for the number.
         may_be_auto: Whether the engine may choose it, as None.
         comparability: Whether results with other values are compared: not ("must_match"), with a remark ("noted"),
             or as if they had the same ("ignored").
         in_form, in_ab: Whether the run form, and the sides of an A/B, include it.
         also: Further names in an A/B.
-        in_words: A value within a text: "batch 64".
         title: Title of a "choice", if it differs from what is typed.
     """
 
     name: str
     kind: Literal["int", "choice", "switch", "device"]
-    label: str
-    description: str
     default: Value = None
     flag: str = ""
     choices: Callable[[], Iterable[str]] | None = None
     minimum: int | None = None
     maximum: int | None = None
-    zero: str = ""
+    zero: Message | None = None
     may_be_auto: bool = False
     comparability: Literal["must_match", "noted", "ignored"] = "noted"
     in_form: bool = True
     in_ab: bool = True
     also: tuple[str, ...] = ()
-    in_words: Callable[[Value], str] | None = None
     title: Callable[[str], str] = str
 
     @property
@@ -77,25 +74,34 @@ class Setting:
             return value
         return spec.settings.get(self.name, self.default)
 
-    def phrase(self, value: Value) -> str:
-        """Return a value as words that stand on their own; a text may be one that only another version knows."""
-        if isinstance(value, str) and self.kind in ("int", "switch"):
-            return f"{self.label} {value}"
-        if self.in_words is not None:
-            return self.in_words(value)
-        if value is None:
-            return f"{self.label} automatic"
-        if isinstance(value, bool):
-            return self.label if value else f"without {self.label}"
-        return f"{self.label} {value}"
+    @property
+    def label(self) -> Message:
+        """Its name in forms and lists."""
+        return message(f"setting.{self.name}")
 
-    def label_value(self, value: Value) -> str:
-        """Return a value as shown beside its label."""
-        if value is None:
-            return AUTO
-        if isinstance(value, bool):
-            return "on" if value else "off"
-        return self.title(value) if isinstance(value, str) else str(value)
+    @property
+    def description(self) -> Message:
+        """What it does, in one sentence."""
+        return message(f"setting_help.{self.name}")
+
+    def phrase(self, value: Value) -> Message:
+        """Return a value in words that stand on their own: "batch 64", "without oneDNN"."""
+        if value is None or isinstance(value, bool):
+            return message(f"setting_value.{self.name}_{_SWITCHED[value]}")
+        if self.kind == "device":
+            return _device_phrase(str(value))
+        if self.kind == "choice" and self.name in _SPOKEN and value in self.allowed():
+            return message(f"setting_value.{self.name}_{value}")
+        if isinstance(value, str) and self.kind in ("int", "switch"):  # which only another version has
+            return message("setting_value.unknown", label=self.label, value=value)
+        shown = self.title(value) if isinstance(value, str) else value
+        return message(f"setting_value.{self.name}", value=shown, count=value)
+
+    def label_value(self, value: Value) -> Message:
+        """Return a value as shown next to its label."""
+        if value is None or isinstance(value, bool):
+            return message(f"value.{_SWITCHED[value]}")
+        return message("value.plain", value=self.title(value) if isinstance(value, str) else str(value))
 
     def parse(self, text: str, name: str = "") -> Value:
         """Parse what a user typed; raises WorkloadError with the name that it was typed for."""
@@ -172,21 +178,21 @@ class Setting:
         return self.parse(value) if isinstance(value, str) else value
 
 
-def _word(words: Mapping[Value, str], otherwise: str) -> Callable[[Value], str]:
-    return lambda value: words.get(value) or otherwise.format(value)
-
-
-def _device_words(device: str) -> str:
-    words = {"auto": "automatic device", "cpu": "CPU"}
-    return words.get(device) or device.replace("gpu:", "GPU ")
+def _device_phrase(device: str) -> Message:
+    kind, _, number = device.partition(":")
+    if kind == "gpu" and number:
+        return message("setting_value.device_gpu", number=number)
+    return (
+        message(f"setting_value.device_{device}")
+        if device in ("auto", "cpu")
+        else message("value.plain", value=device)
+    )
 
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="epochs",
         kind="int",
-        label="Epochs",
-        description="Whole epochs of a Standard run.",
         flag="--epochs",
         minimum=1,
         maximum=100_000,
@@ -196,126 +202,92 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="steps",
         kind="int",
-        label="Steps",
-        description="Cut each epoch to this many steps: a short run.",
         flag="--steps",
         minimum=0,
-        zero="whole epochs",
+        zero=message("setting_zero.steps"),
         comparability="ignored",
         in_ab=False,
     ),
     Setting(
         name="batch_size",
         kind="int",
-        label="Batch size",
-        description="Examples per step.",
         flag="--batch",
         minimum=1,
         maximum=2**20,
         comparability="must_match",
-        in_words=lambda value: f"batch {value}",
     ),
     Setting(
         name="engine",
         kind="choice",
-        label="Engine",
-        description="The software that trains.",
         default=DEFAULT_ENGINE,
         flag="--engine",
         choices=lambda: ENGINES,
         in_form=False,  # it is chosen together with the device
-        in_words=lambda value: engine_title(str(value)),
         title=engine_title,
     ),
     Setting(
         name="device",
         kind="device",
-        label="Device",
-        description="What the network runs on; gpu:0 is the first GPU.",
         default="auto",
         flag="--device",
         in_form=False,  # it has its own place there
-        in_words=lambda value: _device_words(str(value)),
     ),
     Setting(
         name="precision",
         kind="choice",
-        label="Precision",
-        description="Precision of the network's arithmetic.",
         default="float32",
         flag="--precision",
         choices=lambda: get_args(Precision),
         comparability="must_match",
-        in_words=str,
     ),
     Setting(
         name="jit",
         kind="switch",
-        label="Compiled",
-        description="Compile the training step: XLA, or torch.compile for PyTorch; the studies ran without it.",
         default=False,
         flag="--jit",
         also=("xla",),
-        in_words=_word({True: "compiled", False: "not compiled"}, ""),
     ),
     Setting(
         name="onednn",
         kind="switch",
-        label="oneDNN",
-        description="Use oneDNN's kernels on the CPU.",
         flag="--onednn",
         may_be_auto=True,
-        in_words=_word({None: "oneDNN automatic", True: "oneDNN", False: "without oneDNN"}, ""),
     ),
     Setting(
         name="tf32",
         kind="switch",
-        label="TF32",
-        description="Multiply float32 as TensorFloat-32 on NVIDIA's GPUs since Ampere; auto: as the engine does.",
         flag="--tf32",
         may_be_auto=True,
         in_form=False,  # few have a use for it
-        in_words=_word({None: "TF32 automatic", True: "TF32", False: "without TF32"}, ""),
     ),
     Setting(
         name="threads",
         kind="int",
-        label="Threads",
-        description="Threads inside one operation.",
         flag="--threads",
         minimum=1,
         maximum=4_096,
         may_be_auto=True,
-        zero="automatic",
-        in_words=_word({None: "threads automatic", 1: "1 thread"}, "{} threads"),
+        zero=message("setting_zero.threads"),
     ),
     Setting(
         name="cpus",
         kind="int",
-        label="CPUs",
-        description="Logical CPUs that the run may use, one of each core first.",
         flag="--cpus",
         minimum=1,
         maximum=4_096,
         may_be_auto=True,
-        zero="all",
-        in_words=_word({None: "all CPUs", 1: "1 CPU"}, "{} CPUs"),
+        zero=message("setting_zero.cpus"),
     ),
     Setting(
         name="data",
         kind="choice",
-        label="Data",
-        description="Real data, or synthetic data of the same shapes; auto uses real data if it's installed.",
         flag="--data",
         choices=lambda: get_args(DataChoice),
         in_form=False,  # it has its own place there
-        in_words=lambda value: f"{value} data",
     ),
     Setting(
         name="seed",
         kind="int",
-        label="Seed",
-        description="Seed for weights, the order of examples and synthetic data.",
         default=0,
         flag="--seed",
         minimum=0,
@@ -336,15 +308,6 @@ def all_settings() -> tuple[Setting, ...]:
 def settings_by_key() -> dict[str, Setting]:
     """Return the run settings in which sides and points may differ, by each of their names."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
-
-
-def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Describe briefly how two specs differ, each in its own words; "A" and "B" if they don't."""
-    apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
-    if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # each as usual
-        apart = [setting for setting in apart if setting.name != "jit"]
-    words = [", ".join(setting.phrase(setting.of(spec)) for setting in apart) for spec in (a, b)]
-    return words[0] or "A", words[1] or "B"
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,13 +48,13 @@ class Proof:
     Attributes:
         steps: After this many training steps …
         bands: … the mean of their losses is in this range, by the source of the data ("real", "synthetic").
-        origins: How each band was measured, in one sentence, by the source of the data.
+        origins: How each band was measured, by the source of the data.
         unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
     """
 
     steps: int
     bands: dict[str, tuple[float, float]]
-    origins: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, Message] = field(default_factory=dict)
     unlearned: float | None = None
 
     def shows_learning(self, source: str) -> bool:
@@ -101,9 +101,8 @@ class Workload:
     Attributes:
         version: Raised whenever a change makes new results incomparable with old ones.
         study: The published study that it repeats, "000" to "004"; "" for none.
-        summary: What it is, in at most two lines.
         source: Where the network is published.
-        epoch_text: What counts as an epoch, in a few words.
+        epoch_text: What counts as an epoch, in a few words; None for the demo.
         metric: Its headline's metric.
         samples_per_epoch, validation_samples: Training and validation examples per epoch; 0 training examples if
             the study has no epoch.
@@ -132,12 +131,10 @@ class Workload:
 
     id: str
     version: int = 1
-    title: str
     kind: Kind
     study: str = ""
-    summary: str
     source: str
-    epoch_text: str = ""
+    epoch_text: Message | None = None
     metric: HeadlineKey = "seconds_per_epoch_s"
     dataset: str | None = None
     epochs: int
@@ -163,6 +160,16 @@ class Workload:
     counts_steps: bool = False
     steps_alike: bool = False
     reports_headline: bool = False
+
+    @property
+    def title(self) -> Message:
+        """Its name for people."""
+        return message(f"title.{self.id}")
+
+    @property
+    def summary(self) -> Message:
+        """What it is, in at most two lines."""
+        return message(f"summary.{self.id}")
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return the default spec; `changes` that are None are ignored."""
@@ -216,7 +223,7 @@ class Workload:
         for name, minimum in (("epochs", 1), ("steps", 1), ("batch_size", 1), ("threads", 1)):
             value = getattr(spec, name)
             if value is not None and value < minimum:
-                label = name.replace("_", " ").capitalize()
+                label = message(f"setting.{name}")
                 said = message("workload.number_too_small", setting=label, minimum=minimum, value=value)
                 raise WorkloadError("bad_parameters", said)
         if spec.batch_size > self.samples_per_epoch > 0:

@@ -15,8 +15,8 @@ from app.core.datasets.install import (
     remove_dataset,
 )
 from app.core.datasets.own_files import named
+from app.core.formats import format_file_size
 from app.core.messages import sentence
-from app.core.metrics import format_file_size
 from app.core.paths import Paths
 
 _COLUMNS = (

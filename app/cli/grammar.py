@@ -5,7 +5,8 @@ from typing import TypeAlias
 
 from app.cli.parser import Parser
 from app.cli.values import whole
-from app.core.messages import sentence
+from app.core.messages import message, sentence
+from app.core.messages import text as text_of
 from workloads.settings import AUTO, Setting
 
 THEME = "dark"
@@ -32,8 +33,7 @@ def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
 
 
 def _option_help(setting: Setting) -> str:
-    text = setting.description.rstrip(".")
-    return sentence("help.setting", description=text[:1].lower() + text[1:], default=_default(setting))
+    return sentence("help.setting", description=message(f"help.setting_{setting.name}"), default=_default(setting))
 
 
 def _default(setting: Setting) -> str:
@@ -45,7 +45,7 @@ def _default(setting: Setting) -> str:
     if setting.may_be_auto:
         return AUTO
     if setting.kind == "int":
-        return setting.zero or sentence("help.default_of_workload")
+        return text_of(setting.zero or message("help.default_of_workload"))
     return sentence("help.default_in_settings")
 
 

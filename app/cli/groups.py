@@ -20,8 +20,8 @@ from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import JsonView, View
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
-from app.core.messages import message, sentence
-from app.core.metrics import format_time_left, format_value, headline_kind
+from app.core.messages import format_time_left, message, sentence
+from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.plans.engines import Cell, Row

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from app.cli.terminal import Ink, can_print
 from app.core.analysis.compare import Bar
+from app.core.formats import format_ratio
 from app.core.messages import sentence
-from app.core.metrics import format_ratio
 from app.core.plain_text import one_line
 
 BAR_WIDTH, LEAST_BAR = 36, 10

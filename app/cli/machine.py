@@ -26,7 +26,7 @@ from app.core.external_results import CommunityRow
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, MachinePart, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.records import RunSummary
@@ -35,6 +35,7 @@ from app.core.storage.database import Database
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import own_runs
+from app.core.titles import workload_title
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES
 
@@ -60,7 +61,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
     rows = [
         (
             workload.id,
-            workload.title,
+            workload_title(workload.id),
             workload.kind,
             workload.study_name or "-",
             str(workload.epochs),
@@ -118,8 +119,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     if not chart:
         say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
-    title, kind = CATALOGUE[workload].title, headline_kind(chart_metric(workload, run))
-    label, direction = kind.label.lower(), better(kind)
+    title, kind = workload_title(workload), headline_kind(chart_metric(workload, run))
+    label, direction = kind.label_within, better(kind)
     if baseline:
         name = in_line(baseline_name(baseline))
         code = "cli.chart_title_with_baseline"
@@ -144,13 +145,18 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
 def _workload(workload_id: str) -> dict[str, object]:
     workload = CATALOGUE[workload_id]
     names = (
-        "id title kind study version summary source epoch_text metric dataset epochs steps batch_size"
+        "id kind study version source metric dataset epochs steps batch_size"
         " samples_per_epoch validation_samples parameters_count loss_band"
     )
     plain: dict[str, object] = {name: getattr(workload, name) for name in names.split()}
+    plain |= {"title": workload_title(workload_id), "summary": text(workload.summary)}
+    plain["epoch_text"] = text(workload.epoch_text) if workload.epoch_text is not None else ""
     needs = {name: workload.memory_need(name) for name in ENGINES}
     plain["memory_needs"] = {name: None if need is None else asdict(need) for name, need in needs.items()}
-    plain["parameters"] = [msgspec.to_builtins(parameter) for parameter in workload.parameters]
+    plain["parameters"] = [
+        msgspec.to_builtins(parameter) | {"description": text(parameter.description)}
+        for parameter in workload.parameters
+    ]
     plain["published_rows"] = len(comparable_rows(workload_id))
     return plain
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.core.errors import UsageError
+from app.core.formats import format_seconds
 from app.core.hardware.machine import detect_machine
-from app.core.metrics import format_seconds
 from app.core.paths import default_paths
 from app.core.records import Run
 from app.core.runs.runner import Runner

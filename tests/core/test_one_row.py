@@ -18,19 +18,18 @@ from app.core.report.run_texts import run_engine_line
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.core.storage.runs import load_run
+from app.core.titles import differing
 from tests.core.storage.storing import store
 from tests.saying import said
 from workloads import CATALOGUE, settings
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, read_job, write_job
-from workloads.settings import Setting, differing
+from workloads.settings import Setting
 
 ROW = Setting(
     name="autotune",
     kind="switch",
-    label="Autotune",
-    description="Let the engine try several kernels.",
     flag="--autotune",
     may_be_auto=True,
     comparability="must_match",
@@ -122,9 +121,7 @@ def test_a_record_without_it_has_a_default(paths: Paths, stored: Stored, monkeyp
 
 
 def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = Setting(
-        name="ahead", kind="int", label="Ahead", description="x", default=2, flag="--ahead", minimum=1, maximum=16
-    )
+    ahead = Setting(name="ahead", kind="int", default=2, flag="--ahead", minimum=1, maximum=16)
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ahead))
     CATALOGUE["demo"].check(asked(paths, "--ahead", "16"))
     for value in ("0", "17", "-5"):

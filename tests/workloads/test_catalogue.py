@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from app.core.messages import text
 from tests.our_code import nodes_of, trees
 from workloads import CATALOGUE, STANDARD
 from workloads.datasets import DATASETS
@@ -33,10 +34,10 @@ def named(workload: Workload) -> str:
 def test_a_workload_has_all_its_texts(workload: Workload) -> None:
     assert workload.id.isidentifier()
     assert CATALOGUE[workload.id] is workload
-    assert 3 <= len(workload.title) <= 40
-    assert len(workload.summary) <= 160
-    assert len(workload.summary.splitlines()) <= 2
-    assert workload.summary.endswith(".")
+    assert 3 <= len(text(workload.title)) <= 40
+    assert text(workload.title) != workload.title.code
+    assert len(text(workload.summary)) <= 200
+    assert text(workload.summary).endswith(".")
     assert workload.source
     assert workload.version >= 1
     assert workload.study in STUDIES
@@ -44,7 +45,8 @@ def test_a_workload_has_all_its_texts(workload: Workload) -> None:
     assert len({parameter.name for parameter in workload.parameters}) == len(workload.parameters)
     for parameter in workload.parameters:
         assert parameter.check(parameter.default) == parameter.default
-        assert parameter.description
+        for said in (parameter.label, parameter.description):
+            assert text(said) != said.code
 
 
 @pytest.mark.parametrize("workload", CATALOGUE.values(), ids=named)

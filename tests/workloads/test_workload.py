@@ -20,12 +20,12 @@ from workloads.protocol.messages import quoted
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
 
-COUNT = Parameter("layers", "int", 2, "Layers", minimum=1, maximum=8)
-RATE = Parameter("rate", "float", 0.1, "Learning rate", unit="1/step", minimum=0)
-FREE = Parameter("free", "float", 0.0, "Anything")
-SWITCH = Parameter("fused", "bool", False, "Fused")
-KIND = Parameter("kind", "choice", "adam", "Optimizer", choices=("adam", "sgd"))
-PLACES = Parameter("places", "folders", "", "Folders", required=True)
+COUNT = Parameter("layers", "int", 2, message("help.layers"), minimum=1, maximum=8)
+RATE = Parameter("rate", "float", 0.1, message("help.learning rate"), unit="1/step", minimum=0)
+FREE = Parameter("free", "float", 0.0, message("help.anything"))
+SWITCH = Parameter("fused", "bool", False, message("help.fused"))
+KIND = Parameter("kind", "choice", "adam", message("help.optimizer"), choices=("adam", "sgd"))
+PLACES = Parameter("places", "folders", "", message("help.folders"), required=True)
 DEMO = CATALOGUE["demo"]
 CNN = CATALOGUE[STANDARD]
 

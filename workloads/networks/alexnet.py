@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from workloads.datasets import cifar10
 from workloads.networks.dlbench import DlBench, gradient_descent
 from workloads.networks.images import ConstantBatch, image_feed
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -18,9 +19,7 @@ class AlexNetS(DlBench, ConstantBatch):
     """AlexNet without groups, normalisation and dropout, on generated images."""
 
     id = "alexnet_s"
-    title = "AlexNet-S"
     kind = "image"
-    summary = "AlexNet in its simplest form on generated images of 224 × 224: 62,378,344 parameters."
     batch_size = 16
     parameters_count = 62_378_344
     input_shape = (224, 224, 3)
@@ -68,10 +67,8 @@ class AlexNetR(DlBench):
     """Three convolutions on CIFAR-10, pooled before ReLU as in the study's TensorFlow file."""
 
     id = "alexnet_r"
-    title = "AlexNet-R"
     kind = "image"
-    summary = "Three convolutions on small images in large batches: 85,098 parameters."
-    epoch_text = "50,000 training images"
+    epoch_text = message("epoch_text.images_alone", training=50_000)
     dataset = "cifar10"
     epochs = 40
     batch_size = 1_024

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import cifar10
 from workloads.networks.images import one_hot
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -22,15 +23,10 @@ class Cifar10KerasCnn(Training):
     """
 
     id = "cifar10_keras_cnn"
-    title = "CIFAR-10 CNN"
     kind = "image"
     study = "004"
-    summary = (
-        "The standard Keras network for small images: six convolutions, 1,337,002 parameters.\n"
-        "50,000 images of 32 × 32 pixels per epoch, and 1,000 for validation."
-    )
     source = "Song Yansong, Speed comparison of mainstream deep-learning hardware, 2019 (study 004)"
-    epoch_text = "50,000 training images, then 1,000 to validate"
+    epoch_text = message("epoch_text.images", training=50_000, validation=1_000)
     dataset = "cifar10"
     epochs = 10
     batch_size = 100
@@ -90,12 +86,10 @@ class Cifar10Cnn(Training):
     """
 
     id = "cifar10_cnn"
-    title = "CIFAR-10 CNN, augmented"
     kind = "image"
     study = "000"
-    summary = "Four convolutions, 1,250,858 parameters; the CPU shifts and flips each image\nduring training."
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
-    epoch_text = "49,984 augmented training images, then 10,000 to validate"
+    epoch_text = message("epoch_text.augmented_images", training=49_984, validation=10_000)
     dataset = "cifar10"
     prepares_input = True
     epochs = 20

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from workloads.datasets import mnist
 from workloads.networks.dlbench import DlBench, gradient_descent
 from workloads.networks.images import ConstantBatch, image_feed, one_hot
+from workloads.protocol.messages import message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
@@ -22,12 +23,7 @@ class FcnS(DlBench, ConstantBatch):
     """
 
     id = "fcn_s"
-    title = "FCN-S"
     kind = "dense"
-    summary = (
-        "Dense layers of 2,048 between 26,752 inputs and as many outputs: 117,997,696 parameters.\n"
-        "Measures large matrix products."
-    )
     batch_size = 64
     parameters_count = 117_997_696
     parameters = (
@@ -35,7 +31,7 @@ class FcnS(DlBench, ConstantBatch):
             "hidden_layers",
             "int",
             3,
-            "Hidden layers: 3 as in the study's programs, or 4 as in its paper",
+            message("parameter_help.fcn_layers"),
             minimum=3,
             maximum=4,
         ),
@@ -74,10 +70,8 @@ class FcnR(DlBench):
     """Three large dense layers on MNIST."""
 
     id = "fcn_r"
-    title = "FCN-R"
     kind = "dense"
-    summary = "Three large dense layers that read handwritten digits: 14,205,962 parameters."
-    epoch_text = "60,000 training images, then 10,000 to validate"
+    epoch_text = message("epoch_text.images", training=60_000, validation=10_000)
     dataset = "mnist"
     epochs = 40
     batch_size = 1_024

@@ -8,6 +8,7 @@ from typing import Any
 
 from workloads.datasets import flower_records, flowers
 from workloads.engines.registry import engine_named
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -28,7 +29,7 @@ class Flowers(Training):
     kind = "image"
     study = "002"
     source = "Paul Mooney, 2020, after Martin Görner's notebook (study 002)"
-    epoch_text = "2,976 augmented photos, then 680 to validate"
+    epoch_text = message("epoch_text.augmented_photos", training=2_976, validation=680)
     dataset = "flowers"
     epochs = 12
     batch_size = 16
@@ -89,8 +90,6 @@ class FlowersXception(Flowers):
     """Xception, made of separable convolutions."""
 
     id = "flowers_xception_331"
-    title = "Flowers, Xception"
-    summary = "Xception with random weights on flower photos of 331 × 331: 20,871,725 parameters."
     parameters_count = 20_871_725
     network = "Xception"
     operations_per_example = 61_265_024_304
@@ -101,8 +100,6 @@ class FlowersResNet50(Flowers):
     """ResNet-50."""
 
     id = "flowers_resnet50_331"
-    title = "Flowers, ResNet-50"
-    summary = "ResNet-50 with random weights on flower photos of 331 × 331: 23,597,957 parameters."
     parameters_count = 23_597_957
     network = "ResNet50"
     operations_per_example = 52_249_205_760
@@ -114,8 +111,6 @@ class FlowersVgg16(Flowers):
     """VGG-16 without its dense layers."""
 
     id = "flowers_vgg16_331"
-    title = "Flowers, VGG-16"
-    summary = "VGG-16 with random weights on flower photos of 331 × 331: 14,717,253 parameters."
     parameters_count = 14_717_253
     network = "VGG16"
     operations_per_example = 197_087_076_096

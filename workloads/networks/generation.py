@@ -33,14 +33,9 @@ class GptSmallGeneration(Workload):
     """
 
     id = "gpt_small_generation"
-    title = "GPT small, generation"
     kind = "text"
-    summary = (
-        "Reads a prompt of 128 tokens and writes 128, one after the other: 110,615,040 parameters.\n"
-        "Batch 1 is a chat; 8 is a small server."
-    )
     source = GptSmall.source
-    epoch_text = "127 tokens after a prompt of 128; the first round warms up"
+    epoch_text = message("epoch_text.tokens", tokens=127, prompt=128)
     metric = "tokens_per_s"
     epochs = 3
     steps = NEW - 1

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.imagenet import ImageNet, response_normalisation
+from workloads.protocol.messages import message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.measured import first_losses, measured_memory
@@ -29,17 +30,10 @@ class GoogLeNet(ImageNet):
     """Szegedy et al.'s network with its two auxiliary heads, as in Caffe."""
 
     id = "googlenet"
-    title = "GoogLeNet"
-    summary = (
-        "Nine Inception modules on generated images of 224 × 224: 13,378,280 parameters,\n"
-        "6,998,552 without the two heads that only training needs."
-    )
     batch_size = 32
     parameters_count = 13_378_280
     inference_parameters_count = 6_998_552
-    parameters = (
-        Parameter("auxiliary_heads", "bool", True, "Also train the two auxiliary heads inside the network"),
-    )
+    parameters = (Parameter("auxiliary_heads", "bool", True, message("parameter_help.auxiliary_heads")),)
     input_shape = (224, 224, 3)
     operations_per_example = 9_310_236_672
     proof = first_losses(20, 10.4, 11.5, unlearned=11.1)

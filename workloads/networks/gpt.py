@@ -23,7 +23,7 @@ class _Language(Training):
 
     kind = "text"
     metric = "tokens_per_s"
-    epoch_text = "no epoch: rounds of 100 batches"
+    epoch_text = message("epoch_text.rounds", batches=100)
     epochs = 10
     steps = 100
     samples_per_epoch = 0
@@ -63,8 +63,8 @@ class _Languini(_Language):
     source = "Languini Kitchen, Stanić et al., 2023: GPT"
     batch_size = 16
     parameters = (
-        Parameter("sequence", "int", 512, "Tokens of a sequence", minimum=2, maximum=8_192),
-        Parameter("vocabulary", "int", 16_384, "Different tokens", minimum=2, maximum=262_144),
+        Parameter("sequence", "int", 512, message("parameter_help.tokens"), minimum=2, maximum=8_192),
+        Parameter("vocabulary", "int", 16_384, message("parameter_help.vocabulary"), minimum=2, maximum=262_144),
     )
     # Nothing can be learned from random tokens: chance is ln 16,384 = 9.70.
     loss_band = (9.5, 10.1)
@@ -133,8 +133,6 @@ class GptMini(_Languini):
     """The smallest: it fits on any card, and takes seconds a step on a CPU."""
 
     id = "gpt_mini"
-    title = "GPT mini"
-    summary = "Four transformer blocks that predict the next token of 512: 27,549,696 parameters."
     parameters_count = 27_549_696
     blocks, width, heads, size = 4, 512, 8, 32
     operations_per_example = 61_203_283_968
@@ -147,8 +145,6 @@ class GptTiny(_Languini):
     """As wide as the small one, with a third of its blocks."""
 
     id = "gpt_tiny"
-    title = "GPT tiny"
-    summary = "Four wider transformer blocks that predict the next token of 512: 53,912,064 parameters."
     parameters_count = 53_912_064
     blocks, width, heads, size = 4, 768, 12, 64
     operations_per_example = 135_291_469_824
@@ -160,8 +156,6 @@ class GptSmall(_Languini):
     """As large as GPT-2's smallest."""
 
     id = "gpt_small"
-    title = "GPT small"
-    summary = "Twelve transformer blocks, as many as GPT-2's smallest: 110,615,040 parameters."
     batch_size = 8
     parameters_count = 110_615_040
     blocks, width, heads, size = 12, 768, 12, 64
@@ -174,20 +168,15 @@ class NanoGptChar(_Language):
     """nanoGPT's network for characters, which learns to write like one author within minutes on a card."""
 
     id = "nanogpt_char"
-    title = "nanoGPT, characters"
-    summary = (
-        "Six transformer blocks that learn to write from a book: 10,742,016 parameters.\n"
-        "Blocks 4, heads 4, width 128, sequence 64, batch 12 suit a laptop."
-    )
     source = "nanoGPT, Karpathy, 2022: train_shakespeare_char"
     dataset = "nietzsche"
     batch_size = 64
     parameters_count = 10_742_016
     parameters = (
-        Parameter("blocks", "int", 6, "Transformer blocks", minimum=1, maximum=96),
-        Parameter("heads", "int", 6, "Heads of each attention; the width is a multiple", minimum=1, maximum=128),
-        Parameter("width", "int", 384, "Width between the blocks", minimum=8, maximum=8_192),
-        Parameter("sequence", "int", 256, "Characters of a sequence", minimum=2, maximum=8_192),
+        Parameter("blocks", "int", 6, message("parameter_help.blocks"), minimum=1, maximum=96),
+        Parameter("heads", "int", 6, message("parameter_help.heads"), minimum=1, maximum=128),
+        Parameter("width", "int", 384, message("parameter_help.model_width"), minimum=8, maximum=8_192),
+        Parameter("sequence", "int", 256, message("parameter_help.characters"), minimum=2, maximum=8_192),
     )
     # Chance is ln 57 = 4.04; the mean of the first 100 steps.
     loss_band = (0.0, 4.1)

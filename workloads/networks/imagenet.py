@@ -5,6 +5,7 @@ from typing import Any
 from workloads.engines.registry import engine_named
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.images import ConstantBatch
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.measured import measured_memory
 
@@ -15,7 +16,7 @@ class ImageNet(ConstantBatch):
     kind = "image"
     study = "001"
     source = "Alibaba Cloud GPU performance model, 2018 (study 001); stock configuration"
-    epoch_text = "1,281,167 images; a round is cut to 100 batches"
+    epoch_text = message("epoch_text.cut", images=1_281_167, batches=100)
     metric = "images_per_s"
     samples_per_epoch = 1_281_167
     weight_decay: float | None = None
@@ -29,8 +30,6 @@ class AlexNetCaffe(ImageNet):
     """AlexNet as in Caffe, with two groups of filters and normalisation across channels."""
 
     id = "alexnet_caffe"
-    title = "AlexNet"
-    summary = "AlexNet with its two groups on generated images of 227 × 227: 60,965,224 parameters."
     batch_size = 256
     parameters_count = 60_965_224
     input_shape = (227, 227, 3)
@@ -58,8 +57,6 @@ class Vgg16(ImageNet):
     """Simonyan and Zisserman's configuration D."""
 
     id = "vgg16"
-    title = "VGG-16"
-    summary = "13 wide convolutions on generated images of 224 × 224: 138,357,544 parameters."
     batch_size = 32
     parameters_count = 138_357_544
     input_shape = (224, 224, 3)
@@ -82,8 +79,6 @@ class InceptionV3(ImageNet):
     """Szegedy et al.'s third Inception network, as in Keras, with random weights."""
 
     id = "inception_v3"
-    title = "Inception-v3"
-    summary = "Many narrow convolutions side by side on generated images of 299 × 299: 23,851,784 parameters."
     batch_size = 64
     parameters_count = 23_851_784
     input_shape = (299, 299, 3)

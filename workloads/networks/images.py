@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.source import Arrays
 from workloads.engines.registry import engine_named
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.training import Training
@@ -59,7 +60,7 @@ class ConstantBatch(Training):
         deviation: Standard deviation of the inputs, which are normally distributed.
     """
 
-    epoch_text = "no epoch: rounds of 100 batches"
+    epoch_text = message("epoch_text.rounds", batches=100)
     epochs = 10
     steps = 100
     samples_per_epoch = 0

@@ -6,6 +6,7 @@ from typing import Any
 from workloads.datasets import imdb
 from workloads.networks.recurrent import Recurrent, lstm
 from workloads.protocol import events
+from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
@@ -19,7 +20,7 @@ class _Imdb(Training):
     kind = "text"
     study = "000"
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
-    epoch_text = "25,000 training reviews, then 25,000 to validate"
+    epoch_text = message("epoch_text.reviews", training=25_000, validation=25_000)
     dataset = "imdb"
     batch_size = 32
     samples_per_epoch = 25_000
@@ -57,8 +58,6 @@ class ImdbFastTextUnigram(_Imdb):
     """The mean of the words' vectors, and one dense unit."""
 
     id = "imdb_fasttext_unigram"
-    title = "IMDb fastText, words"
-    summary = "Rates film reviews by the mean of their word vectors: 1,000,051 parameters."
     epochs = 5
     parameters_count: int | None = 1_000_051
     length = 400
@@ -90,11 +89,6 @@ class ImdbFastText(ImdbFastTextUnigram):
     """
 
     id = "imdb_fasttext"
-    title = "IMDb fastText, word pairs"
-    summary = (
-        "Rates film reviews by their words and word pairs: a table of tens of millions of parameters,\n"
-        "all of which change in every step."
-    )
     parameters_count = None
     # Nearly all of its work is looking up and changing tables, which has no operations.
     operations_per_example = 300
@@ -117,8 +111,6 @@ class ImdbBidirectionalLstm(Recurrent, _Imdb):
     """One LSTM that reads forward and one that reads backward."""
 
     id = "imdb_bidirectional_lstm"
-    title = "IMDb bidirectional LSTM"
-    summary = "Reads film reviews word by word from both ends: 2,658,945 parameters."
     epochs = 4
     parameters_count = 2_658_945
     length = 100

@@ -50,16 +50,21 @@ class Inference(Workload):
     def __init__(self, training: Training) -> None:
         self._training = training
         self.id = f"{training.id}_inference"
-        self.title = f"{training.title}, inference"
         self.study = training.study
-        self.summary = (
-            f"Predicts with the network of {training.title} on generated images.\n"
-            "Throughput at a large batch; median and 95th-percentile latency of 1 and of 16 images."
-        )
         self.source = training.source
-        self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
+        self.epoch_text = message("epoch_text.predictions", batches=self.steps)
         self.published_differ = training.published_differ
         self.parameters_count = training.inference_parameters_count or training.parameters_count
+
+    @property
+    def title(self) -> Message:
+        """The network's title, and that it predicts."""
+        return message("title.inference", training=self._training.title)
+
+    @property
+    def summary(self) -> Message:
+        """What it is, for any network."""
+        return message("summary.inference", training=self._training.title)
 
     def after_steps_s(self, example_s: float) -> float:
         """Return roughly how long the latencies take, from the time per image in a large batch."""

@@ -6,6 +6,7 @@ from typing import Any
 from workloads.datasets import fashion_mnist, mnist
 from workloads.engines.registry import engine_named
 from workloads.networks.images import image_feed
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import REAL_CLOTHES, REAL_DIGITS, first_losses, measured_memory
@@ -20,7 +21,7 @@ class _Mnist(Training):
     kind: Kind = "image"
     study = "000"
     source = _SOURCE
-    epoch_text = "60,000 training images, then 10,000 to validate"
+    epoch_text = message("epoch_text.images", training=60_000, validation=10_000)
     dataset = "mnist"
     epochs = 12
     batch_size = 128
@@ -34,12 +35,7 @@ class MnistMlp(_Mnist):
     """Two dense layers with dropout."""
 
     id = "mnist_mlp"
-    title = "MNIST MLP"
     kind = "dense"
-    summary = (
-        "Two dense layers of 512 units that read handwritten digits: 669,706 parameters.\n"
-        "Its steps are short, so the overhead around them shows."
-    )
     epochs = 20
     parameters_count = 669_706
     operations_per_example = 3_209_216
@@ -77,8 +73,6 @@ class MnistCnn(_Mnist):
     """Two convolutions, two dense layers, dropout, Adadelta."""
 
     id = "mnist_cnn"
-    title = "MNIST CNN"
-    summary = "A small convolutional network that reads handwritten digits: 1,199,882 parameters."
     parameters_count = 1_199_882
     operations_per_example = 71_565_312
     proof = first_losses(100, 1.46, 1.92, real=(0.29, 1.47, REAL_DIGITS), unlearned=2.31)
@@ -107,11 +101,6 @@ class MnistCnnNoDropoutAdam(_Mnist):
     """
 
     id = "mnist_cnn_nodropout_adam"
-    title = "MNIST CNN, Adam"
-    summary = (
-        "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters.\n"
-        "Close to what Mac users timed; its exact layers are unknown."
-    )
     source = "tensorflow_macos issue 25, 2020 (beside study 000)"
     parameters_count = 1_199_882
     operations_per_example = 71_565_312
@@ -147,11 +136,9 @@ class FashionMnistCnn(_Mnist):
     """Two convolutions of 2 × 2 with dropout, after many tutorials."""
 
     id = "fashion_mnist_cnn_412k"
-    title = "Fashion-MNIST CNN"
     study = ""
-    summary = "A small convolutional network that classifies clothes: 412,778 parameters."
     source = "a common tutorial network; published times are in the reference table"
-    epoch_text = "60,000 training images"
+    epoch_text = message("epoch_text.images_alone", training=60_000)
     dataset = "fashion_mnist"
     epochs = 10
     batch_size = 64

@@ -7,6 +7,7 @@ from workloads.datasets import nietzsche
 from workloads.engines.registry import engine_named
 from workloads.networks.images import one_hot
 from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -18,7 +19,7 @@ _SYMBOLS = nietzsche.SYMBOLS
 class _Nietzsche(Recurrent):
     kind = "text"
     study = "000"
-    epoch_text = "200,285 pieces of 40 characters"
+    epoch_text = message("epoch_text.pieces", pieces=200_285, characters=40)
     dataset = "nietzsche"
     epochs = 10
     batch_size = 128
@@ -29,8 +30,6 @@ class LstmTextGeneration(_Nietzsche):
     """One LSTM on one-hot characters."""
 
     id = "lstm_text_generation"
-    title = "Nietzsche LSTM"
-    summary = "Predicts the next character of a book from 40: one LSTM, 102,585 parameters."
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
     parameters_count = 102_585
     # Chance is ln 57 = 4.04.
@@ -69,8 +68,6 @@ class TextGeneratorKeras(_Nietzsche):
     """An embedding, one LSTM, and two heads that both predict the next character."""
 
     id = "text_generator_keras"
-    title = "Text generator"
-    summary = "Predicts the next character of a book with one LSTM and two heads: 458,430 parameters."
     source = "Max Woolf, text-generator-keras, 2017 (study 000)"
     parameters_count = 458_430
     # Both heads together: 1.2 times a chance of ln 57 = 4.04.

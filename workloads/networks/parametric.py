@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.images import ConstantBatch
 from workloads.networks.vision import convolution
+from workloads.protocol.messages import message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.measured import first_losses, measured_memory
@@ -33,15 +34,13 @@ class FcParametric(_Parametric):
     """Dense layers of equal width."""
 
     id = "fc_parametric"
-    title = "Dense layers, parametric"
     kind = "dense"
-    summary = "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
     metric = "seconds_per_batch_s"
     parameters_count = 18_736_104
     input_shape = (2_000,)
     parameters = (
-        Parameter("layers", "int", 4, "Hidden layers", minimum=1, maximum=128),
-        Parameter("width", "int", 2_048, "Units of each", minimum=1, maximum=16_384),
+        Parameter("layers", "int", 4, message("parameter_help.hidden_layers"), minimum=1, maximum=128),
+        Parameter("width", "int", 2_048, message("parameter_help.units"), minimum=1, maximum=16_384),
     )
     operations_per_example = 104_169_472
     proof = first_losses(20, 2.64, 3.56, unlearned=6.94)
@@ -70,15 +69,13 @@ class CnnParametric(_Parametric):
     """Three stages of residual blocks, each with twice the filters on half the pixels."""
 
     id = "cnn_parametric"
-    title = "Residual blocks, parametric"
     kind = "image"
-    summary = "Three stages of residual blocks on images of 64 × 64, as deep and as wide as you like."
     metric = "images_per_s"
     parameters_count = 826_568
     input_shape = (64, 64, 3)
     parameters = (
-        Parameter("layers", "int", 2, "Residual blocks in each stage", minimum=1, maximum=64),
-        Parameter("width", "int", 32, "Filters of the first stage", minimum=1, maximum=512),
+        Parameter("layers", "int", 2, message("parameter_help.residual_blocks"), minimum=1, maximum=64),
+        Parameter("width", "int", 32, message("parameter_help.filters"), minimum=1, maximum=512),
     )
     operations_per_example = 2_531_506_176
     proof = first_losses(20, 5.91, 6.87, unlearned=7.15)
@@ -119,15 +116,13 @@ class RnnParametric(_Parametric):
     """LSTM layers of equal width that predict the next of random tokens."""
 
     id = "rnn_parametric"
-    title = "LSTM layers, parametric"
     kind = "text"
-    summary = "As many LSTM layers as you like, as wide as you like, over sequences of any length."
     metric = "tokens_per_s"
     parameters_count = 1_563_624
     parameters = (
-        Parameter("layers", "int", 2, "LSTM layers", minimum=1, maximum=32),
-        Parameter("width", "int", 256, "Units of each", minimum=1, maximum=8_192),
-        Parameter("sequence", "int", 32, "Tokens of a sequence", minimum=1, maximum=1_024),
+        Parameter("layers", "int", 2, message("parameter_help.lstm_layers"), minimum=1, maximum=32),
+        Parameter("width", "int", 256, message("parameter_help.units"), minimum=1, maximum=8_192),
+        Parameter("sequence", "int", 32, message("parameter_help.tokens"), minimum=1, maximum=1_024),
     )
     classes = _VOCABULARY
     operations_per_example = 250_478_592

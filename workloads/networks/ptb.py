@@ -108,9 +108,7 @@ class PtbLstm32(_PtbLstm):
     """Two LSTMs that read 32 words in a step."""
 
     id = "lstm_ptb_32"
-    title = "PTB LSTM, 32 words"
-    summary = "Two LSTMs of 256 units that predict the next word, 32 words per step: 6,180,624 parameters."
-    epoch_text = "929,589 words in 128 streams, 226 steps"
+    epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=226)
     samples_per_epoch = 226 * 128
     length = 32
     # The sum over a piece; chance is 32 ln 10,000 = 295.
@@ -124,9 +122,7 @@ class PtbLstm64(_PtbLstm):
     """The same with 64 words in a step."""
 
     id = "lstm_ptb_64"
-    title = "PTB LSTM, 64 words"
-    summary = "Two LSTMs of 256 units that predict the next word, 64 words per step: 6,180,624 parameters."
-    epoch_text = "929,589 words in 128 streams, 113 steps"
+    epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=113)
     samples_per_epoch = 113 * 128
     length = 64
     loss_band = (0.0, 600.0)

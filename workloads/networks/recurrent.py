@@ -18,7 +18,7 @@ class Recurrent(Training):
             "lstm",
             "choice",
             "non-fused",
-            "How LSTM layers are computed: step by step as the study did, or fused (cuDNN on NVIDIA GPUs)",
+            message("parameter_help.lstm"),
             choices=("non-fused", "fused"),
         ),
     )

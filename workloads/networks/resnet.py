@@ -9,6 +9,7 @@ from workloads.datasets import cifar10
 from workloads.networks.dlbench import DlBench, gradient_descent
 from workloads.networks.imagenet import ImageNet
 from workloads.networks.images import ConstantBatch, image_feed
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -20,9 +21,7 @@ class ResNet50S(DlBench, ConstantBatch):
     """ResNet-50 on generated images, with weight decay of its convolutions in the loss."""
 
     id = "resnet_50_s"
-    title = "ResNet-50, synthetic"
     kind = "image"
-    summary = "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters."
     batch_size = 16
     parameters_count = _PARAMETERS
     input_shape = (224, 224, 3)
@@ -47,8 +46,6 @@ class ResNet50(ImageNet):
     """The same network without weight decay; study 001 states neither batch nor solver."""
 
     id = "resnet_50"
-    title = "ResNet-50"
-    summary = "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters."
     batch_size = 64
     parameters_count = _PARAMETERS
     input_shape = (224, 224, 3)
@@ -64,10 +61,8 @@ class ResNet56(DlBench):
     """He et al.'s network for CIFAR-10 with n = 9: shortcuts between stages have no parameters (option A)."""
 
     id = "resnet_56"
-    title = "ResNet-56"
     kind = "image"
-    summary = "56 thin layers with shortcuts on small images: 853,018 trained parameters. Many small operations."
-    epoch_text = "50,000 training images"
+    epoch_text = message("epoch_text.images_alone", training=50_000)
     dataset = "cifar10"
     epochs = 40
     batch_size = 128

@@ -8,6 +8,7 @@ from workloads.datasets import ptb
 from workloads.engines.registry import engine_named
 from workloads.networks.ptb import NO_WORD, sequence_loss
 from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
@@ -27,12 +28,10 @@ class PtbLstmMxnet(Recurrent):
     """
 
     id = "ptb_lstm_mxnet"
-    title = "PTB LSTM, sentences"
     kind = "text"
     study = "001"
-    summary = "Two LSTMs of 200 units that predict the next word in whole sentences: 4,651,600 parameters."
     source = "MXNet example/rnn, as timed by Alibaba Cloud, 2018 (study 001)"
-    epoch_text = "42,068 sentences with 929,589 words"
+    epoch_text = message("epoch_text.sentences", sentences=42_068, words=929_589)
     metric = "words_per_s"
     dataset = "ptb"
     epochs = 25

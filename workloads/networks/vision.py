@@ -27,8 +27,6 @@ class VitTiny(Timm):
     """Dosovitskiy et al.'s vision transformer with the width of DeiT-Ti."""
 
     id = "vit_tiny_224"
-    title = "ViT-Tiny"
-    summary = "Twelve transformer blocks over 196 patches of 224 × 224 pixels: 5,717,416 parameters."
     batch_size = 64
     parameters_count = 5_717_416
     blocks, width, heads, patch = 12, 192, 3, 16
@@ -62,8 +60,6 @@ class ResNet50Of224(Timm):
     """ResNet-50 in version 1.5: a block that halves its input does so in its 3 × 3 convolution."""
 
     id = "resnet50_224"
-    title = "ResNet-50 v1.5"
-    summary = "50 layers with shortcuts, as usual today, on images of 224 × 224: 25,557,032 trained parameters."
     batch_size = 32
     parameters_count = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
     stages: tuple[tuple[int, int], ...] = (64, 3), (128, 4), (256, 6), (512, 3)  # filters and blocks
@@ -91,8 +87,6 @@ class ConvNextTiny(Timm):
     """Liu et al.'s ConvNeXt-T: a convolutional network with the habits of a transformer."""
 
     id = "convnext_tiny_224"
-    title = "ConvNeXt-Tiny"
-    summary = "Wide depthwise convolutions between dense layers on images of 224 × 224: 28,589,128 parameters."
     batch_size = 32
     parameters_count = 28_589_128
     stages: tuple[tuple[int, int], ...] = (96, 3), (192, 3), (384, 9), (768, 3)  # width and blocks
@@ -127,8 +121,6 @@ class EfficientNetB0(Timm):
     """Tan and Le's EfficientNet-B0: few operations, spread over many small ones."""
 
     id = "efficientnet_b0_224"
-    title = "EfficientNet-B0"
-    summary = "Thin depthwise convolutions with gates on images of 224 × 224: 5,288,548 trained parameters."
     batch_size = 64
     parameters_count = 5_330_564  # 5,288,548 of them trained; the rest are running means and variances
     # Blocks, size of their filters, channels, and the first one's stride and expansion.
@@ -159,8 +151,6 @@ class MobileNetV3Large(Timm):
     """Howard et al.'s MobileNetV3-Large: made for telephones, with few operations and cheap activations."""
 
     id = "mobilenetv3_large_224"
-    title = "MobileNetV3-Large"
-    summary = "Thin blocks made for telephones on images of 224 × 224: 5,483,032 trained parameters."
     batch_size = 64
     parameters_count = 5_507_432  # 5,483,032 of them trained; the rest are running means and variances
     # Size of a block's filters, channels inside and after it, channels of its gate, activation and stride.

@@ -21,26 +21,26 @@ class Parameter:
         minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
         choices: The allowed texts of a "choice". The text of "folders" has one or more, separated as in PATH.
         in_variant: Whether other values change the network, which is then compared only with the same variant.
-        zero: What 0 means if it isn't a number: "automatic".
+        zero: What 0 means if it isn't a number: "automatic"; None for the number.
         required: For "folders": whether a run needs one.
     """
 
     name: str
     kind: Literal["int", "float", "bool", "choice", "folders"]
     default: ParameterValue
-    description: str
+    description: Message
     unit: str | None = None
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
-    zero: str = ""
+    zero: Message | None = None
     in_variant: bool = True
     required: bool = False
 
     @property
-    def label(self) -> str:
-        """The name in words, without the unit, which is shown beside the value: "Step" of "step_s"."""
-        return self.name.removesuffix(f"_{self.unit}").replace("_", " ").capitalize()
+    def label(self) -> Message:
+        """The name in words, without the unit, which is shown next to the value: "Step" of "step_s"."""
+        return message(f"parameter_label.{self.name}")
 
     def parse(self, text: str) -> ParameterValue:
         """Parse what a user typed into a checked value; raises WorkloadError with the message to show."""

@@ -54,7 +54,7 @@ class Limit(Workload):
         usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:
             if getattr(spec, name) != getattr(usual, name):
-                label, value = name.replace("_", " "), str(getattr(usual, name))
+                label, value = message(f"setting.{name}"), str(getattr(usual, name))
                 said = message("limits.without_setting", workload=self.title, setting=label, usual=value)
                 raise WorkloadError("bad_parameters", said)
         if spec.data == "real":
@@ -81,14 +81,9 @@ class Matmul(Limit):
     without = ("epochs", "batch_size", "jit")
 
     id = "matmul"
-    title = "Matrix products"
     metric = "flop_per_s"
-    summary = (
-        "How many operations per second this machine reaches when it multiplies large matrices.\n"
-        "Networks are shown as a share of this peak."
-    )
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
-    epoch_text = "five products, each repeated for some seconds"
+    epoch_text = message("epoch_text.products")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Multiply square matrices, then study 003's, with the second one plain and transposed."""
@@ -111,14 +106,9 @@ class MemoryBandwidth(Limit):
     fixed_duration_s = 5.0
 
     id = "memory_bandwidth"
-    title = "Memory bandwidth"
     metric = "bytes_per_s"
-    summary = (
-        "How many bytes per second the device reads and writes in its own memory.\n"
-        "It adds one large array to another: two are read, one is written."
-    )
     source = "McCalpin, Memory Bandwidth and Machine Balance, 1995 (STREAM)"
-    epoch_text = "one sum of 256 MiB arrays, repeated for some seconds"
+    epoch_text = message("epoch_text.sums")
     study = ""
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
@@ -135,14 +125,9 @@ class HostToDevice(Limit):
     fixed_duration_s = 10.0
 
     id = "host_to_device"
-    title = "Host-to-GPU transfer"
     metric = "bytes_per_s"
-    summary = (
-        "How many bytes per second move from the computer's memory to the GPU, and back.\n"
-        "Needs a GPU that the engine can use."
-    )
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
-    epoch_text = "256 MiB there and back, repeated for some seconds"
+    epoch_text = message("epoch_text.transfers")
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Return that there is nothing to transfer to otherwise."""

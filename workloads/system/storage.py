@@ -38,12 +38,10 @@ IMAGES = 1_000
 PICTURES = 48
 # 300 MB of pictures in the computer's memory.
 CACHED_IMAGES = 2_000
-_SOURCES = {"jpeg": "JPEGs", "tfrecord": "TFRecords", "cache": "memory"}
-_USES = {"read": "read", "train": "train", "infer": "predict"}
+_SOURCES = ("jpeg", "tfrecord", "cache")
+_USES = ("read", "train", "infer")
 # The cases measured in each folder, in order: metrics are folder1_<case>_images_per_s and so on.
-CASES = {"write": "write JPEGs", "preprocess": "preprocess"} | {
-    f"{use}_{source}": f"{verb} from {name}" for use, verb in _USES.items() for source, name in _SOURCES.items()
-}
+CASES = ("write", "preprocess", *(f"{use}_{source}" for use in _USES for source in _SOURCES))
 
 Use = Callable[[Any, Any], None]
 
@@ -52,16 +50,11 @@ class Storage(Workload):
     """Study 001's comparison of drives, with training, inference and preprocessing fed from each."""
 
     id = "storage"
-    title = "Storage and preprocessing"
     kind = "storage"
     study = "001"
     metric = "images_per_s"
-    summary = (
-        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders,\n"
-        "and says how much the drive matters."
-    )
     source = "Alibaba Cloud GPU performance model, 2018 (study 001); generated images of ImageNet's usual size"
-    epoch_text = "11 cases in each folder, each for some seconds"
+    epoch_text = message("epoch_text.cases", cases=11)
     epochs = 1
     batch_size = 32
     samples_per_epoch = 0
@@ -75,18 +68,16 @@ class Storage(Workload):
             "folders",
             "folders",
             "",
-            "One folder on each drive to measure; the test's files are removed afterwards",
+            message("parameter_help.folders"),
             in_variant=False,
             required=True,
         ),
-        Parameter(
-            "images", "int", IMAGES, "Pictures of 110 kB written to each folder", minimum=100, maximum=50_000
-        ),
+        Parameter("images", "int", IMAGES, message("parameter_help.images"), minimum=100, maximum=50_000),
         Parameter(
             "network",
             "choice",
             "small",
-            "What is trained: small has two convolutions, so that the drive shows; googlenet is study 001's",
+            message("parameter_help.network"),
             choices=("small", "googlenet"),
         ),
     )

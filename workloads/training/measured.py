@@ -25,12 +25,13 @@ precision. Only `ptb_lstm_mxnet` has none, as its sentences differ in length.
 
 from collections.abc import Mapping
 
+from workloads.protocol.messages import Message, message
 from workloads.workload import MemoryNeed, Proof
 
-_SYNTHETIC = "Measured on a CPU with three seeds."
-REAL_DIGITS = "Measured with 4,000 of the real digits."
-REAL_CLOTHES = "Measured with the real images."
-OTHER_DATA = "Not measured on the real data: a wide range around the losses on other data."
+_SYNTHETIC = message("proof.measured_synthetic")
+REAL_DIGITS = message("proof.measured_digits", images=4_000)
+REAL_CLOTHES = message("proof.measured_images")
+OTHER_DATA = message("proof.measured_other_data")
 
 
 def first_losses(
@@ -38,7 +39,7 @@ def first_losses(
     low: float,
     high: float,
     *,
-    real: tuple[float, float, str] | None = None,
+    real: tuple[float, float, Message] | None = None,
     unlearned: float | None = None,
 ) -> Proof:
     """Return the range of losses after the first steps of honest training.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
@@ -74,7 +74,7 @@ def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
         setting for setting in all_settings() if setting.comparability != "ignored" and setting.name not in shown
     )
     values = ((setting, recorded(run, setting)) for setting in settings)
-    apart = [setting.phrase(value) for setting, value in values if value != _usual(setting, run)]
+    apart = [text(setting.phrase(value)) for setting, value in values if value != _usual(setting, run)]
     names = {setting.name for setting in all_settings()}
     return apart + [part for part in unknown_recorded(run.settings) if part.partition("=")[0] not in names]
 
@@ -87,7 +87,10 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
         (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
-        *((setting.label, setting.label_value(recorded(summary, setting))) for setting in _settings("must_match")),
+        *(
+            (text(setting.label), text(setting.label_value(recorded(summary, setting))))
+            for setting in _settings("must_match")
+        ),
         (sentence("compare.samples"), samples),
     ]
     may_differ = [
@@ -97,7 +100,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         _switch("oneDNN", environment.onednn if environment is not None else None),
         _switch("TF32", environment.tf32 if environment is not None else None),
         *(
-            setting.phrase(recorded(summary, setting))
+            text(setting.phrase(recorded(summary, setting)))
             for setting in _settings("noted")
             if setting.name not in (*_TOLD_APART, "jit", "onednn", "tf32")
         ),
@@ -119,7 +122,7 @@ def _settings(comparability: str) -> list[Setting]:
 def _other_settings(run: RunSummary, other: RunSummary) -> list[str]:
     settings = [setting for setting in _settings("noted") if setting.name not in _TOLD_APART]
     return [
-        setting.phrase(theirs)
+        text(setting.phrase(theirs))
         for setting in settings
         if (theirs := recorded(other, setting)) != recorded(run, setting)
     ]

@@ -21,8 +21,9 @@ from app.core.analysis.published import (
 )
 from app.core.errors import UsageError
 from app.core.external_results import CommunityRow, ImportedResult
+from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import format_ratio, format_value, headline_kind
+from app.core.metrics import format_value, headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
 

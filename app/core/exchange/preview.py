@@ -9,15 +9,16 @@ import msgspec
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.errors import UsageError
 from app.core.external_results import EPOCH_LOG
+from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import message, sentence
-from app.core.metrics import format_gpu_memory, format_installed_memory, format_value, headline_kind
+from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.report.run_texts import reason_name
 from app.core.report.telemetry_table import telemetry_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of
-from workloads import CATALOGUE
+from app.core.titles import workload_title
 from workloads.datasets import DATASETS
 
 
@@ -118,7 +119,7 @@ def _of_result(*names: str) -> Callable[[Result], Result]:
 
 def _workload(result: Result) -> str:
     spec = result.spec
-    title = CATALOGUE[spec.workload].title if spec.workload in CATALOGUE else spec.workload
+    title = workload_title(spec.workload)
     return sentence("exchange.workload_version", workload=title, version=spec.workload_version)
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from app.core.formats import format_file_size, format_installed_memory
 from app.core.hardware.telemetry.sensors import Power
 from app.core.hardware.unknown import gpu_reason, instruction_sets_note, reason
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import format_file_size, format_installed_memory
 from app.core.records import PowerState
 from workloads.protocol.machine import Disk, Gpu, Machine
 

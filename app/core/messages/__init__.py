@@ -13,20 +13,43 @@ from typing import Any
 
 import msgspec
 
-from app.core.messages.english import ENGLISH
-from app.core.messages.started_as import start_py, started_as
-from app.core.metrics import (
+from app.core.formats import (
     format_energy,
     format_file_size,
     format_gpu_memory,
     format_installed_memory,
     format_memory,
     format_seconds,
-    format_time_left,
 )
+from app.core.messages.english import ENGLISH
+from app.core.messages.started_as import start_py, started_as
 from workloads.protocol.messages import Message, message
 
-__all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "message", "needs", "sentence", "text"]
+__all__ = [
+    "COMMANDS",
+    "ENGLISH",
+    "FORMATS",
+    "Message",
+    "format_time_left",
+    "message",
+    "needs",
+    "sentence",
+    "text",
+]
+
+
+def format_time_left(duration_s: float | None) -> str:
+    """Return an expected duration, as precisely as it is known: "about 4 min 50 s"; "" for None."""
+    if duration_s is None:
+        return ""
+    if duration_s < 60:
+        return sentence("time_left.seconds", seconds=max(1, round(duration_s)))
+    minutes, seconds = divmod(round(duration_s / 10) * 10, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return sentence("time_left.hours", hours=hours, minutes=minutes)
+    return sentence("time_left.minutes", minutes=minutes, seconds=seconds)
+
 
 # What a message from a file can be besides fit for its sentence.
 _UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)

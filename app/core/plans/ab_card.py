@@ -12,10 +12,10 @@ from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
-from app.core.report.run_texts import machine_line, made_by, verdict_texts, workload_title
+from app.core.report.run_texts import machine_line, made_by, verdict_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title
+from app.core.titles import differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
-from workloads.settings import differing
 
 # Names from records of any version; those of this one are shorter.
 _NAME_LIMIT = 400
@@ -41,7 +41,7 @@ def ab_card(
         title=" · ".join((name, *_common(runs))),
         headline=judge_pairs(group).headline(),
         notes=(_note(group),),
-        chart=Sides(_sides(group, runs), f"{kind.label.lower()} ({better})"),
+        chart=Sides(_sides(group, runs), f"{kind.label_within} ({better})"),
         machine=sentence("share.on_this_computer", name=" · ".join(_each(runs, device_title))),
         details=tuple(part for part in (_computer(runs), _engines(runs), " ".join(remarks)) if part),
         badge=_badge(run, runs),
@@ -147,7 +147,7 @@ def _side_line(side: Side, unit: str) -> str:
 def _common(runs: Sequence[RunSummary]) -> list[str]:
     """Return what both sides ran: workload, and batch, network and precision as far as they are the same."""
     parts = [
-        workload_title(runs[0]),
+        workload_title(runs[0].workload),
         *_same(runs, lambda run: sentence("share.batch", batch_size=run.batch_size)),
         *_same(runs, lambda run: run.variant),
         *_same(runs, lambda run: run.precision),

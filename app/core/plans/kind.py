@@ -19,12 +19,13 @@ from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.redaction.private_texts import private_texts
 from app.core.report.card import ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.run_texts import Several, result_text, workload_title
+from app.core.report.run_texts import Several, result_text
 from app.core.report.share import check_shown, share_card
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups, load_group
 from app.core.storage.runs import load_run
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
@@ -80,12 +81,12 @@ class PlanKind:
 
     def subject(self, plan: Plan) -> str:
         """Return what is run in a few words: the title of the workload; "" for one of another version."""
-        return next((CATALOGUE[spec.workload].title for spec in plan.specs if spec.workload in CATALOGUE), "")
+        return next((workload_title(spec.workload) for spec in plan.specs if spec.workload in CATALOGUE), "")
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
         """Return what is run, in a line; `spec` is the first run's, `count` the number of those to come."""
         del plan, count
-        workload = CATALOGUE[spec.workload].title
+        workload = workload_title(spec.workload)
         return sentence("cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=spec.preset)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
@@ -259,7 +260,7 @@ class PlanKind:
 
     def _run_line(self, group: Group, run: RunSummary) -> str:
         result = _result_text(run) or run.status
-        what = f"{workload_title(run)}, {run.engine}" if self.engine_table(group) else ""
+        what = f"{workload_title(run.workload)}, {run.engine}" if self.engine_table(group) else ""
         number = sentence("group.run", run_id=run.id)
         parts = [number, run.side or "", what, result, run.verdict or "", run_name(run)]
         return " · ".join(part for part in parts if part)
@@ -386,7 +387,7 @@ def workloads_title(group: Group) -> str:
     )
     if len(names) > 1:
         return sentence("group.workloads", count=len(names))
-    return CATALOGUE[names[0]].title if names and names[0] in CATALOGUE else "".join(names)
+    return workload_title(names[0]) if names else ""
 
 
 def metric_of(group: Group) -> str:

@@ -8,11 +8,13 @@ from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import position
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
+from app.core.formats import format_installed_memory, format_seconds
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
-from app.core.metrics import format_installed_memory, format_seconds, format_value, headline_kind
+from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
+from app.core.titles import workload_title
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
@@ -44,7 +46,6 @@ __all__ = [
     "verdict_line",
     "verdict_texts",
     "virtualization",
-    "workload_title",
 ]
 CONFIDENCE_PCT = 95.0
 # Below it, durations are shown in seconds.
@@ -348,7 +349,7 @@ def made_by(version: str, moment: str) -> str:
 
 def _title_line(run: RunSummary) -> str:
     """Return the number, how certain it is, which way is better, and what was run."""
-    parts = [workload_title(run), sentence("share.batch", batch_size=run.batch_size), run.precision]
+    parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
     is_gpu = run.device is not None and run.device.startswith("gpu")
     unknown = sentence("result.unknown_device")
     parts.append(
@@ -363,11 +364,6 @@ def _title_line(run: RunSummary) -> str:
     is_rate = headline_kind(run.metric).is_rate
     better = sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better")
     return f"{value} ({better}) · {what}"
-
-
-def workload_title(run: RunSummary) -> str:
-    """Return the title of a run's workload, or its id if this version doesn't know it."""
-    return CATALOGUE[run.workload].title if run.workload in CATALOGUE else run.workload
 
 
 def _value(run: RunSummary) -> str:

@@ -10,11 +10,12 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
-from app.core.report.run_texts import CONFIDENCE_PCT, Several, rate_text, verdict_texts, workload_title
+from app.core.report.run_texts import CONFIDENCE_PCT, Several, rate_text, verdict_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.engines.registry import compiler_name
 
@@ -41,7 +42,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
     return ShareCard(
         title=_title(run.run),
         headline=("≈ " if summary.basis == "estimate" else "") + format_value(summary.metric, summary.value),
-        unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
+        unit=kind.label_within if summary.metric.startswith("seconds_") else kind.unit,
         notes=(_certainty(summary),),
         machine=device_title(summary),
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run.run), _facts(summary)))),
@@ -72,7 +73,7 @@ def _title(run: Run) -> str:
     summary = run.summary
     keras = "Keras" if run.environment and run.environment.keras_version else ""
     batch = sentence("share.batch", batch_size=summary.batch_size) if summary.basis != "repetitions" else ""
-    parts = (workload_title(summary), keras, batch, summary.variant, summary.precision)
+    parts = (workload_title(summary.workload), keras, batch, summary.variant, summary.precision)
     return " · ".join(part for part in parts if part)
 
 
@@ -137,7 +138,7 @@ def _axis(chart: tuple[Bar, ...], metric: str) -> str:
     years = sorted({row.year for row in rows if row.year is not None})
     kind = headline_kind(metric)
     better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
-    label = f"{kind.label.lower()} ({better})"
+    label = f"{kind.label_within} ({better})"
     if not rows:
         return sentence("share.axis", label=label)
     if not years:

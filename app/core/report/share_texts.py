@@ -1,7 +1,7 @@
 """Texts that all pictures to share have in common: the computer, in few words."""
 
+from app.core.formats import format_installed_memory
 from app.core.messages import sentence
-from app.core.metrics import format_installed_memory
 from app.core.plain_text import one_line
 from app.core.records import RunSummary
 

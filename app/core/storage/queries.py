@@ -15,6 +15,7 @@ from app.core.messages import message
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec, spec_as_dict
@@ -316,5 +317,4 @@ def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
 
 
 def _title(workload: str) -> str | None:
-    declared = CATALOGUE.get(workload)
-    return declared.title if declared else None
+    return workload_title(workload) if workload in CATALOGUE else None

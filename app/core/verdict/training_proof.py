@@ -88,6 +88,6 @@ def _band(run: Run) -> Message:
     band = proof.bands.get(summary.data_source or "")
     if band is None:
         return message("proof.band_of_other_data", source=summary.data_source or "")
-    origin = proof.origins.get(summary.data_source or "", "")
+    origin = proof.origins.get(summary.data_source or "")
     code = "proof.band" if proof.shows_learning(summary.data_source or "") else "proof.band_of_guessing"
     return message(code, low=band[0], high=band[1], steps=proof.steps, origin=origin)

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from app.core.analysis.compare import Bar, baseline_name
+from app.core.formats import format_ratio
 from app.core.messages import sentence
-from app.core.metrics import format_ratio
 from app.core.plain_text import safe_text
 from app.gui.style.theme import font, tabular_font
 from app.gui.style.tokens import Tokens

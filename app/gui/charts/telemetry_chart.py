@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.series import Curve
+from app.core.formats import format_memory
 from app.core.messages import sentence
-from app.core.metrics import format_memory
 from app.gui.charts.plots import DoublePlot, Line, TimeAxis, has_values, round_up
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import SERIES

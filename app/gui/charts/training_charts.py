@@ -9,8 +9,8 @@ from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries
+from app.core.formats import format_seconds
 from app.core.messages import sentence
-from app.core.metrics import format_seconds
 from app.gui.charts.plots import (
     AXIS_HEIGHT_PX,
     CountAxis,

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QFrame, QTableWidget, QTableWidgetItem
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.engines import Cell, Row
+from app.core.titles import workload_title
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import fit_columns, set_up_items
-from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 
 ROW_PX = 30
@@ -62,7 +62,7 @@ def _fastest_first(row: Row) -> list[Cell]:
 
 
 def _title(row: Row) -> str:
-    return CATALOGUE[row.workload].title if row.workload in CATALOGUE else row.workload
+    return workload_title(row.workload)
 
 
 def _value(row: Row, cell: Cell, units: set[str]) -> str:

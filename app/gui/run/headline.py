@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWi
 
 from app.core.analysis.comparability import engine_name
 from app.core.errors import AppError
-from app.core.messages import sentence
-from app.core.metrics import format_time_left, format_value, headline_kind
+from app.core.messages import format_time_left, sentence
+from app.core.metrics import format_value, headline_kind
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
 from app.core.report.run_texts import (

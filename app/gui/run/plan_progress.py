@@ -3,8 +3,7 @@
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from app.core.messages import sentence
-from app.core.metrics import format_time_left
+from app.core.messages import format_time_left, sentence
 from app.gui.services.run_bridge import RunBridge
 from app.gui.style.theme import Theme, tabular_font
 from app.gui.style.tokens import GAP_PX, TEXT_PX

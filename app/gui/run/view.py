@@ -13,6 +13,7 @@ from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.charts import RunCharts
 from app.gui.run.headline import HeadlineCard
@@ -129,8 +130,7 @@ class RunView(QWidget):
         self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None
     ) -> None:
         """Show what is run; `place` is the run's number in its plan, and their total."""
-        workload = CATALOGUE.get(summary.workload)
-        self._title.setText(workload.title if workload else summary.workload)
+        self._title.setText(workload_title(summary.workload))
         code = "run.about_network" if parameters else "run.about"
         about = sentence(code, parameters=parameters, batch_size=summary.batch_size, preset=summary.preset)
         if place is not None and place[1] > 1:

@@ -6,9 +6,10 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLayout, QLi
 from app.core.analysis.epoch_log import epochs_of_totals, is_workload_of_logs
 from app.core.analysis.stats import epoch_statistics
 from app.core.exchange.epoch_log import LogDetails
+from app.core.formats import format_seconds
 from app.core.messages import sentence
-from app.core.metrics import format_seconds
 from app.core.storage.imported_results import LABEL_LIMIT
+from app.core.titles import workload_title
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label, set_tone
 from app.gui.widgets.choice_box import ChoiceBox
@@ -37,7 +38,7 @@ class LogPreview(QDialog):
         self.workload = ChoiceBox(sentence("label.workload"))
         for each in CATALOGUE.values():
             if is_workload_of_logs(each):
-                self.workload.addItem(each.title, each.id)
+                self.workload.addItem(workload_title(each.id), each.id)
         self.workload.setCurrentIndex(max(self.workload.findData(workload), 0))
         self.facts = label("", weight=QFont.Weight.DemiBold)
         self.first = label(muted=True, wrap=True)

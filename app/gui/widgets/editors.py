@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.gui.widgets.basics import row, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.parameters import Parameter
@@ -112,7 +112,7 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
         spin = QSpinBox()
         spin.setRange(-INT_LIMIT if low is None else int(low), INT_LIMIT if high is None else int(high))
         if parameter.zero and parameter.minimum == 0:  # Qt shows the text at the minimum
-            spin.setSpecialValueText(parameter.zero)
+            spin.setSpecialValueText(text(parameter.zero))
         spin.setValue(int(parameter.default))
         spin.valueChanged.connect(changed)
     else:

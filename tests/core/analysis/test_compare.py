@@ -11,8 +11,8 @@ from app.core.analysis.conversion import converted
 from app.core.analysis.own_runs import best_and_latest, best_first, run_name, runs_like
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
+from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence
-from app.core.metrics import format_ratio
 from app.core.records import RunSummary
 from tests.saying import Saying, said
 from tests.sure import sure

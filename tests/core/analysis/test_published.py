@@ -31,8 +31,8 @@ from app.core.analysis.published import (
     says_precision,
     short_name,
 )
+from app.core.formats import format_ratio
 from app.core.messages import Message, sentence, text
-from app.core.metrics import format_ratio
 from app.core.paths import RESOURCES
 from app.core.records import RunSummary
 from tests.saying import said
@@ -135,7 +135,7 @@ def check_parameters(row: PublishedRow) -> None:
     workload = CATALOGUE[row.workload]
     assert workload.metric == row.metric
     summary = CATALOGUE[row.workload.removesuffix("_inference")].summary
-    counted = re.search(r"([\d,]+) (trained )?parameters", summary)
+    counted = re.search(r"([\d,]+) (trained )?parameters", text(summary))
     count = int(sure(counted)[1].replace(",", ""))
     if stated := re.search(r"(\d+) parameters", row.notes):
         assert int(stated[1]) == count

@@ -12,6 +12,7 @@ from app.core.plans.ab import AbTest
 from app.core.plans.registry import kind_of
 from app.core.records import Group, Plan, Run, RunSummary
 from app.core.report.card import Sides
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from tests.saying import said
 from tests.sure import only, sure
@@ -19,7 +20,9 @@ from workloads import CATALOGUE
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPECS = (WORKLOAD.default_spec(), WORKLOAD.default_spec(threads=1))
-TITLE = " · ".join((sentence("group.kind_ab"), WORKLOAD.title, sentence("share.batch", batch_size=100), "float32"))
+TITLE = " · ".join(
+    (sentence("group.kind_ab"), workload_title(WORKLOAD.id), sentence("share.batch", batch_size=100), "float32")
+)
 KIND = AbTest()
 FASTER = ((107.0, 100.0), (107.5, 100.1), (106.8, 100.2))
 INTERVAL = f"107 · {sentence('group.interval', low='107', high='108', confidence_pct=75)}"

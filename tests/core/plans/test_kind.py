@@ -15,6 +15,7 @@ from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, load_group
 from app.core.storage.runs import list_runs
+from app.core.titles import workload_title
 from tests.conftest import MACHINE
 from tests.core.plans.asking import ORDERS, ask
 from tests.core.storage.storing import store
@@ -91,7 +92,7 @@ def test_a_kind_of_another_version_is_shown_plainly(run: RunSummary) -> None:
     group = group_of(run, "sw\u202eeep" + "x" * 90, {})
     assert kind_of(group).name(group).startswith("sw\\u202eeep")
     assert len(kind_of(group).name(group)) <= 40
-    assert kind_of(group).listing(group).splitlines()[0].endswith(WORKLOAD.title)
+    assert kind_of(group).listing(group).splitlines()[0].endswith(workload_title(WORKLOAD.id))
 
 
 def test_a_group_as_text_names_each_run(run: RunSummary) -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.formats import format_energy
 from app.core.hardware.telemetry.energy_counters import PackageEnergy, find_zones, grown_uj
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Sensors, find_sensors
 from app.core.messages import message, sentence
-from app.core.metrics import format_energy
 from app.core.records import Run, RunSummary
 from app.core.report.formats.csv_table import CSV_COLUMNS
 from app.core.report.run_texts import energy_text

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from app.core.messages import sentence
 from app.core.plans.engines import Row, engine_rows
 from app.core.records import Group, Plan, Run, RunSummary
+from app.core.titles import workload_title
 from app.gui.run.engine_table import EngineTable
 from app.gui.style.theme import Theme
 from tests.gui.driving import added
@@ -83,5 +84,5 @@ def test_an_engine_without_a_result_comes_last(table: EngineTable, stored_run: R
 def test_several_workloads_have_a_column_and_their_name_once(table: EngineTable, stored_run: Run) -> None:
     table.show_rows(rows_of(stored_run.summary, ("mnist_mlp", "fcn_r"), VALUES))
     names = [row[0] for row in texts(table)]
-    titles = [CATALOGUE[name].title for name in ("mnist_mlp", "fcn_r")]
+    titles = [workload_title(name) for name in ("mnist_mlp", "fcn_r")]
     assert names == [titles[0], "", "", titles[1], "", ""]

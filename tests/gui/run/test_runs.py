@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from app.core.analysis.published import comparable_rows
-from app.core.metrics import format_seconds
+from app.core.formats import format_seconds
 from app.core.plans.repeat import repeat_plan
 from app.core.report.run_texts import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
 from app.core.metrics import format_value
+from app.core.titles import workload_title
 from app.gui.services.bundle import Services
 from app.gui.shell import attention, desktop
 from app.gui.shell.attention import Attention
@@ -21,7 +22,6 @@ from app.gui.shell.main_window import MainWindow
 from tests.conftest import PYTHON_AS_TYPED, ROOT
 from tests.gui.driving import Driver, added, replay
 from tests.recording import recorded_events, until_epoch
-from workloads import CATALOGUE
 
 SIGNAL = """
 from PySide6.QtCore import QCoreApplication
@@ -102,7 +102,7 @@ def test_the_end_is_told_to_who_looks_elsewhere(
     looked_at(False)
     summary = driver.run_demo()
     value = format_value(summary.metric, summary.value)
-    what = CATALOGUE["demo"].title
+    what = workload_title("demo")
     assert notices == [(sentence("notice.done", what=what), f"{value} s per epoch")]
     driver.press(driver.page.new_button)
     driver.run_demo("fail")

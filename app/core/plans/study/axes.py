@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from app.core.errors import UsageError
-from app.core.messages import Message, message, sentence
+from app.core.messages import Message, message, sentence, text
 from app.core.runs.runner import known_workload
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
@@ -127,7 +128,7 @@ def axis_title(name: str) -> str:
     if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
-    return setting.label if setting is not None else name.replace("_", " ")
+    return text(setting.label if setting is not None else message(f"parameter_label.{name}"))
 
 
 def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
@@ -142,7 +143,7 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return configuration_text(spec, specs)
     value = axis_value(name, spec)
     if name == WORKLOAD:
-        return CATALOGUE[value].title if value in CATALOGUE else str(value)
+        return workload_title(value)
     if name == FOLDERS:  # their names must not leave the computer
         folders = list(dict.fromkeys(str(axis_value(name, each)) for each in specs))
         return sentence("studies.folder", number=folders.index(str(value)) + 1 if str(value) in folders else 0)
@@ -151,7 +152,8 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
         return str(value)
     if name == "precision" and spec.settings.get("tf32"):
         return sentence("studies.with_tf32", precision=value)
-    return setting.phrase(value) if setting.kind in ("device", "choice", "switch") else setting.label_value(value)
+    is_word = setting.kind in ("device", "choice", "switch")
+    return text(setting.phrase(value) if is_word else setting.label_value(value))
 
 
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
@@ -164,5 +166,5 @@ def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     for setting in apart:
         value = setting.of(spec)
         if setting.name == "device" or (setting.name != "engine" and value not in (setting.default, None)):
-            words.append(setting.phrase(value))
+            words.append(text(setting.phrase(value)))
     return " ".join(words)

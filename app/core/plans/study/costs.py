@@ -19,6 +19,7 @@ from app.core.plans.study.own_prices import prices_on
 from app.core.plans.study.points import Point, StudyResult
 from app.core.report.share_texts import is_gpu
 from app.core.settings import OwnComputer, load_settings
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 
 # Study 000's rows, and the one that its charts are relative to.
@@ -188,7 +189,7 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
 
 
 def _device_name(point: Point) -> str:
-    title = CATALOGUE[point.spec.workload].title
+    title = workload_title(point.spec.workload)
     rest = [part for part in point.place if part != title]
     return sentence("studies.this_computer_with", what=rest) if any(rest) else sentence("studies.this_computer")
 
@@ -284,7 +285,7 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
     lines.append(
         sentence(
             "studies.cost_of_epoch",
-            workload=CATALOGUE[cheapest.spec.workload].title,
+            workload=workload_title(cheapest.spec.workload),
             epoch=per_epoch,
             run=epochs * per_epoch,
             epochs=epochs,
@@ -320,7 +321,7 @@ def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
     hours = break_even_hours(own, price, point.value / row.value)
     if hours is None:
         return []
-    workload = CATALOGUE[point.spec.workload].title
+    workload = workload_title(point.spec.workload)
     arguments = {"workload": workload, "device": row.short_name, "price": price, "date": date}
     if hours >= HOURS_PER_MONTH:
         return [sentence("studies.rent_always", **arguments)]

@@ -14,6 +14,7 @@ from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import Unit, count_text, rate_text, unit_of
 from app.core.records import RunSummary
 from app.core.report.card import Figure, Series, Spot
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 
@@ -181,7 +182,7 @@ def _speeds(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
         best = max(points, key=lambda point: point.rate.value if point.rate else 0.0)
         ordered = sorted(points, key=lambda point: -(point.rate.value if point.rate else 0.0))
         spots = tuple(_bar(point, unit, is_best=point is best) for point in ordered)
-        title = CATALOGUE[workload].title
+        title = workload_title(workload)
         charts.append(
             Figure(
                 name=title if len(result.workloads) > 1 else sentence("studies.chart_speed"),
@@ -306,7 +307,7 @@ def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
                 name=sentence(f"studies.chart_relative_{what}"),
                 kind="rows",
                 value_title=sentence(f"studies.relative_{what}"),
-                rows=tuple(CATALOGUE[row.workload].title for row in rows),
+                rows=tuple(workload_title(row.workload) for row in rows),
                 series=series,
                 is_log_value=True,
                 baseline=(1.0, BASELINE),

@@ -12,6 +12,7 @@ from app.core.plans.study.folder_findings import reading_findings
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import rate_text, unit_of
 from app.core.plans.verdicts import worst_verdict
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 
 # "As fast as": within this of the best.
@@ -148,7 +149,7 @@ def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
 def _ranking(points: list[Point], result: StudyResult) -> list[str]:
     best = fastest(points)
     of_several = len(result.workloads) > 1
-    name = CATALOGUE[best.spec.workload].title if of_several else ""
+    name = workload_title(best.spec.workload) if of_several else ""
     if len(points) == 1:
         rate = rate_text(best.rate, unit_of(points))
         return [sentence("studies.point_rate", point=name, rate=rate)] if of_several else _only(best)
@@ -170,7 +171,7 @@ def _only(point: Point) -> list[str]:
 
 def _own_place(point: Point) -> str:
     """Return a point's place apart from its workload."""
-    title = CATALOGUE[point.spec.workload].title
+    title = workload_title(point.spec.workload)
     return " · ".join(part for part in point.place if part != title) or title
 
 

@@ -22,9 +22,9 @@ from app.core.records import Group, PlannedRun, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.run_texts import workload_title
 from app.core.report.share_texts import computer_parts, device_title
 from app.core.storage.database import Database
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 
 
@@ -66,7 +66,7 @@ class StudyReport(PlanReport):
     @property
     def entry(self) -> str:
         """Its name among others, with its workload and date."""
-        names = [CATALOGUE[name].title for name in self.result.workloads if name in CATALOGUE]
+        names = [workload_title(name) for name in self.result.workloads if name in CATALOGUE]
         return sentence(
             "studies_page.history_entry",
             group_id=self.group.id,
@@ -164,7 +164,9 @@ class StudyReport(PlanReport):
 
     def _what(self, runs: Sequence[RunSummary]) -> str:
         names = self.result.workloads
-        return workload_title(runs[0]) if len(names) == 1 else sentence("group.workloads", count=len(names))
+        if len(names) == 1:
+            return workload_title(runs[0].workload)
+        return sentence("group.workloads", count=len(names))
 
 
 def _engines(runs: Sequence[RunSummary]) -> list[str]:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.core.formats import format_seconds
 from app.core.messages import sentence
-from app.core.metrics import format_seconds, headline_kind
+from app.core.metrics import headline_kind
 from app.core.plans.study.points import Point, Rate
 from workloads import CATALOGUE
 

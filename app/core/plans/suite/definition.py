@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
+from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.spec import Precision, RunSpec
 from workloads.workload import Workload
@@ -40,7 +41,7 @@ class SuitePart:
         """Its name on screen."""
         workload = CATALOGUE[self.workload]
         if not workload.is_demo:
-            return workload.title
+            return workload_title(self.workload)
         return sentence("suite.demo_part", title=workload.title, batch_size=self.batch_size)
 
     @property

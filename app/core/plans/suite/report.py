@@ -34,7 +34,7 @@ from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 from app.core.storage.database import Database
-from workloads import CATALOGUE
+from app.core.titles import workload_title
 from workloads.engines.registry import engine_title
 
 # Newer suites of this computer that the chart of all scores has.
@@ -178,5 +178,5 @@ class SuiteReport(PlanReport):
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
         """Return which run it is, and its part."""
-        part = CATALOGUE[planned.spec.workload].title
+        part = workload_title(planned.spec.workload)
         return sentence("suite_page.run_of", number=number, planned=count, part=part)

@@ -12,7 +12,7 @@ from app.core.paths import RESOURCES
 from app.core.redaction.private_texts import chosen_texts
 from app.core.report.html.elements import element, table, without_private
 from app.core.report.html.run_sections import run_article
-from app.core.report.run_texts import workload_title
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -31,7 +31,8 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
         private: Texts to replace.
     """
     secret = chosen_texts([run.run.spec for run in runs]) | dict(private)
-    title = workload_title(runs[0].summary) if len(runs) == 1 else sentence("html.title_of_runs", count=len(runs))
+    several = sentence("html.title_of_runs", count=len(runs))
+    title = workload_title(runs[0].summary.workload) if len(runs) == 1 else several
     page_title = sentence("html.title", title=title)
     head = element(
         "head",
@@ -72,7 +73,7 @@ def _overview(runs: Sequence[JudgedRun]) -> Element:
         value = "" if summary.value is None else f"{format_value(summary.metric, summary.value)} {kind.short_unit}"
         device = summary.device_name or summary.cpu_name or ""
         verdict = sentence(f"studies.verdict_{run.verdict.level}")
-        rows.append((workload_title(summary), device, summary.started_at[:10], verdict, value))
+        rows.append((workload_title(summary.workload), device, summary.started_at[:10], verdict, value))
     return table(sentence("html.runs"), headings, rows, words=4)
 
 

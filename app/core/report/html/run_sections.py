@@ -17,10 +17,10 @@ from app.core.report.run_texts import (
     energy_text,
     rate_text,
     result_notes,
-    workload_title,
 )
 from app.core.report.share import share_card
 from app.core.report.telemetry_table import telemetry_rows
+from app.core.titles import workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol.events import Epoch
 
@@ -39,7 +39,7 @@ _TELEMETRY = (
 def run_article(run: JudgedRun, number: int) -> Element:
     """Return everything about one run; `number` tells the page's runs apart."""
     series, place = run.series, f"run-{number}"
-    title = element("h2", workload_title(run.summary), id=place)
+    title = element("h2", workload_title(run.summary.workload), id=place)
     parts = [
         *_head(run),
         section(sentence("heading.verdict"), _reasons(run)),

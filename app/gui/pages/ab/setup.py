@@ -22,6 +22,7 @@ from app.core.runs.plan_session import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.runs.runner import checked_workload
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
+from app.core.titles import differing, workload_title
 from app.gui.run.plan_page import PlanSetup
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
@@ -55,7 +56,7 @@ from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
-from workloads.settings import Setting, all_settings, differing
+from workloads.settings import Setting, all_settings
 from workloads.workload import Workload
 
 ESTIMATE_MS = 150
@@ -134,7 +135,7 @@ class SideForm(QObject):
             editor.currentIndexChanged.connect(self.changed)
         else:
             editor = make_editor(setting.parameter(getattr(workload, setting.name, None)), self.changed)
-        self._dress(editor, setting.label)
+        self._dress(editor, text(setting.label))
         return editor
 
     def _dress(self, editor: QWidget, label_text: str) -> None:
@@ -176,7 +177,7 @@ class AbSetup(PlanSetup):
         for workload in CATALOGUE.values():
             # Folders to measure are left to the command line's `ab`.
             if not any(parameter.required for parameter in workload.parameters):
-                self.workload.addItem(workload.title, workload.id)
+                self.workload.addItem(workload_title(workload.id), workload.id)
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
@@ -347,7 +348,7 @@ class AbSetup(PlanSetup):
             for number, editor in enumerate(side.widgets, 1):
                 grid.addWidget(editor, number, place)
         for number, name in enumerate(
-            (sentence("heading.name"), *(setting.label for setting in side_settings())), 1
+            (sentence("heading.name"), *(text(setting.label) for setting in side_settings())), 1
         ):
             grid.addWidget(label(name, muted=True), number, 0)
         choosing = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.messages import sentence
+from app.core.messages import message
+from app.core.messages import text as text_of
 from app.core.runs.plan_session import REPEATS_LIMIT
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import guard_wheel, label, set_tip
@@ -37,13 +38,14 @@ class ParameterForm(QWidget):
         form.setSpacing(GAP_PX)
         form.setColumnStretch(1, 1)
         for place, parameter in enumerate(parameters):
-            name = (names or {}).get(parameter.name, parameter.label)
+            name = (names or {}).get(parameter.name) or text_of(parameter.label)
+            tip = text_of(parameter.description)
             editor = make_editor(parameter, self.changed)
             guard_wheel(editor)
             editor.setAccessibleName(name)
-            set_tip(editor, parameter.description)
+            set_tip(editor, tip)
             text: QLabel = label(name, muted=True)
-            set_tip(text, parameter.description)
+            set_tip(text, tip)
             text.setBuddy(editor)
             form.addWidget(text, place, 0)
             form.addWidget(editor, place, 1)
@@ -66,12 +68,11 @@ class ParameterForm(QWidget):
 
 def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
     """Return the form of a run: the workload's parameters, the run settings, repetitions and engines."""
-    repeat = sentence("setup.repeat")
     rows = [
         *workload.parameters,
         *workload.setting_parameters(),
-        Parameter("repeat", "int", 1, repeat, minimum=1, maximum=REPEATS_LIMIT),
+        Parameter("repeat", "int", 1, message("setup.repeat"), minimum=1, maximum=REPEATS_LIMIT),
     ]
     if several_engines:
-        rows.append(Parameter("all_engines", "bool", False, sentence("setup.all_engines")))
-    return ParameterForm(rows, {setting.name: setting.label for setting in all_settings()})
+        rows.append(Parameter("all_engines", "bool", False, message("setup.all_engines")))
+    return ParameterForm(rows, {setting.name: text_of(setting.label) for setting in all_settings()})

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
+from app.core.formats import format_gpu_memory, format_installed_memory
 from app.core.messages import message, sentence, text
-from app.core.metrics import format_gpu_memory, format_installed_memory
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
@@ -80,7 +80,7 @@ class SetupView(QWidget):
         self.browse_button.setAccessibleName(sentence("setup.browse_all"))
         self.probed_s: dict[tuple[str, str, str], float] = {}  # results of probes
         self.summary = ClampedLabel(4, 12)
-        self.summary.keep_room_for(workload.summary.replace("\n", " ") for workload in CATALOGUE.values())
+        self.summary.keep_room_for(text(workload.summary) for workload in CATALOGUE.values())
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
         self._name("quick", sentence("preset.quick_note"))
         self.dataset = DatasetRow(services)
@@ -253,7 +253,7 @@ class SetupView(QWidget):
 
     def _on_workload(self) -> None:
         workload = self.chosen_workload
-        self.summary.show_text(workload.summary.replace("\n", " "))
+        self.summary.show_text(text(workload.summary))
         self.star.show_workload(workload.id)
         set_tip(self.workload, workload.source)
         self.dataset.show_dataset(workload.dataset)

@@ -6,6 +6,7 @@ from PySide6.QtGui import QFont, QStandardItemModel
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.settings import Settings
+from app.core.titles import workload_title
 from app.gui.services.bundle import Services
 from app.gui.style.theme import font
 from app.gui.style.tokens import LABEL_PX
@@ -52,7 +53,7 @@ class WorkloadBox(ChoiceBox):
                 if len(groups) > 1:
                     self._add_heading(sentence(code))
                 for name in names:
-                    self.addItem(CATALOGUE[name].title, name)
+                    self.addItem(workload_title(name), name)
             self.setCurrentIndex(self.findData(self._chosen_id))
 
     def _add_heading(self, text: str) -> None:

@@ -8,11 +8,13 @@ from PySide6.QtGui import QColor, QFont
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QLineEdit, QTableView, QWidget
 
 from app.core.errors import AppError
-from app.core.messages import sentence, text
-from app.core.metrics import format_memory, format_time_left, headline_kind
+from app.core.formats import format_memory
+from app.core.messages import format_time_left, sentence, text
+from app.core.metrics import headline_kind
 from app.core.runs.probe import probe_duration_s
 from app.core.runs.session import Session
 from app.core.runs.workload_estimates import WorkloadEstimate, probe_key, workload_estimates
+from app.core.titles import workload_title
 from app.gui.pages.benchmark.workload_box import Star
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
@@ -75,7 +77,7 @@ class WorkloadModel(TableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._texts(entry)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(text(entry.problem) if entry.problem else entry.workload.summary)
+            return plain_tip(text(entry.problem or entry.workload.summary))
         if role == Qt.ItemDataRole.DecorationRole and index.column() == 0 and self._is_favourite(entry):
             return icon("star-filled", self._theme.tokens.accent)
         if role == Qt.ItemDataRole.ForegroundRole and entry.problem and index.column() == _MEMORY:
@@ -88,7 +90,7 @@ class WorkloadModel(TableModel):
     def _texts(self, entry: WorkloadEstimate) -> tuple[str, ...]:
         duration_s = self.duration_s(entry)
         return (
-            entry.workload.title,
+            workload_title(entry.workload.id),
             entry.workload.study_name or "–",
             format_time_left(duration_s) if duration_s is not None else sentence("workloads.duration_unknown"),
             format_memory(entry.memory_bytes) if entry.memory_bytes else "n/a",
@@ -103,7 +105,8 @@ class WorkloadModel(TableModel):
     def _fits(self, entry: WorkloadEstimate) -> bool:
         workload = entry.workload
         study = f"study {workload.study} {workload.study_name}" if workload.study else ""
-        all_text = " ".join((workload.id, workload.title, workload.summary, workload.source, study, workload.kind))
+        texts = (text(workload.title), text(workload.summary))
+        all_text = " ".join((workload.id, *texts, workload.source, study, workload.kind))
         return self._kind in ("", workload.kind) and all(word in all_text.casefold() for word in self._words)
 
 
@@ -288,8 +291,8 @@ class WorkloadChooser(QDialog):
             self.answer.show_text("")
             return
         workload = entry.workload
-        self.title.show_text(f"{workload.title} ({workload.id})")
-        self.summary.show_text(workload.summary.replace("\n", " "))
+        self.title.show_text(f"{workload_title(workload.id)} ({workload.id})")
+        self.summary.show_text(text(workload.summary))
         self.facts.show_text(" · ".join(_facts(entry)))
         answer = (
             self._answer[1] if self._answer[0] == workload.id else text(entry.problem) if entry.problem else ""
@@ -320,7 +323,7 @@ def _facts(entry: WorkloadEstimate) -> list[str]:
         parts.append(sentence("share.batch", batch_size=workload.batch_size))
     if workload.epoch_text:
         is_epoch = workload.has_epochs
-        epoch_text = workload.epoch_text
+        epoch_text = text(workload.epoch_text)
         parts.append(sentence("workloads.epoch", epoch=epoch_text) if is_epoch else epoch_text)
     if workload.loss_band:
         low, high = workload.loss_band

@@ -21,11 +21,11 @@ from app.core.external_results import CommunityRow, ImportedResult
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
-from app.core.report.run_texts import workload_title
 from app.core.storage.database import Database
 from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.queries import own_runs
 from app.core.storage.runs import list_runs
+from app.core.titles import workload_title
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
@@ -116,7 +116,7 @@ class ComparePage(QWidget):
         place = self.workload.findData(runs[0].workload) if runs else -1
         if place < 0:
             code = "compare_page.not_here" if runs else "compare_page.none_has_result"
-            text = sentence(code, workload=workload_title(runs[0])) if runs else sentence(code)
+            text = sentence(code, workload=workload_title(runs[0].workload)) if runs else sentence(code)
             self._services.notify(text, "caution", "", None)
             return
         self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])
@@ -148,7 +148,7 @@ class ComparePage(QWidget):
 
     def _make_controls(self) -> None:
         theme = self._services.theme
-        workloads = [(workload.title, name) for name, workload in CATALOGUE.items() if not workload.is_demo]
+        workloads = [(workload_title(name), name) for name, workload in CATALOGUE.items() if not workload.is_demo]
         self.workload = _combo(sentence("label.workload"), workloads)
         self.baseline = _combo(sentence("compare_page.baseline"), ())
         self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QTableView
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import Bar
 from app.core.analysis.published import disagreement
+from app.core.formats import format_ratio
 from app.core.messages import sentence
-from app.core.metrics import format_ratio, headline_kind
+from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font

@@ -8,11 +8,11 @@ from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QSho
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.analysis.series import RunSeries
+from app.core.formats import format_gpu_memory, format_installed_memory, format_memory
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
-from app.core.metrics import format_gpu_memory, format_installed_memory, format_memory
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services

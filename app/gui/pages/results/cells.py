@@ -15,6 +15,7 @@ from app.core.records import Group, RunSummary
 from app.core.report.run_texts import reason_name
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
+from app.core.titles import workload_title
 from app.gui.pages.results.columns import COLUMNS
 from app.gui.services.bundle import Services
 from workloads import CATALOGUE
@@ -38,8 +39,7 @@ def table_text(runs: Iterable[RunSummary]) -> str:
 
 
 def _title(run: RunSummary) -> str:
-    workload = CATALOGUE.get(run.workload)
-    return workload.title if workload else run.workload
+    return workload_title(run.workload)
 
 
 def _result(run: RunSummary) -> str:

@@ -7,10 +7,10 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QTableView
 
 from app.core.messages import sentence
+from app.core.titles import workload_title
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.tables import Column
-from workloads import CATALOGUE
 
 # By sort key.
 COLUMNS = {
@@ -124,5 +124,4 @@ class ColumnFitter:
 
 
 def _title(workload: str) -> str:
-    declared = CATALOGUE.get(workload)
-    return declared.title if declared else workload[:60]
+    return workload_title(workload)[:60]

@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.messages import sentence
+from app.core.titles import workload_title
 from app.gui.widgets.basics import give_way, row, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.timers import timer
@@ -60,7 +61,7 @@ class Filters(QWidget):
     def _fill(self) -> None:
         self.workload.addItem(sentence("results_page.all_workloads"), None)
         for workload in CATALOGUE.values():
-            self.workload.addItem(workload.title, workload.id)
+            self.workload.addItem(workload_title(workload.id), workload.id)
         self.workload.setAccessibleName(sentence("label.workload"))
         self.status.addItem(sentence("results_page.any_status"), None)
         for status in STATUSES:

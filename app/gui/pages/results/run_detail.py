@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from app.core.analysis.trend import Trend, trend_of
 from app.core.messages import sentence
 from app.core.messages import text as text_of
-from app.core.metrics import METRICS, format_metric, headline_kind
+from app.core.metrics import format_metric, headline_kind, metric_label
 from app.core.records import Run, RunSummary
 from app.core.report.run_texts import energy_text
 from app.core.report.telemetry_table import telemetry_rows
@@ -270,10 +270,7 @@ class RunDetail(QWidget):
         fill_items(self.table, rows)
         for part, place in _ENERGIES.items():
             self.table.setColumnHidden(place, all(each[part] is None for each in energies))
-        facts = [
-            f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
-            for key, value in run.metrics.items()
-        ]
+        facts = [f"{metric_label(key)}: {format_metric(key, value)}" for key, value in run.metrics.items()]
         sentences = [text for text in (judged.bottleneck, energy_text(run.summary)) if text]
         if left_out:
             sentences.insert(0, sentence("results_page.epochs_left_out", left_out=left_out))

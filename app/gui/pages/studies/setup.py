@@ -16,6 +16,7 @@ from app.core.plans.study.points import point_name
 from app.core.plans.study.presets import PRESETS
 from app.core.records import Plan
 from app.core.runs.runner import Runner, known_workload
+from app.core.titles import workload_title
 from app.gui.run.plan_page import PlanSetup
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
@@ -115,7 +116,7 @@ class StudySetup(PlanSetup):
             self.studies.addItem(item)
         for workload in CATALOGUE.values():
             if not any(parameter.required for parameter in workload.parameters):
-                self.workload.addItem(workload.title, workload.id)
+                self.workload.addItem(workload_title(workload.id), workload.id)
 
     def _connect(self) -> None:
         self.studies.currentRowChanged.connect(self._on_study)

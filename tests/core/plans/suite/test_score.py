@@ -28,6 +28,7 @@ from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.groups import specs_of
+from app.core.titles import workload_title
 from tests.core.plans.study.storing_studies import store_point
 from tests.core.plans.suite.conftest import Store
 from tests.saying import Saying, said
@@ -91,7 +92,7 @@ def test_a_part_out_of_memory_is_zero_and_so_is_the_score_which_says_why(plan: P
         "it may fit when other programs have ended"
     )
     lines = suite_lines(result)
-    assert sentence("suite.zeros", count=1, parts=[CATALOGUE["gpt_mini"].title]) in " ".join(lines)
+    assert sentence("suite.zeros", count=1, parts=[workload_title("gpt_mini")]) in " ".join(lines)
     rest = points_text(1_000 * 2 ** (1 / 7))
     assert sentence("suite.rest", count=len(SUITE_1.parts) - 1, points=rest) in " ".join(lines)
 

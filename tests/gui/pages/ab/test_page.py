@@ -20,6 +20,7 @@ from app.core.paths import Paths
 from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
+from app.core.titles import differing
 from app.gui.charts.pair_plot import ratio_scale
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.setup import SideForm
@@ -34,7 +35,6 @@ from tests.sure import only, sure
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
-from workloads.settings import differing
 
 
 def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:

@@ -22,8 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.datasets.install import InstalledDataset, list_datasets
-from app.core.messages import sentence
-from app.core.metrics import format_time_left
+from app.core.messages import Message, format_time_left, sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s, trash_runs
@@ -377,7 +376,7 @@ def test_the_preferred_data_is_chosen_as_soon_as_it_is_installed(driver: Driver,
     assert row.state.isVisible()
 
 
-PLACES = Parameter("places", "folders", "", "Where to <measure>", required=True)
+PLACES = Parameter("places", "folders", "", Message("Where to <measure>"), required=True)
 
 
 def editor_of(driver: Driver) -> FolderEdit:

@@ -15,6 +15,7 @@ from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.result_file.canonical import decode
 from app.core.storage.database import Database
+from app.core.titles import workload_title
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.page import ResultsPage
@@ -25,7 +26,6 @@ from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to, select, type_comment
 from tests.saying import said
 from tests.sure import only, sure
-from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 
 
@@ -210,7 +210,7 @@ def test_runs_of_different_workloads_say_why_they_are_not_together(
     assert compared.workload.currentData() == "mnist_mlp"
     for run_id, why in (
         (none, said("compare_page.none_has_result")),
-        (demo, said("compare_page.not_here", workload=CATALOGUE["demo"].title)),
+        (demo, said("compare_page.not_here", workload=workload_title("demo"))),
     ):
         driver.window.show_page("results")
         select(page, run_id)

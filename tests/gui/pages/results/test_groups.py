@@ -12,6 +12,7 @@ from app.core.records import Plan
 from app.core.report.card import ShareCard
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
+from app.core.titles import workload_title
 from app.gui.pages.results.columns import KEYS
 from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
@@ -108,7 +109,7 @@ def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
     )
     assert said("ab.difference", first="A").begins(ab["comment"])
     assert (engines["value"], engines["status"]) == ("PyTorch", sentence("group.kind_engines"))
-    assert {row["workload"] for row in (repeat, ab, engines)} == {WORKLOAD.title}
+    assert {row["workload"] for row in (repeat, ab, engines)} == {workload_title(WORKLOAD.id)}
 
 
 def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:

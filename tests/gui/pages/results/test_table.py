@@ -20,6 +20,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import list_runs
+from app.core.titles import workload_title
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitting_columns
@@ -130,7 +131,7 @@ def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
     assert page.model.rows[0] == broken
 
 
-LONGEST = max(CATALOGUE.values(), key=lambda workload: len(workload.title))
+LONGEST = max(CATALOGUE.values(), key=lambda workload: len(workload_title(workload.id)))
 PADDING_PX = 24  # of headings, in the style sheet
 SIZES = ((1024, 700), (1200, 800), (1440, 900), (1920, 1080))
 
