@@ -33,7 +33,7 @@ class Setting:
         flag: Command-line option.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
-        zero: What 0 means in the form of an "int"; None for the number.
+        zero_is_named: Whether 0 has a meaning in the form of an "int", such as "all".
         may_be_auto: Whether the engine may choose it, as None.
         comparability: Whether results with other values are compared: not ("must_match"), with a remark ("noted"),
             or as if they had the same ("ignored").
@@ -49,7 +49,7 @@ class Setting:
     choices: Callable[[], Iterable[str]] | None = None
     minimum: int | None = None
     maximum: int | None = None
-    zero: Message | None = None
+    zero_is_named: bool = False
     may_be_auto: bool = False
     comparability: Literal["must_match", "noted", "ignored"] = "noted"
     in_form: bool = True
@@ -66,6 +66,11 @@ class Setting:
     def is_choice(self) -> bool:
         """Whether there is a choice: a single engine isn't worth a row."""
         return self.choices is None or len(self.allowed()) > 1
+
+    @property
+    def zero(self) -> Message | None:
+        """What 0 means in a form; None for the number."""
+        return message(f"setting_zero.{self.name}") if self.zero_is_named else None
 
     def of(self, spec: RunSpec) -> Value:
         """Return its value in a spec."""
@@ -204,7 +209,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="int",
         flag="--steps",
         minimum=0,
-        zero=message("setting_zero.steps"),
+        zero_is_named=True,
         comparability="ignored",
         in_ab=False,
     ),
@@ -267,7 +272,7 @@ SETTINGS: tuple[Setting, ...] = (
         minimum=1,
         maximum=4_096,
         may_be_auto=True,
-        zero=message("setting_zero.threads"),
+        zero_is_named=True,
     ),
     Setting(
         name="cpus",
@@ -276,7 +281,7 @@ SETTINGS: tuple[Setting, ...] = (
         minimum=1,
         maximum=4_096,
         may_be_auto=True,
-        zero=message("setting_zero.cpus"),
+        zero_is_named=True,
     ),
     Setting(
         name="data",

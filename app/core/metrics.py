@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.core.formats import format_memory, format_seconds
-from app.core.messages import Message, message, sentence, text
+from app.core.messages import Message, message, text
 from workloads.protocol.parameters import FOLDERS_LIMIT
 from workloads.system.storage import CASES
 
@@ -48,22 +48,22 @@ class Headline:
     @property
     def label(self) -> str:
         """Its name as a heading."""
-        return self._named("headline")
+        return self._known(message(f"headline.{self.key}"))
 
     @property
     def label_within(self) -> str:
         """Its name within a line."""
-        return self._named("headline_within")
+        return self._known(message(f"headline_within.{self.key}"))
 
     @property
     def unit(self) -> str:
         """The unit in words, as it follows the number in a sentence."""
-        return self._named("headline_unit")
+        return self._known(message(f"headline_unit.{self.key}"))
 
     @property
     def short_unit(self) -> str:
         """The unit for narrow places."""
-        return self._named("headline_short")
+        return self._known(message(f"headline_short.{self.key}"))
 
     @property
     def quantity(self) -> str:
@@ -75,8 +75,8 @@ class Headline:
         """The unit after a number on an axis whose title says the rest."""
         return " s" if self.key.startswith("seconds_") else ""
 
-    def _named(self, place: str) -> str:
-        return sentence(f"{place}.{self.key}") if self.key in HEADLINES else self.key
+    def _known(self, name: Message) -> str:
+        return text(name) if self.key in HEADLINES else self.key
 
 
 HEADLINES: dict[str, Headline] = {

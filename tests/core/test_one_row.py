@@ -12,6 +12,7 @@ from app.cli.specs import make_spec
 from app.core.analysis.comparability import comparison_key, differences, run_refusal
 from app.core.analysis.compare import bars
 from app.core.errors import UsageError
+from app.core.messages import ENGLISH
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
 from app.core.report.run_texts import run_engine_line
@@ -35,10 +36,21 @@ ROW = Setting(
     comparability="must_match",
 )
 
+SENTENCES = {
+    "setting.autotune": "Autotune",
+    "setting_help.autotune": "Let the engine try several kernels.",
+    "help.setting_autotune": "let the engine try several kernels",
+    "setting_value.autotune_auto": "Autotune automatic",
+    "setting_value.autotune_on": "Autotune",
+    "setting_value.autotune_off": "without Autotune",
+}
+
 
 @pytest.fixture(autouse=True)
 def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
+    for code, words in SENTENCES.items():
+        monkeypatch.setitem(ENGLISH, code, words)
 
 
 Stored = Callable[..., RunSummary]
@@ -127,7 +139,7 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
     for value in ("0", "17", "-5"):
         with pytest.raises(UsageError) as found:
             asked(paths, "--ahead", value)
-        assert said("setting.not_in_range", name="Ahead", minimum="1", maximum="16", value=value).is_all_of(
+        assert said("setting.not_in_range", name="setting.ahead", minimum="1", maximum="16", value=value).is_all_of(
             str(found.value)
         )
     with pytest.raises(WorkloadError) as refused:

@@ -87,7 +87,7 @@ def test_the_standard_workload_is_the_studys() -> None:
 def test_the_catalogue_begins_with_the_standard_and_ends_with_the_demo() -> None:
     order = list(CATALOGUE)
     assert (order[0], order[-1]) == (STANDARD, "demo")
-    assert len({workload.title for workload in CATALOGUE.values()}) == len(order)
+    assert len({text(workload.title) for workload in CATALOGUE.values()}) == len(order)
     of_studies = [workload.study for workload in TRAINED]
     assert sorted(of_studies, key=STUDIES.index) == of_studies
     assert set(of_studies) == set(STUDIES), "every study is repeated"

@@ -51,7 +51,7 @@ def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> 
     assert said("ab.faster_within", half="1.0", second="A", faster="7.0", first="B").is_all_of(card.headline)
     assert said("ab.interval_of_pairs", count="3").is_all_of(card.notes[0])
     a, b = only(Sides, card.chart).sides
-    assert (a.name, a.settings, a.is_faster) == ("A", "threads automatic", False)
+    assert (a.name, a.settings, a.is_faster) == ("A", "automatic threads", False)
     assert (b.name, b.settings, b.is_faster) == ("B · plugged in", "1 thread", True)
     assert (a.value, a.low, a.high, a.text) == (107.0, 106.8, 107.5, INTERVAL)
     assert only(Sides, card.chart).axis == f"seconds per epoch ({sentence('compare.lower_is_better')})"
@@ -105,7 +105,7 @@ def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:
     lines = KIND.text(JudgedRun(with_example(stored_run, group)), group).splitlines()
     faster = message("ab.faster_within", first="B", second="A", faster="7.0", half="1.0")
     assert lines[0] == sentence("ab.text_headline", headline=faster, title=TITLE)
-    assert lines[2] == sentence("ab.text_side", side="A (threads automatic)", values=INTERVAL, unit="s per epoch")
+    assert lines[2] == sentence("ab.text_side", side="A (automatic threads)", values=INTERVAL, unit="s per epoch")
     of_all = message("share.all_runs", count=6)
     assert sentence("result.text_verdict_because", verdict="valid", reasons=of_all) in lines
     assert said("result.text_footer", date="2026-11-01", version="0.1.0").is_all_of(lines[-1])

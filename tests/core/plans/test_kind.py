@@ -101,7 +101,7 @@ def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
         .listing(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"}))
         .splitlines()
     )
-    assert lines[0] == f"{sentence('group.kind_repeat')} · {WORKLOAD.title}"
+    assert lines[0] == f"{sentence('group.kind_repeat')} · {workload_title(WORKLOAD.id)}"
     assert lines[-2:] == [
         f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · valid · Test CPU",
         f"{sentence('group.run', run_id=2)} · failed · valid · Test CPU",

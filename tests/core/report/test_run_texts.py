@@ -347,8 +347,8 @@ def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:
         ("Folder 1: preprocess, data", "40.2 MB/s"),
         ("Folder 1: train from TFRecords", "1000 images/s"),
         ("Folder 2: write JPEGs", "1123 images/s"),
-        ("Folder 2 against folder 1: write JPEGs", "+12.3 %"),
-        ("Folder 8 against folder 1: predict from memory", "-0.6 %"),
+        ("Folder 2 vs. folder 1: write JPEGs", "+12.3 %"),
+        ("Folder 8 vs. folder 1: predict from memory", "-0.6 %"),
     ]
 
 

@@ -168,7 +168,7 @@ def test_a_picture_that_cannot_be_written_leaves_what_was_there(application_them
 
 
 def side(name: str, value: float, **changes: object) -> Side:
-    usual = Side(name, "threads automatic", value, 0.97 * value, 1.02 * value, f"{value:.1f}", is_faster=False)
+    usual = Side(name, "automatic threads", value, 0.97 * value, 1.02 * value, f"{value:.1f}", is_faster=False)
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 

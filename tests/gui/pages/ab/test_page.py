@@ -84,7 +84,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert not page.setup.run_button.isEnabled()
     set_edited(page.setup.sides[1].editors["threads"], 1)
     assert page.setup.run_button.isEnabled()
-    assert [side.name.placeholderText() for side in page.setup.sides] == ["threads automatic", "1 thread"]
+    assert [side.name.placeholderText() for side in page.setup.sides] == ["automatic threads", "1 thread"]
     driver.become(memory_bytes=8_000_000_000)
     batch = only(QSpinBox, page.setup.sides[1].editors["batch_size"])
     batch.setValue(batch.maximum())
@@ -115,7 +115,7 @@ def test_sides_are_named_by_what_differs() -> None:
     assert differing(spec(), spec()) == ("A", "B")
     assert differing(spec(), spec(engine="jax")) == ("TensorFlow", "JAX")  # which has no other way than to compile
     assert differing(spec(), spec(engine="torch", jit=True)) == ("TensorFlow, not compiled", "PyTorch, compiled")
-    assert differing(spec(jit=True), spec(threads=1)) == ("compiled, threads automatic", "not compiled, 1 thread")
+    assert differing(spec(jit=True), spec(threads=1)) == ("compiled, automatic threads", "not compiled, 1 thread")
     assert differing(spec(device="cpu"), spec(device="gpu:1")) == ("CPU", "GPU 1")
     assert differing(spec(onednn=True), spec()) == ("oneDNN", "oneDNN automatic")
 

@@ -1,0 +1,87 @@
+"""How numbers are written with their units, without a word of any language."""
+
+import math
+
+_GIB_BYTES = 2**30
+# By how much more was installed than is reported, at most.
+_KEPT_BY_SYSTEM = 1.04
+_KEPT_BY_DRIVER = 0.02
+
+
+def format_seconds(duration_s: float | None) -> str:
+    """Format seconds with three significant digits: "66.3", "4.12", "0.0213", "382", "12,345"."""
+    if duration_s is None:
+        return "n/a"
+    for limit, digits in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
+        if duration_s >= limit:
+            return f"{duration_s:,.{digits}f}"
+    return f"{duration_s:.4f}"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """Format a ratio with two significant digits: "4.8×", "53×", "0.27×"; "n/a" for None."""
+    if ratio is None:
+        return "n/a"
+    for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
+        if ratio >= limit:
+            return f"{ratio:.{digits}f}×"
+    return f"{ratio:.4f}×"
+
+
+def format_energy(energy_j: float | None) -> str:
+    """Format an energy as meters show it: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
+    if energy_j is None:
+        return "n/a"
+    joules = f"{energy_j / 1e3:,.1f} kJ" if energy_j >= 1e3 else f"{energy_j:.0f} J"
+    return f"{joules} ({energy_j / 3600:,.{1 if energy_j >= 3600 else 2}f} Wh)"
+
+
+def format_file_size(size_bytes: float | None) -> str:
+    """Format a size on disk or of a download in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
+    return "n/a" if size_bytes is None else _sized(size_bytes, 1000)
+
+
+def format_memory(memory_bytes: float | None) -> str:
+    """Format an amount of memory in binary units by their everyday names: "1.5 GB" for 1.5 × 2³⁰ bytes."""
+    return "n/a" if memory_bytes is None else _sized(memory_bytes, 1024)
+
+
+def format_installed_memory(memory_bytes: float | None) -> str:
+    """Format a computer's memory as it was sold: "24 GB" for the 23.6 GiB that programs can use.
+
+    Firmware and kernel keep some of it before anything can count it: a system reports 7.7 of 8, 15.5 of 16, 62.6
+    of 64, 125.6 of 128. So this is the next usual size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) where
+    that is at most 4 % more, and otherwise the amount itself: a virtual machine may have any.
+    """
+    if memory_bytes is None or memory_bytes < _GIB_BYTES:
+        return format_memory(memory_bytes)
+    memory_gib = memory_bytes / _GIB_BYTES
+    step_gib = max(1, 2 ** (int(memory_gib).bit_length() - 4))
+    nominal_gib = math.ceil(memory_gib / step_gib) * step_gib
+    return _sold(nominal_gib) if nominal_gib <= _KEPT_BY_SYSTEM * memory_gib else format_memory(memory_bytes)
+
+
+def format_gpu_memory(memory_bytes: float | None) -> str:
+    """Format a GPU's memory as it was sold: "80 GB" for 81,559 MiB, as its driver keeps a little for itself.
+
+    That is a whole number where one is within 2 %, and otherwise the amount itself.
+    """
+    if memory_bytes is None:
+        return "n/a"
+    memory_gib = memory_bytes / _GIB_BYTES
+    nominal_gib = round(memory_gib)
+    is_near = abs(nominal_gib - memory_gib) <= _KEPT_BY_DRIVER * nominal_gib
+    return _sold(nominal_gib) if nominal_gib and is_near else format_memory(memory_bytes)
+
+
+def _sold(size_gib: int) -> str:
+    return f"{size_gib} GB" if size_gib < 1024 else f"{size_gib / 1024:.4g} TB"
+
+
+def _sized(size_bytes: float, base: int) -> str:
+    """Format a size in the first unit in which it is below `base` once rounded: never "1000 MB"."""
+    *units, largest = (("B", 0), ("kB", 0), ("MB", 0), ("GB", 1), ("TB", 1))
+    for power, (unit, digits) in enumerate(units):
+        if round(size_bytes / base**power, digits) < base:
+            return f"{size_bytes / base**power:.{digits}f} {unit}"
+    return f"{size_bytes / base ** len(units):.{largest[1]}f} {largest[0]}"
