@@ -6,11 +6,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.a_faster": "A is faster",
     "ab_page.b_faster": "B is faster",
     "ab_page.b_vs_a": "B vs A",
-    "ab_page.busy": "A benchmark is running. Let it finish, or cancel it on its page.",
-    "ab_page.by_hand_note": (
-        "To compare what Epochmark can't set, such as battery power, choose “By hand”. It pauses before each"
-        " side change."
-    ),
+    "ab_page.busy": "A benchmark is running. Let it finish or cancel it.",
+    "ab_page.by_hand_note": "For what Epochmark can't set, such as battery power, choose “By hand”.",
     "ab_page.continue": "Continue",
     "ab_page.earlier": "Earlier A/B tests",
     "ab_page.faster": "faster: {label}",
@@ -46,10 +43,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_setup.runs_with_time": "{runs} runs (A B B A …): {duration_s:time_left} plus startup.",
     "ab_setup.side": "Side {side}",
     "ab_setup.title": "What to compare",
-    "benchmark.ab_running": "An A/B test is running. Let it finish, or cancel it on its page.",
+    "benchmark.ab_running": "An A/B test is running. Let it finish or cancel it.",
     "benchmark.log": "Log",
     "benchmark.new_run": "New run",
-    "benchmark.studies_running": "A study is running. Let it finish, or cancel it on its page.",
+    "benchmark.studies_running": "A study is running. Let it finish or cancel it.",
     "button.copy_result": "Copy result",
     "button.copy_text": "Copy text",
     "button.delete": "Delete",
@@ -103,7 +100,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines_card.looking": "Checking installed engines …",
     "engines_card.missing": "Missing from this Epochmark installation",
     "engines_card.not_here": "Not available on this computer",
-    "engines_card.note": "Each engine is installed in its own folder and changes nothing else on this computer.",
+    "engines_card.note": "Each engine is installed in its own folder and changes nothing else.",
     "engines_card.now_installed": "Installed {title} {version}",
     "engines_card.offer": "Not installed · would use {device}",
     "engines_card.other_variant": "{variant} would use {device}",
@@ -240,8 +237,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.open_results": "Open results folder",
     "settings.others": "Community",
     "settings.preset_note": (
-        "Preset for new runs. Quick estimates from 30–60 s of steps, Standard runs whole epochs, and Sustained"
-        " runs for 10 minutes and checks for throttling."
+        "Preset for new runs. Quick estimates from 30–60 s of steps, Standard runs whole epochs, Sustained"
+        " checks for throttling over 10 minutes."
     ),
     "settings.privacy": "Privacy",
     "settings.privacy_note": (

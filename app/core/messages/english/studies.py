@@ -124,7 +124,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.question_software": "Which software is fastest on this CPU?",
     "studies.question_threads": "Do more CPU cores help, and up to how many?",
     "studies.ranking_stays": "The same configuration is fastest or tied on all workloads.",
-    "studies.ranking_turns": "The ranking depends on the workload. No configuration is fastest on all of them.",
+    "studies.ranking_turns": "The ranking depends on the workload. No configuration always wins.",
     "studies.reading_enough": "Within 5 % of the fastest in every phase: {setup}.",
     "studies.reading_none": "No setup is within 5 % of the fastest in every phase.",
     "studies.reading_once": (
@@ -138,8 +138,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.relative_time": "Epoch time relative to a Tesla K80 in 2017 (lower is faster)",
     "studies.rent_always": "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is always cheaper.",
     "studies.rent_below": (
-        "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is cheaper if you train less than"
-        " {hours:,.0f} h a month here."
+        "For {workload}, renting a {device} at {price:.2f} USD/h ({date}) is cheaper below {hours:,.0f} h of"
+        " training a month."
     ),
     "studies.seconds": "Seconds of training",
     "studies.epochs": "Epochs",

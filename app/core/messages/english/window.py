@@ -46,7 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "report.computer": "Computer: {computer}",
     "report.explanation": (
         "Describe what happened and what you expected, then copy the text into a message or forum post. Nothing"
-        " is sent automatically, and your name and folders are removed."
+        " is sent automatically. Your name and folders are removed."
     ),
     "report.log": "Last lines of the log:\n{lines}",
     "report.questions": "What happened:\n\n\nWhat I expected:\n\n\nSteps to reproduce:\n",
@@ -68,7 +68,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
     "window.title_running": "{what} – {name}",
     "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to apply it.",
-    "zoom.no_room": "This screen is too small for {zoom_pct} % zoom. Zoom is still {kept_pct} %.",
+    "zoom.no_room": "This screen is too small for {zoom_pct} %. Zoom is still {kept_pct} %.",
     "zoom.restart": "Restart now",
     "zoom.stays": "Zoom is {zoom_pct} %.",
 }
