@@ -10,7 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.more_pairs": "{said} Run more pairs to be sure.",
     "ab.needs_more_pairs": "run more pairs to be sure",
     "ab.no_difference": (
-        "No measurable difference: {b} is {low} to {high} times as fast as {a} (95 % interval, {pairs} pairs)."
+        "No measurable difference: {b} is {low} to {high}× as fast as {a} (95 % interval, {pairs} pairs)."
     ),
     "ab.no_pair": "No complete pair.",
     "ab.only_pair": "{first} was {times}× as fast as {second} in the only pair.",
@@ -18,7 +18,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.text_side": "{side}: {values} {unit}",
     "ab.times_once": "{first} was {times}× as fast as {second} in the only pair",
     "ab.times_range": "{first} is {times}× as fast as {second} ({low} to {high})",
-    "ab.within": "B is {low} to {high} times as fast as A (95 %) · {pairs} pairs",
+    "ab.within": "B is {low} to {high}× as fast as A (95 %) · {pairs} pairs",
     "baseline.ambiguous": "“{name}” matches several baselines: {names}.",
     "baseline.choose": "Choose one of: {names}.",
     "baseline.nothing": "No baseline “{name}”, because no results can be compared.",
@@ -99,10 +99,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.several_runs": ("1 of {planned} runs has a result.", "{count} of {planned} runs have a result."),
     "group.spread": "spread {between_pct:.1f} %",
     "group.workloads": ("{count} workload", "{count} workloads"),
-    "position.among": "{said} (among results in {conditions:, })",
+    "position.among": "{said} (among {conditions:, } results)",
     "position.baseline": "{name} ({year} software)",
     "position.baseline_of_own": "{name}",
-    "position.baseline_of_unknown_year": "{name} (software of unknown year)",
+    "position.baseline_of_unknown_year": "{name} (software year unknown)",
     "position.invalid": "Not ranked: the result is invalid",
     "position.between": "{ratio} as fast as the {baseline}, between {faster} and {slower}",
     "position.estimate": "{said} (estimate)",

@@ -21,7 +21,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.nothing": "No A/B tests yet",
     "ab_page.pair": "pair {number}: {a} {value_a}, {b} {value_b} {unit}",
     "ab_page.pair_heading": "Pair",
-    "ab_page.pairs": "Pairs of the A/B test",
+    "ab_page.pairs": "A/B pairs",
     "ab_page.question": "Which of two configurations is faster?",
     "ab_page.run_of": "Run {number} of {planned} · {label}",
     "ab_page.running": "A/B test running",

@@ -96,7 +96,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.spread": "spread {spread_pct:.1f} %",
     "result.spread_between": "spread between runs {spread_pct:.1f} %",
     "result.step_range": "{low_ms:,.1f} to {high_ms:,.1f} ms per step",
-    "result.step_rate": "{step_ms:.1f} ms per step, {examples_per_s:,.0f} examples per second",
+    "result.step_rate": "{step_ms:.1f} ms per step, {examples_per_s:,.0f} examples/s",
     "result.text_data": "Data: {data}, seed {seed}",
     "result.text_engine": "Engine: {engine}",
     "result.text_footer": "Epochmark {version}, run on {date}",
