@@ -3,83 +3,112 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.after_minutes": ("after 1 minute", "after {count} minutes"),
     "bottleneck.after_seconds": ("after 1 second", "after {count} seconds"),
-    "bottleneck.arithmetic_bound": "{busy} and reached {share_pct:.0f} % of their peak: bound by arithmetic.",
-    "bottleneck.better_cooling": "Better cooling would keep the speed.",
+    "bottleneck.arithmetic_bound": "Compute-bound ({busy} and reached {share_pct:.0f} % of their peak).",
+    "bottleneck.better_cooling": "Better cooling would prevent it.",
     "bottleneck.busy_of_all": "{busy:.1f} of {allowed:g} CPUs were busy",
-    "bottleneck.busy_of_allowed": "{busy:.1f} of the {allowed:g} CPUs it may use were busy",
-    "bottleneck.cores_idle": "{busy}: the steps are too small to share among them.{advice}",
-    "bottleneck.cpu_bound": "{busy}: CPU-bound.",
-    "bottleneck.cpu_clock_fell": "the CPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz during the run",
-    "bottleneck.cpu_held_down": "the CPU clock was held down for {share_pct:.0f} % of the time ({reason})",
-    "bottleneck.cpu_memory_bound": "{busy} and reached only {share_pct:.0f} % of their peak: bound by memory or by small operations.",
-    "bottleneck.cpu_waits": "{busy}: parts of each step don't run in parallel.{advice}",
+    "bottleneck.busy_of_allowed": "{busy:.1f} of {allowed:g} available CPUs were busy",
+    "bottleneck.cores_idle": "Only {busy} because the steps are too small to use more.{advice}",
+    "bottleneck.cpu_bound": "CPU-bound ({busy}).",
+    "bottleneck.cpu_clock_fell": "the CPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz",
+    "bottleneck.cpu_held_down": "the CPU clock was limited for {share_pct:.0f} % of the time ({reason})",
+    "bottleneck.cpu_memory_bound": (
+        "Bound by memory or small operations ({busy} but reached only {share_pct:.0f} % of their peak)."
+    ),
+    "bottleneck.cpu_waits": "Only {busy} because parts of each step don't run in parallel.{advice}",
     "bottleneck.cpus_used": " ({cpus:.1f} CPUs busy)",
     "bottleneck.few_threads": (
-        "The run was limited to 1 of {there:.0f} threads, which was busy.",
-        "The run was limited to {count} of {there:.0f} threads, all of them busy.",
+        "The run was limited to 1 busy thread of {there:.0f}.",
+        "The run was limited to {count} of {there:.0f} threads, all busy.",
     ),
     "bottleneck.from_the_start": "from the start",
-    "bottleneck.gpu_bound": "GPU {busy_pct:.0f} % busy: GPU-bound, as it should be.",
-    "bottleneck.gpu_clock_fell": "the GPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz during the run",
-    "bottleneck.gpu_held_down": "the GPU clock was held down for {share_pct:.0f} % of the time ({reason})",
-    "bottleneck.gpu_waits": "GPU {busy_pct:.0f} % busy: it waits for the CPU part of the time.{advice}",
-    "bottleneck.half_precision": " Half precision moves half the bytes.",
+    "bottleneck.gpu_bound": "GPU-bound, as it should be ({busy_pct:.0f} % busy).",
+    "bottleneck.gpu_clock_fell": "the GPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz",
+    "bottleneck.gpu_held_down": "the GPU clock was limited for {share_pct:.0f} % of the time ({reason})",
+    "bottleneck.gpu_waits": "GPU {busy_pct:.0f} % busy, partly waiting for the CPU.{advice}",
+    "bottleneck.half_precision": " Half precision halves the traffic.",
     "bottleneck.heat_or_power": "The cause is heat or a power limit.",
-    "bottleneck.input_bound": "GPU {busy_pct:.0f} % busy: it waits for the CPU to prepare the input{used}. Bound by the input pipeline.",
-    "bottleneck.launch_bound": "GPU {busy_pct:.0f} % busy: this network is launch-bound (starting work takes longer than doing it).{advice}",
-    "bottleneck.launch_bound_small": "GPU {busy_pct:.0f} % busy: this small network is launch-bound (starting work takes longer than doing it).{advice}",
-    "bottleneck.memory_bound": "GPU {busy_pct:.0f} % busy, its memory {memory_pct:.0f} %: bound by memory bandwidth.{advice}",
-    "bottleneck.physical_cores": "{busy:.0f} of {there:.0f} threads do the work: physical cores are enough.",
-    "bottleneck.power_capped": "GPU {busy_pct:.0f} % busy, at its power limit for {share_pct:.0f} % of the time: that's its full speed.",
-    "bottleneck.taken": "Other programs and the host used {taken_pct:.0f} % of the CPU, leaving {left_pct:.0f} % for the run.",
+    "bottleneck.input_bound": "GPU {busy_pct:.0f} % busy, waiting for the CPU's input pipeline{used}.",
+    "bottleneck.launch_bound": (
+        "GPU {busy_pct:.0f} % busy, launch-bound because starting work takes longer than doing it.{advice}"
+    ),
+    "bottleneck.launch_bound_small": (
+        "GPU {busy_pct:.0f} % busy, launch-bound because this network is so small that starting work takes"
+        " longer than doing it.{advice}"
+    ),
+    "bottleneck.memory_bound": (
+        "GPU {busy_pct:.0f} % busy and its memory {memory_pct:.0f} %, bound by memory bandwidth.{advice}"
+    ),
+    "bottleneck.physical_cores": (
+        "{busy:.0f} of {there:.0f} threads were busy, one per physical core, which is enough."
+    ),
+    "bottleneck.power_capped": (
+        "GPU {busy_pct:.0f} % busy and at its power limit for {share_pct:.0f} % of the time, which is its full"
+        " speed."
+    ),
+    "bottleneck.taken": (
+        "Other programs and the host used {taken_pct:.0f} % of the CPU, leaving {left_pct:.0f} % for the run."
+    ),
     "bottleneck.throttled": "Throttled {when}: {how}. {advice}",
-    "bottleneck.too_short": "The run was too short to tell what limited it.",
+    "bottleneck.too_short": "The run was too short to find its bottleneck.",
     "bottleneck.try_batch": " Try batch {batch_size}.",
-    "bottleneck.unknown": "This computer doesn't report enough to tell what limited the run.",
-    "note.above_peak": "It computed about {reached} TFLOP/s, more than Matrix products reached here ({peak}). Run Matrix products again while nothing else runs.",
-    "note.boost_ending": "Burst speed: the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz).",
+    "bottleneck.unknown": "This computer doesn't report enough to find the bottleneck.",
+    "note.above_peak": (
+        "About {reached} TFLOP/s, above the {peak} that “Matrix products” measured here. Run it again with"
+        " nothing else running."
+    ),
+    "note.boost_ending": (
+        "Burst speed: the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz)."
+    ),
     "note.container": "Measured in a container ({container}).",
-    "note.damaged": "Part of the record can't be read: {parts:; }.",
+    "note.damaged": "Parts of the record can't be read: {parts:; }.",
     "note.energy": "Energy: {parts:; }.",
-    "note.energy_by_power": ", from its power each second",
+    "note.energy_by_power": ", from its power draw",
     "note.energy_of_cpu": "CPU {energy_j:energy}{each}{source}",
     "note.energy_of_gpu": "GPU {energy_j:energy}{each}{source}",
     "note.energy_per_epoch": " ({energy_j:energy} per epoch)",
     "note.epoch_takes": "An epoch of {samples:,} examples takes {duration_s:seconds} s.",
     "note.epoch_takes_long": "An epoch of {samples:,} examples takes {duration_s:time_left}.",
-    "note.estimate": "An estimate: the speed during {measured_s:.0f} s of steps; no whole epoch was run.",
-    "note.generated_data": "Its input is generated.",
-    "note.no_peak": "It computed about {reached} TFLOP/s. Run Matrix products to see your share of peak.",
-    "note.peak_share": "It computed about {reached} TFLOP/s, {share_pct:.0f} % of the {peak} that Matrix products reach here.",
+    "note.estimate": "Estimated from {measured_s:.0f} s of steps, not a whole epoch.",
+    "note.generated_data": "Input generated by the workload.",
+    "note.no_peak": (
+        "About {reached} TFLOP/s. Run “Matrix products” to see how close that is to this computer's limit."
+    ),
+    "note.peak_share": (
+        "About {reached} TFLOP/s, {share_pct:.0f} % of the {peak} that “Matrix products” measured here."
+    ),
     "note.real_data": "Trained on real data.",
-    "note.short_run": "A short run: {steps} of {steps_per_epoch} steps per epoch, so it has no epoch time.",
-    "note.spread_of_epochs": "The epochs after the first have a spread of {spread_pct:.1f} % (standard deviation).",
-    "note.spread_of_parts": "The parts of the measurement have a spread of {spread_pct:.1f} % (standard deviation).",
+    "note.short_run": "Only {steps} of {steps_per_epoch} steps per epoch ran, so there's no epoch time.",
+    "note.spread_of_epochs": "Epochs after the first varied by {spread_pct:.1f} % (standard deviation).",
+    "note.spread_of_parts": "Speed varied by {spread_pct:.1f} % during the run (standard deviation).",
     "note.still_warming": "Burst speed: the {device} was still warming up ({from_c:.0f} to {to_c:.0f} °C).",
-    "note.synthetic_data": "Trained on synthetic data of the same shapes and counts.",
+    "note.synthetic_data": "Trained on synthetic data of the same shape.",
     "note.virtual_machine": "Measured in a virtual machine.",
     "note.virtual_machine_by": "Measured in a virtual machine ({kind}).",
-    "note.wsl": "Measured in the Windows Subsystem for Linux.",
+    "note.wsl": "Measured in Windows Subsystem for Linux.",
     "proof.accuracy": "Test accuracy",
     "proof.band": "expected {low:g}–{high:g} after {steps} steps. {origin}",
-    "proof.band_of_guessing": "expected {low:g}–{high:g} after {steps} steps, which doesn't show whether the network learns. {origin}",
-    "proof.band_of_other_data": "the expected range isn't known for {source} data",
-    "proof.band_of_other_run": "the expected range isn't known for this batch or network",
+    "proof.band_of_guessing": (
+        "expected {low:g}–{high:g} after {steps} steps, which doesn't prove learning. {origin}"
+    ),
+    "proof.band_of_other_data": "no expected range for {source} data",
+    "proof.band_of_other_run": "no expected range for this batch or network",
     "proof.clock": "Clock",
-    "proof.clocks": "{worker_s:.1f} s by the training process, {parent_s:.1f} s by Epochmark",
+    "proof.clocks": "{worker_s:.1f} s in the training process, {parent_s:.1f} s in Epochmark",
     "proof.distinct": "Different examples",
     "proof.distinct_of": "{distinct:,.0f} of {declared:,.0f}",
     "proof.examples": "Examples",
-    "proof.examples_done": "{done:,.0f} in the weight updates, at least {asked:,.0f} expected",
+    "proof.examples_done": "{done:,.0f} in weight updates, at least {asked:,.0f} expected",
     "proof.loss": "Loss",
     "proof.loss_text": "{loss:.4g} on average in the first steps; {band}",
-    "proof.moved": "moved by {share_pct:.3g} % of its length",
+    "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
-    "proof.one_update_each": "{done:,.0f}, one for each step",
+    "proof.one_update_each": "{done:,.0f}, one per step",
     "proof.operations": "Operations",
-    "proof.operations_done": "{done_mflop:,.4g} million for each example in a step",
+    "proof.operations_done": "{done_mflop:,.4g} million per example in a step",
     "proof.operations_in_steps": ("{text}; counted in 1 step", "{text}; counted in {count:,} steps"),
-    "proof.operations_of": "{done_mflop:,.4g} million for each example in a step, {declared_mflop:,.4g} million expected",
+    "proof.operations_of": (
+        "{done_mflop:,.4g} million per example in a step, {declared_mflop:,.4g} million expected"
+    ),
     "proof.output_layer": "Output layer",
     "proof.precision": "Precision",
     "proof.share": "{share_pct:.3g} % {number}",

@@ -1,65 +1,60 @@
 """Results: headline, the text and the picture to share, the HTML report, advice after an error."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "advice.bad_parameters": "Change the setting that the message names, and run it again.",
-    "advice.crashed": (
-        "Close other programs and run it again. If it still crashes, use the CPU instead of the GPU."
-    ),
+    "advice.bad_parameters": "Change the setting named in the message, then run again.",
+    "advice.crashed": "Close other programs and run again. If it still crashes, use the CPU instead of the GPU.",
     "advice.data_missing": "Download or import the data set again, or choose synthetic data.",
-    "advice.device_unavailable": (
-        "Choose another device. On Linux, `{start_py} --repair` installs what your GPU needs."
-    ),
+    "advice.device_unavailable": "Choose another device. On Linux, `{start_py} --repair` installs GPU support.",
     "advice.engine_missing": "Close Epochmark and run `{start_py} --repair` in its folder.",
-    "advice.hung": "Run it again. If it still hangs, restart your computer, or use the CPU instead of the GPU.",
+    "advice.hung": "Run it again. If it still hangs, restart the computer or use the CPU instead of the GPU.",
     "advice.internal": "Run it again. If it still fails, report it with the message and the run's log.",
     "advice.non_finite_loss": (
-        "Run it again with float32 and another seed. If it still fails, test your memory and undo any"
-        " overclocking."
+        "Use float32 and another seed. If it still fails, test the memory and undo overclocking."
     ),
     "advice.other_device_unavailable": "Choose another device, or install what {engine} needs for this one.",
-    "advice.other_engine_missing": "Install {engine} again, or choose another engine.",
-    "advice.out_of_memory": "Choose a smaller batch, or close other programs that use memory, and run it again.",
+    "advice.other_engine_missing": "Reinstall {engine}, or choose another engine.",
+    "advice.out_of_memory": "Choose a smaller batch or close other programs, then run again.",
     "export.choose_another": "Choose another file.",
-    "export.html": "Report to print or post",
-    "export.not_written": "{path} can't be saved ({reason}).",
+    "export.html": "HTML report",
+    "export.not_written": "{path} couldn't be saved ({reason}).",
     "html.bars": "{label} ({better})",
-    "html.beside_others": "Beside others",
+    "html.beside_others": "Compared with others",
     "html.choose": "Choose some runs.",
     "html.clock": "Clock (GHz)",
-    "html.conditions": "What another result must agree in",
+    "html.conditions": "Comparable results must match",
     "html.date": "Date",
     "html.estimate": "Estimate",
-    "html.estimate_title": "Estimate while it ran ({unit})",
-    "html.hardware": "Hardware while it ran",
+    "html.estimate_title": "Estimate during the run ({unit})",
+    "html.hardware": "Hardware during the run",
     "html.high": "Upper end of the 95 % interval",
     "html.low": "Lower end of the 95 % interval",
-    "html.made_by": "Made by Epochmark {version}. This page needs no network and loads nothing.",
+    "html.made_by": "Created by Epochmark {version}. This page loads nothing from the network.",
     "html.measured_on": "Measured on {date} with Epochmark {version}",
     "html.method": "How this is measured",
     "html.method_comparison": (
-        "Results are compared only if workload, batch size, precision and examples per epoch agree. What else differs, such"
-        " as the year of the software, stands beside each result."
+        "Results are compared only if workload, batch size, precision and examples per epoch match. Other"
+        " differences, such as the software's year, are shown next to each result."
     ),
     "html.method_interval": (
-        "The 95 % interval comes from these times. A short run scales its steps to an epoch; a full one has the median of its"
-        " epochs after the first, which prepares the engine."
+        "The 95 % confidence interval is computed from these times. A short run scales its steps to an epoch. A"
+        " full run uses the median of all epochs but the first, which includes startup."
     ),
     "html.method_steps": (
-        "The network trains in a process of its own with Keras' own training loop, and the time of each step is recorded. A step"
-        " ends when the device has finished it."
+        "The network trains in its own process with Keras' training loop. Each step is timed until the device"
+        " has finished it."
     ),
     "html.method_verdict": (
-        "The verdict says whether the number can be trusted: other programs, battery, throttling, swapping, drift, lost steps"
-        " and a loss that training couldn't have reached make it a caution, or invalid."
+        "The verdict rates how far the result can be trusted. Other programs, battery power, throttling,"
+        " swapping, drift, missing steps or an implausible loss make it a caution or invalid."
     ),
     "html.more_epochs": ("1 more epoch is in the result file.", "{count:,} more epochs are in the result file."),
     "html.none_published": "No published results for this workload.",
-    "html.no_reasons": "Nothing disturbed this run.",
-    "html.nothing": "There's no run for a report.",
+    "html.no_reasons": "No problems found.",
+    "html.nothing": "No runs to report.",
     "html.power": "Power (W)",
     "html.published": "Published results, with their sources",
     "html.result_file": "Save the result file",
-    "html.result_file_note": "Another Epochmark can import it, and shows it as imported, not verified.",
+    "html.result_file_note": "Epochmark can import it, marked as imported, not verified.",
     "html.runs": "Runs in this report",
     "html.sources": "Sources: {sources:; }",
     "html.steps_per_s": "Steps per second",
@@ -69,13 +64,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.title_of_runs": "{count} runs",
     "html.too_many": "A report holds at most {limit} runs, not {count:,}.",
     "html.unlike": (
-        "The result of 1 device isn't shown: it has another precision or batch size.",
-        "The results of {count} devices aren't shown: they have another precision or batch size.",
+        "1 device isn't shown because its precision or batch size differs.",
+        "{count} devices aren't shown because their precision or batch size differs.",
     ),
     "html.use": "Use (%)",
     "html.validation_accuracy": "Validation accuracy",
     "html.validation_loss": "Validation loss",
-    "html.while_it_ran": "While it ran",
+    "html.while_it_ran": "During the run",
     "result.about": "about {value}",
     "result.cores": "{physical} cores / {logical} threads",
     "result.engine_with_xla": "{engine} on {device} · {precision} · with {compiler}",
@@ -85,8 +80,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.estimated_from": "estimated from {measured_s:.0f} s of steps",
     "result.examples_per_second": "{examples_per_s:,.0f} examples/s",
     "result.first_epoch": "first epoch {duration}",
-    "result.first_epoch_only": "first and only epoch, startup included",
-    "result.first_steps": "steps right after the start",
+    "result.first_epoch_only": "first epoch, includes startup",
+    "result.first_steps": "steps right after startup",
     "result.in_container": "in {container}",
     "result.interval": "{low} to {high} (95 %, ± {half_pct:.1f} %)",
     "result.later_steps": "steps after the first {part}",
@@ -97,31 +92,31 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.range": "{low} to {high} (no 95 % interval)",
     "result.round": "round",
     "result.second_epoch": "epoch 2",
-    "result.short_steps": "steps timed for a short while",
+    "result.short_steps": "estimated from a short run",
     "result.spread": "spread {spread_pct:.1f} %",
     "result.spread_between": "spread between runs {spread_pct:.1f} %",
     "result.step_range": "{low_ms:,.1f} to {high_ms:,.1f} ms per step",
-    "result.step_rate": "{step_ms:.1f} ms per step, {examples_per_s:,.0f} examples per second",
+    "result.step_rate": "{step_ms:.1f} ms per step, {examples_per_s:,.0f} examples/s",
     "result.text_data": "Data: {data}, seed {seed}",
     "result.text_engine": "Engine: {engine}",
     "result.text_footer": "Epochmark {version}, run on {date}",
-    "result.text_machine": "Machine: {machine}",
+    "result.text_machine": "Computer: {machine}",
     "result.text_measured": "Measured: {note}",
     "result.text_verdict": "Verdict: {verdict}",
     "result.text_verdict_because": "Verdict: {verdict} ({reasons})",
     "result.unknown_cpu": "unknown CPU",
     "result.unknown_device": "device n/a",
     "result.unknown_gpu": "unknown GPU",
-    "result.verdict_and_more": "{words} + {count} more",
+    "result.verdict_and_more": "{words}; {count} more",
     "result.within": "{value} ± {half_pct:.1f} %",
     "result.virtual_by": "virtual machine ({kind})",
     "share.all_runs": ("the run", "all {count} runs"),
     "share.axis": "{label}, log scale",
-    "share.axis_of_unknown_year": "{label}, log scale · references of unknown year",
-    "share.axis_of_years": "{label}, log scale · references from {years}",
-    "share.axis_some_unknown": "{label} · references from {years}, some of unknown year",
+    "share.axis_of_unknown_year": "{label}, log scale · published, year unknown",
+    "share.axis_of_years": "{label}, log scale · published {years}",
+    "share.axis_some_unknown": "{label} · published {years}, some undated",
     "share.batch": "batch {batch_size}",
-    "share.choose_another": "Choose a run that measured or estimated a whole epoch.",
+    "share.choose_another": "Choose a run with a result.",
     "share.cores": ("{count} core", "{count} cores"),
     "share.cpu_run": "CPU run",
     "share.data": "{source} data",
@@ -130,13 +125,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.estimate_without_interval": "estimate, no interval",
     "share.first_epoch_only": "first epoch only",
     "share.gpu_run": "GPU run",
-    "share.no_ab_result": "A/B test {group_id} has no pair with two results to put on a picture.",
-    "share.no_group_result": "Test {group_id} has no result to share yet.",
-    "share.no_result": "Run {run_id} has no result to put on a picture.",
+    "share.no_ab_result": "A/B test {group_id} has no complete pair to share.",
+    "share.no_group_result": "Group {group_id} has no result to share yet.",
+    "share.no_result": "Run {run_id} has no result to share.",
     "share.no_study_result": "Study {group_id} has no result to share yet.",
     "share.of_runs": "{count} of {planned} runs",
     "share.on_this_computer": "This computer: {name}",
-    "share.result_code": "result {checksum}",
+    "share.result_code": "checksum {checksum}",
     "share.rounds_of_steps": "{rounds} × {steps} steps",
     "share.run_ab_again": "Run it again.",
     "share.runs": ("{count} run", "median of {count} runs"),
@@ -146,7 +141,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.within": "± {half_pct:.1f} % (95 %)",
     "telemetry.busiest_core": "Busiest logical CPU",
     "telemetry.cpu_clock_mhz": "CPU clock",
-    "telemetry.cpu_held_pct": "Stopped by a CPU limit",
+    "telemetry.cpu_held_pct": "Paused by a CPU limit",
     "telemetry.cpu_pct": "CPU use",
     "telemetry.cpu_power_w": "CPU power",
     "telemetry.cpu_pressure_pct": "Waiting for a CPU",

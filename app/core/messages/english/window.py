@@ -2,12 +2,10 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.versions": "Python {python}, Qt {qt}",
-    "busy.ask_anyway": (
-        "{reason}\n\nBoth would be slower, and neither result would be right for this computer. Run anyway?"
-    ),
-    "busy.other_epochmark": "Another Epochmark is running a benchmark on this computer.",
+    "busy.ask_anyway": "{reason}\n\nBoth would slow down, and neither result would be accurate. Run anyway?",
+    "busy.other_epochmark": "Another Epochmark is already running a benchmark on this computer.",
     "busy.title": "Already running",
-    "fault.also_in_log": "The log has it too: {path}",
+    "fault.also_in_log": "Also in the log: {path}",
     "fault.report": "Report",
     "fault.report_head": "Epochmark {version}, Python {python}, Qt {qt}, {system}",
     "fault.task_stopped": "Something went wrong ({reason}).",
@@ -41,36 +39,36 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "page.results": "Results",
     "page.settings": "Settings",
     "page.studies": "Studies",
-    "settings.folder_not_opened": "The folder {folder} can't be opened from here.",
+    "settings.folder_not_opened": "{folder} couldn't be opened.",
     "notice.done": "{what} finished",
     "notice.failed": "{what} failed",
-    "notice.look": "Epochmark shows what was measured.",
+    "notice.look": "Open Epochmark for details.",
     "report.computer": "Computer: {computer}",
     "report.explanation": (
-        "Add what happened and what you expected, then copy the text into a message or a forum. Epochmark sends nothing"
-        " by itself, and your name and folders aren't in it."
+        "Describe what happened and what you expected, then copy the text into a message or forum post. Nothing"
+        " is sent automatically. Your name and folders are removed."
     ),
     "report.log": "Last lines of the log:\n{lines}",
-    "report.questions": "What happened:\n\n\nWhat I expected:\n\n\nHow to make it happen again:\n",
+    "report.questions": "What happened:\n\n\nWhat I expected:\n\n\nSteps to reproduce:\n",
     "report.title": "Report a problem",
     "shortcuts.back": "Back to the list",
     "shortcuts.delete": "Delete the selected runs",
     "shortcuts.filter": "Filter the results",
-    "shortcuts.menu": "Menu of the selected run",
+    "shortcuts.menu": "Menu for the selected run",
     "shortcuts.open": "Open the selected run",
-    "shortcuts.rename": "Name the selected run",
+    "shortcuts.rename": "Rename the selected run",
     "window.ask_to_cancel": (
-        "A benchmark is running. Cancel it and close Epochmark? What was measured so far is kept."
+        "A benchmark is running. Cancel it and close Epochmark? Completed measurements are kept."
     ),
     "window.cannot_start": "Epochmark can't start",
     "window.close_message": "Close message",
-    "window.closing": "Cancelling the run, then closing …",
+    "window.closing": "Cancelling the run before closing …",
     "window.pages": "Pages",
     "window.run_in_progress": "Run in progress",
     "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
     "window.title_running": "{what} – {name}",
-    "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to see it.",
-    "zoom.no_room": "This screen has no room for {zoom_pct} %. The zoom stays at {kept_pct} %.",
+    "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to apply it.",
+    "zoom.no_room": "This screen is too small for {zoom_pct} %. Zoom is still {kept_pct} %.",
     "zoom.restart": "Restart now",
-    "zoom.stays": "The zoom stays at {zoom_pct} %.",
+    "zoom.stays": "Zoom is {zoom_pct} %.",
 }
