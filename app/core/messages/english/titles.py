@@ -169,8 +169,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "summary.demo": "Waits instead of training, to show how a run looks and how it can end.",
     "title.inference": "{training}, inference",
     "summary.inference": (
-        "Predicts with the network of {training} on generated images. Measures the throughput of a large batch and the "
-        "median and 95th-percentile latency of 1 and of 16 images."
+        "The network of {training} predicts generated images. Measures the throughput of large batches and the "
+        "latency of 1 and 16 images."
     ),
     "epoch_text.augmented_images": "{training:,} augmented training images, then {validation:,} for validation",
     "epoch_text.augmented_photos": "{training:,} augmented photos, then {validation:,} for validation",

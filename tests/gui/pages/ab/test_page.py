@@ -117,7 +117,7 @@ def test_sides_are_named_by_what_differs() -> None:
     assert differing(spec(), spec(engine="torch", jit=True)) == ("TensorFlow, not compiled", "PyTorch, compiled")
     assert differing(spec(jit=True), spec(threads=1)) == ("compiled, automatic threads", "not compiled, 1 thread")
     assert differing(spec(device="cpu"), spec(device="gpu:1")) == ("CPU", "GPU 1")
-    assert differing(spec(onednn=True), spec()) == ("oneDNN", "oneDNN automatic")
+    assert differing(spec(onednn=True), spec()) == ("oneDNN", "automatic oneDNN")
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 import pytest
 
+from app.core.messages import ENGLISH
 from app.gui.widgets.editors import set_edited
-from tests.core.test_one_row import ROW
+from tests.core.test_one_row import ROW, SENTENCES
 from tests.gui.driving import Driver
 from tests.saying import said
 from workloads import settings
@@ -12,6 +13,8 @@ from workloads import settings
 @pytest.fixture(autouse=True)
 def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
+    for code, words in SENTENCES.items():
+        monkeypatch.setitem(ENGLISH, code, words)
 
 
 def test_the_forms_have_its_editor(driver: Driver) -> None:

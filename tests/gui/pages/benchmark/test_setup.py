@@ -428,8 +428,8 @@ def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
     form.changed.connect(lambda: changes.append(form.values()))
     form.set_value("places", "/a")
     assert changes == [{"places": "/a"}]
-    assert (editor.accessibleName(), editor.line.accessibleName()) == ("Places", "Places")
-    assert said("folder_edit.add_to", name="Places").is_all_of(editor.add_button.accessibleName())
+    assert (editor.accessibleName(), editor.line.accessibleName()) == ("parameter_label.places",) * 2
+    assert said("folder_edit.add_to", name="parameter_label.places").is_all_of(editor.add_button.accessibleName())
     assert "&lt;measure&gt;" in editor.toolTip()
     assert editor.focusProxy() is editor.line
     form.deleteLater()
