@@ -23,12 +23,12 @@ from app.core.plans.suite.texts import (
     points_text,
     suite_conditions,
     suite_headline,
-    verdict_title,
     verdict_word,
 )
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
+from app.core.titles import level_title
 
 RUN_OPTIONS = ("engine", "device", "number")
 
@@ -89,7 +89,7 @@ def _row(result: SuiteResult) -> list[str]:
 
 
 def _imported_row(each: ImportedScore) -> list[str]:
-    score, verdict = sentence("suite.points", points=points_text(each.score.points)), verdict_title(each.verdict)
+    score, verdict = sentence("suite.points", points=points_text(each.score.points)), level_title(each.verdict)
     return ["", suite_name(each.suite), score, verdict, imported_name(each), ""]
 
 

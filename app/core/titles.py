@@ -1,6 +1,6 @@
 """Names of workloads and of differing settings, for people."""
 
-from app.core.messages import text
+from app.core.messages import sentence, text
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always
 from workloads.protocol.spec import RunSpec
@@ -10,6 +10,11 @@ from workloads.settings import all_settings
 def workload_title(name: str) -> str:
     """Return a workload's title; the name of one that only another version has."""
     return text(CATALOGUE[name].title) if name in CATALOGUE else name
+
+
+def level_title(level: str) -> str:
+    """Return a verdict's level, or a reason's, as it is shown: "Caution"."""
+    return sentence(f"level.{level}")
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:

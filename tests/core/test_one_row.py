@@ -139,9 +139,9 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
     for value in ("0", "17", "-5"):
         with pytest.raises(UsageError) as found:
             asked(paths, "--ahead", value)
-        assert said("setting.not_in_range", name="setting.ahead", minimum="1", maximum="16", value=value).is_all_of(
-            str(found.value)
-        )
+        assert said(
+            "setting.not_in_range", name="setting.ahead", minimum="1", maximum="16", value=value
+        ).is_all_of(str(found.value))
     with pytest.raises(WorkloadError) as refused:
         CATALOGUE["demo"].check(RunSpec(workload="demo", settings={"ahead": "many"}))
     assert refused.value.message.code == "setting.not_in_range"

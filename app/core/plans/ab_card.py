@@ -12,10 +12,11 @@ from app.core.plans.verdicts import level_among
 from app.core.records import Group, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
-from app.core.report.run_texts import machine_line, made_by, verdict_texts
+from app.core.report.run_texts import machine_line, made_by, verdict_for_text, verdict_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title
 from app.core.titles import differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
+from workloads.protocol import events
 
 # Names from records of any version; those of this one are shorter.
 _NAME_LIMIT = 400
@@ -67,7 +68,7 @@ def ab_text(
         sentence("ab.text_headline", headline=card.headline, title=card.title),
         *card.notes,
         *(_side_line(side, unit) for side in _sides(group, paired)),
-        _verdict_line(card),
+        verdict_for_text(_verdict(run), _share_with(run, paired)),
         sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=_engines(paired)),
         *remarks,
@@ -133,12 +134,6 @@ def _values(metric: str, result: RepeatResult) -> str:
     return f"{value} · {between}"
 
 
-def _verdict_line(card: ShareCard) -> str:
-    """Return the verdict with its cause, or how many runs are valid."""
-    reasons = card.badge[0][len(card.level) :].lstrip(": ·")
-    return sentence("result.text_verdict_because", verdict=card.level, reasons=reasons)
-
-
 def _side_line(side: Side, unit: str) -> str:
     settings = f" ({side.settings})" if side.settings else ""
     return sentence("ab.text_side", side=side.name + settings, values=side.text, unit=unit)
@@ -174,14 +169,22 @@ def _engines(runs: Sequence[RunSummary]) -> str:
 
 def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
     """Return the worst verdict with its cause, and how many of the runs have it."""
-    verdict, planned, level = run.verdict, len(runs), level_among(run.summary)
-    if "valid" in (verdict.level, level):
-        whole = sentence("share.all_runs", count=planned)
-        short = "valid".capitalize()
-        return f"{short} · {whole}", short
-    count = sum(level_among(each) == level for each in runs)
-    texts, of_runs = verdict_texts(verdict), sentence("share.of_runs", count=count, planned=planned)
-    return (f"{texts[0]} · {of_runs}", *texts)
+    texts = verdict_texts(_verdict(run))
+    return (f"{texts[0]} · {_share_with(run, runs)}", *texts)
+
+
+def _verdict(run: JudgedRun) -> events.Judged:
+    """Return a run's verdict among the others, which measure what a host changes between them."""
+    is_valid = "valid" in (run.verdict.level, level_among(run.summary))
+    return events.Judged(level="valid") if is_valid else run.verdict
+
+
+def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
+    """Return how many of the runs have the worst verdict."""
+    if _verdict(run).level == "valid":
+        return sentence("share.all_runs", count=len(runs))
+    count = sum(level_among(each) == level_among(run.summary) for each in runs)
+    return sentence("share.of_runs", count=count, planned=len(runs))
 
 
 def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:

@@ -25,7 +25,7 @@ from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups, load_group
 from app.core.storage.runs import load_run
-from app.core.titles import workload_title
+from app.core.titles import level_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
@@ -221,7 +221,7 @@ class PlanKind:
         (level, count), length = self.worst_verdict(group), sentence("share.runs", count=len(group.runs))
         if level != "valid":
             length = sentence("share.of_runs", count=count, planned=len(group.runs))
-        badge = (f"{level.capitalize()} · {length}", level.capitalize())
+        badge = (f"{level_title(level)} · {length}", level_title(level))
         return Several(summary, level, badge, self.basis(group, summary))
 
     def basis(self, group: Group, summary: RunSummary) -> str:

@@ -14,7 +14,7 @@ from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
-from app.core.titles import workload_title
+from app.core.titles import level_title, workload_title
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
@@ -43,6 +43,7 @@ __all__ = [
     "round_name",
     "run_engine_line",
     "runs_note",
+    "verdict_for_text",
     "verdict_line",
     "verdict_texts",
     "virtualization",
@@ -277,15 +278,27 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
 
     Of a valid result it is the time that it speaks of: nothing later was measured.
     """
-    words = list(dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level))
-    short = judged.level.capitalize()
+    short, words = level_title(judged.level), _causes(judged)
     if judged.level == "valid" and judged.measured_s is not None and judged.measured_s >= 1:
         return _valid_for(judged.measured_s), short
     several = [
         sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
         for count in range(len(words) - 1, 0, -1)
     ]
-    return (*(f"{short}: {each}" for each in ("; ".join(words), *several) if each), short)
+    causes = ("; ".join(words), *several) if words else ()
+    return (*(sentence("result.verdict_because", verdict=short, causes=each) for each in causes), short)
+
+
+def verdict_for_text(judged: events.Judged, *more: str) -> str:
+    """Return a verdict as a line of a text to post, with its causes and with more about it."""
+    causes = " · ".join(filter(None, ("; ".join(_causes(judged)), *more)))
+    if not causes:
+        return sentence("result.text_verdict", verdict=verdict_line(judged))
+    return sentence("result.text_verdict_because", verdict=level_title(judged.level), causes=causes)
+
+
+def _causes(judged: events.Judged) -> list[str]:
+    return list(dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level))
 
 
 def _valid_for(measured_s: float) -> str:
@@ -320,14 +333,13 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
     """
     summary = run.summary if several is None else several.summary
     note = headline_note(summary, measured_s=estimated_from_s(run.run))
-    level, _, words = verdict_line(run.verdict).partition(": ")
+    verdict = verdict_for_text(run.verdict)
     if several is not None:
-        note, level, words = several.basis, several.level, ""
-    verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
+        note, verdict = several.basis, sentence("result.text_verdict", verdict=level_title(several.level))
     lines = [
         _title_line(summary),
         run.position if several is None else position(summary) or "",
-        sentence(verdict_code, verdict=level.lower(), reasons=words),
+        verdict,
         sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=run_engine_line(summary)),
         sentence("result.text_measured", note=note) if note else "",

@@ -21,6 +21,7 @@ from app.core.report.run_texts import (
     verdict_texts,
 )
 from app.core.runs.progress import Progress
+from app.core.titles import level_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
@@ -272,7 +273,7 @@ def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Ton
 def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
     """Return the pill of several runs: the worst verdict, and how many have it."""
     level, count = kind_of(group).worst_verdict(group)
-    short = level.capitalize()
+    short = level_title(level)
     if level == "valid":
         return (short,), level
     return (sentence("run.verdict_of_runs", verdict=short, count=count, planned=len(group.runs)), short), level

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 from PySide6.QtSvg import QSvgRenderer
 
 from app.core.plain_text import safe_text
+from app.core.titles import level_title
 from app.gui.charts.bars import unhinted
 from app.gui.style.icons import FOLDER, LEVELS, renderer
 from app.gui.style.theme import font
@@ -99,7 +100,7 @@ def paint_badge(
     sizes = [type_of(size_px, QFont.Weight.DemiBold) for size_px in (18, 17, SMALLEST_PX)]
     chosen, text = next(
         ((each, text) for text in texts for each in sizes if width_of(text, each) <= room),
-        (sizes[-1], level.capitalize()),
+        (sizes[-1], level_title(level)),
     )
     of_text = width_of(text, chosen) + 36 + _BADGE_ICON_PX + 8
     box = QRectF(corner.x() + 0.5, corner.y() - _BADGE_PX - 0.5, of_text, _BADGE_PX)

@@ -10,6 +10,7 @@ from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
 from app.core.records import Run
 from app.core.report.run_texts import estimated_from_s, headline, headline_note
+from app.core.titles import level_title
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.training_proof import proof_lines
 from app.gui.style.icons import LEVELS, pixmap
@@ -122,7 +123,8 @@ def _reason(theme: Theme, reason: events.Reason) -> QWidget:
     line.setStretch(1, 1)
     result = QWidget()
     result.setLayout(line)
-    result.setAccessibleName(f"{reason.level.capitalize()}: {reason.text} {reason.advice}".strip())
+    name = sentence("verdict.spoken", level=level_title(reason.level), text=reason.text, advice=reason.advice)
+    result.setAccessibleName(name.strip())
     return result
 
 

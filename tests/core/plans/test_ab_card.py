@@ -83,7 +83,7 @@ def test_the_worst_verdict_is_shown_with_its_cause(stored_run: Run) -> None:
     assert card.level == "caution"
     cause, of_runs = card.badge[0].removeprefix("Caution: ").split(" · ")
     assert said("share.of_runs", count="1", planned="6").is_all_of(of_runs)
-    verdict = sentence("result.text_verdict_because", verdict="caution", reasons=f"{cause} · {of_runs}")
+    verdict = sentence("result.text_verdict_because", verdict="Caution", causes=f"{cause} · {of_runs}")
     assert verdict in KIND.text(JudgedRun(with_example(stored_run, group)), group).splitlines()
 
 
@@ -107,7 +107,7 @@ def test_the_text_has_the_same_in_a_few_lines(stored_run: Run) -> None:
     assert lines[0] == sentence("ab.text_headline", headline=faster, title=TITLE)
     assert lines[2] == sentence("ab.text_side", side="A (automatic threads)", values=INTERVAL, unit="s per epoch")
     of_all = message("share.all_runs", count=6)
-    assert sentence("result.text_verdict_because", verdict="valid", reasons=of_all) in lines
+    assert sentence("result.text_verdict_because", verdict="Valid", causes=of_all) in lines
     assert said("result.text_footer", date="2026-11-01", version="0.1.0").is_all_of(lines[-1])
     assert len(lines) <= 9
 

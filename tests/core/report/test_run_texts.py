@@ -254,7 +254,7 @@ def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
     assert result_text(JudgedRun(stored_run)).splitlines() == [
         f"66.3 s per epoch ({better}) · CIFAR-10 CNN, {batch}, float32, CPU",
         sentence("position.between", **rank),
-        sentence("result.text_verdict", verdict=sentence("short.valid_for_min", duration_min=2).lower()),
+        sentence("result.text_verdict", verdict=sentence("short.valid_for_min", duration_min=2)),
         sentence("result.text_machine", machine=machine),
         sentence("result.text_engine", engine=message("result.engine_without_xla", **engine)),
         sentence("result.text_measured", note=headline_note(stored_run.summary)),
@@ -287,7 +287,7 @@ def test_a_text_has_each_caution_once_and_names_nobody(stored_run: Run, monkeypa
     shown = result_text(JudgedRun(run))
     assert shown.count(sentence("result.first_epoch_only")) == 1
     causes = f"{sentence('short.cancelled')}; {sentence('short.first_epoch')}; data incomplete"
-    verdict = sentence("result.text_verdict_because", verdict="caution", reasons=causes)
+    verdict = sentence("result.text_verdict_because", verdict="Caution", causes=causes)
     assert verdict in shown.splitlines()
     assert "anna" not in shown.casefold()
 

@@ -175,7 +175,7 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     text = result_text(JudgedRun(last), Repeat().several(group))
     first, *lines = text.splitlines()
     assert first.startswith(f"66.3 s per epoch ({sentence('compare.lower_is_better')}) · CIFAR-10 CNN, {BATCH}")
-    assert sentence("result.text_verdict", verdict="caution") in lines
+    assert sentence("result.text_verdict", verdict="Caution") in lines
     interval = sentence("group.interval", low="65.0", high="70.1", confidence_pct=75)
     parts = sentence("result.median_of_runs", count=3), interval, sentence("result.spread_between", spread_pct=4.0)
     assert sentence("result.text_measured", note=" · ".join(parts)) in lines

@@ -48,6 +48,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.interval": "{low} to {high}",
     "suite.means": "Training {training} · Prediction {prediction}",
     "suite.means_sentence": "Training {training}, prediction {prediction}.",
+    "suite.name_with_verdict": "{name} ({verdict})",
     "suite.name": "Suite {number}",
     "suite.needs_memory": "needs about {need_bytes:memory} of memory, but only {there_bytes:memory} is available",
     "suite.no_device": "No device {device} for this engine. Devices: {devices:, }.",

@@ -406,4 +406,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.setting_steps": "cut each epoch to this many steps, for a short run",
     "help.setting_tf32": "multiply float32 as TensorFloat-32 on NVIDIA GPUs since Ampere; auto is the engine's default",
     "help.setting_threads": "threads within one operation",
+    "level.caution": "Caution",
+    "level.fact": "Note",
+    "level.invalid": "Invalid",
+    "level.valid": "Valid",
 }

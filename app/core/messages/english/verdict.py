@@ -218,4 +218,5 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.updates_missing": "The weights were updated {done:,.0f} times in {asked:,.0f} steps.",
     "verdict.updates_unknown": "The weights were updated {done:,.0f} times in an unknown number of steps.",
     "verdict.weights_unchanged": "Training didn't change the weights.",
+    "verdict.spoken": "{level}: {text} {advice}",
 }

@@ -24,7 +24,7 @@ from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
 from app.core.report.share_texts import computer_parts, device_title
 from app.core.storage.database import Database
-from app.core.titles import workload_title
+from app.core.titles import level_title, workload_title
 from workloads import CATALOGUE
 
 
@@ -111,7 +111,7 @@ class StudyReport(PlanReport):
             chart=charts[chart] if 0 <= chart < len(charts) else charts[0],
             machine=sentence("share.on_this_computer", name=" · ".join(dict.fromkeys(map(device_title, runs)))),
             details=(" · ".join((*computer_parts(runs[0]), *_engines(runs))),),
-            badge=(badge, sentence(f"studies.verdict_{level}")),
+            badge=(badge, level_title(level)),
             level=level,
             footer=" · ".join((runs[0].started_at[:10], sentence("share.version", version=runs[0].app_version))),
         )

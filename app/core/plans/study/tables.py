@@ -13,6 +13,7 @@ from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import count_text, unit_of
 from app.core.redaction.private_texts import chosen_texts, private_texts, without_folders
 from app.core.report.formats.export_format import PlanTable
+from app.core.titles import level_title
 
 
 def study_table(result: StudyResult) -> Table:
@@ -60,7 +61,7 @@ def state_text(point: Point) -> str:
     if point.state == "done":
         verdicts = [run.verdict or "caution" for run in point.runs if run.status == "completed"]
         worst = next((word for word in ("invalid", "caution") if word in verdicts), "valid")
-        return sentence(f"studies.verdict_{worst}")
+        return level_title(worst)
     return sentence(f"studies.state_{point.state}")
 
 

@@ -16,27 +16,29 @@ class Unit:
 
     Attributes:
         text: After a number: "images per second".
+        title: Of an axis.
         scale: Factor from the stored to the shown number.
     """
 
     text: str
+    title: str
     scale: float = 1.0
-
-    @property
-    def title(self) -> str:
-        """The title of an axis."""
-        return self.text[:1].upper() + self.text[1:]
 
 
 def unit_of(points: Sequence[Point]) -> Unit:
     """Return the unit in which the points' rates are; that of the first if they differ."""
     if not points:
-        return Unit(sentence("studies.unit_examples"))
+        return _examples()
     kind = headline_kind(points[0].metric)
     if kind.is_rate:
-        return Unit(kind.unit, kind.scale)
+        return Unit(kind.unit, kind.quantity, kind.scale)
     counts_images = CATALOGUE[points[0].spec.workload].counts_images
-    return Unit(sentence("studies.unit_images" if counts_images else "studies.unit_examples"))
+    images = headline_kind("images_per_s")
+    return Unit(images.unit, images.quantity) if counts_images else _examples()
+
+
+def _examples() -> Unit:
+    return Unit(sentence("studies.unit_examples"), sentence("studies.axis_examples"))
 
 
 def rate_text(rate: Rate | None, unit: Unit) -> str:

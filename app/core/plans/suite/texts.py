@@ -13,6 +13,7 @@ from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.uncertainty import Score
 from app.core.report.card import Figure, Series, Spot
 from app.core.report.share_texts import device_title
+from app.core.titles import level_title
 from workloads.engines.registry import engine_title
 
 # From here on, decimals mean nothing.
@@ -75,11 +76,6 @@ def _notes(result: SuiteResult) -> list[str]:
     return [*_means(result), *_zeros(result), *_rounds(result), _reference(result)]
 
 
-def verdict_title(level: str) -> str:
-    """Return a verdict as it's written."""
-    return sentence(f"studies.verdict_{level}")
-
-
 def suite_headline(result: SuiteResult) -> str:
     """Return a suite's score in a few characters; "n/a" without one."""
     total = result.total
@@ -91,7 +87,7 @@ def verdict_word(result: SuiteResult) -> str:
     if result.total is None:
         done = sum(each.score is not None for each in result.parts)
         return sentence("suite.parts_done", count=done, planned=len(result.parts))
-    return verdict_title(result.verdict or "caution")
+    return level_title(result.verdict or "caution")
 
 
 def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
@@ -104,7 +100,7 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
         return ()
     if result.total is None:
         return (verdict_word(result),)
-    word = verdict_title(level)
+    word = level_title(level)
     if level == "valid":
         return (word,)
     parts = [each for each in result.parts if each.verdict == level]
@@ -127,7 +123,7 @@ def suite_table(result: SuiteResult) -> Table:
 
 def state_text(part: PartScore) -> str:
     """Return a part's verdict with its reason, or why it has none."""
-    word = verdict_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
+    word = level_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
     return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
 
 
@@ -190,7 +186,7 @@ def scores_figure(
 def imported_name(score: ImportedScore) -> str:
     """Return the name of somebody else's score, and that nobody has verified it."""
     name = sentence("suite.imported", name=score.name, engine=score.engine)
-    return name if score.verdict == "valid" else f"{name}, {verdict_title(score.verdict).lower()}"
+    return _with_verdict(name, score.verdict)
 
 
 def _score_name(result: SuiteResult) -> str:
@@ -199,7 +195,11 @@ def _score_name(result: SuiteResult) -> str:
     assert run is not None  # it has a score
     device = short_name(device_title(run))
     name = sentence("suite.score_of", engine=engine_title(run.engine), device=device, group_id=result.group.id)
-    return name if result.verdict == "valid" else f"{name}, {verdict_title(result.verdict or 'caution').lower()}"
+    return _with_verdict(name, result.verdict or "caution")
+
+
+def _with_verdict(name: str, level: str) -> str:
+    return name if level == "valid" else sentence("suite.name_with_verdict", name=name, verdict=level_title(level))
 
 
 def _row(part: PartScore) -> tuple[str, ...]:

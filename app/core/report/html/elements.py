@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from app.core.messages import sentence
 from app.core.plain_text import one_line
 from app.core.redaction.private_texts import hide
+from app.core.titles import level_title
 
 TEXT_LIMIT = 500
 Content = Element | str | None
@@ -89,4 +89,4 @@ def section(heading: str, *content: Content, level: int = 3) -> Element | None:
 
 def pill(level: str) -> Element:
     """Return a verdict as a coloured word."""
-    return element("span", sentence(f"studies.verdict_{level}"), class_=f"pill {level}")
+    return element("span", level_title(level), class_=f"pill {level}")

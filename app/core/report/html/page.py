@@ -12,7 +12,7 @@ from app.core.paths import RESOURCES
 from app.core.redaction.private_texts import chosen_texts
 from app.core.report.html.elements import element, table, without_private
 from app.core.report.html.run_sections import run_article
-from app.core.titles import workload_title
+from app.core.titles import level_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -72,7 +72,7 @@ def _overview(runs: Sequence[JudgedRun]) -> Element:
         kind = headline_kind(summary.metric)
         value = "" if summary.value is None else f"{format_value(summary.metric, summary.value)} {kind.short_unit}"
         device = summary.device_name or summary.cpu_name or ""
-        verdict = sentence(f"studies.verdict_{run.verdict.level}")
+        verdict = level_title(run.verdict.level)
         rows.append((workload_title(summary.workload), device, summary.started_at[:10], verdict, value))
     return table(sentence("html.runs"), headings, rows, words=4)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.messages import sentence
+from app.core.metrics import headline_kind
 from app.core.plans.study.figures import figures, published_lines
 from app.core.plans.study.planning import plan_axes, plan_preset
 from app.core.plans.study.points import StudyResult, load_study
@@ -42,9 +43,9 @@ def test_cpu_cores_are_a_line_beside_the_ideal_with_physical_cores_marked(thread
     assert [spot.x for spot in own.spots if spot and spot.is_marked] == [8]
     assert speed.marks == ((8.0, sentence("studies.physical_cores", count=8)),)
     assert speed.x_title == "CPUs"
-    assert speed.value_title.casefold() == sentence("studies.unit_images").casefold()
+    assert speed.value_title.casefold() == headline_kind("images_per_s").unit.casefold()
     assert said("studies.step_title").is_all_of(steps.value_title)
-    assert f"8: 1,000 {sentence('studies.unit_images')}" in speed.description
+    assert f"8: 1,000 {headline_kind('images_per_s').unit}" in speed.description
     assert value_axis(speed).low == value_axis(steps).low == 0, "heights must be comparable"
 
 
@@ -58,11 +59,13 @@ def test_what_is_not_measured_has_no_place_on_the_axis(runner: Runner, stored: S
 
 
 def test_published_measurements_along_an_axis_stand_beside_it() -> None:
-    lines = published_lines(["mnist_cnn"], "threads", Unit("images per second"))
+    lines = published_lines(["mnist_cnn"], "threads", Unit("images per second", "Images per second"))
     assert lines
     assert all(not line.is_own for line in lines)
     assert {spot.x for line in lines for spot in line.spots if spot} <= {8, 16, 32, 64}
-    assert published_lines(["cifar10_keras_cnn"], "batch_size", Unit("images per second")) == []
+    assert (
+        published_lines(["cifar10_keras_cnn"], "batch_size", Unit("images per second", "Images per second")) == []
+    )
 
 
 def test_where_only_others_measured_the_axis_is_labelled_too(runner: Runner, stored: Store) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence
+from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.plans.study.costs import Costs
 from app.core.plans.study.details import Details, load_details, wants_epochs
@@ -51,7 +52,7 @@ Make = Callable[..., StudyResult]
 def test_the_smallest_batch_within_five_percent_is_named(study: Make) -> None:
     rates = {8: 400.0, 16: 700.0, 32: 900.0, 64: 970.0, 128: 1_000.0, 256: 990.0, 512: 980.0, 1_024: 960.0}
     lines = findings(study("batch", lambda spec: 50_000 / rates[spec.batch_size]))
-    assert said("studies.batch_best", rate=f"1,000 {sentence('studies.unit_images')}", batch="128").is_all_of(
+    assert said("studies.batch_best", rate=f"1,000 {headline_kind('images_per_s').unit}", batch="128").is_all_of(
         lines[0]
     )
     assert said("studies.batch_sweet", share_pct="97", batch="64").is_in(lines)

@@ -121,7 +121,7 @@ def test_an_invalid_part_gives_no_points_and_is_run_again(database: Database, pl
     assert result.total is None
     assert [each.spec.workload for each in result.left] == ["mnist_mlp"] * 2
     row = next(row for row in suite_table(result).rows if row[0] == "MNIST MLP")
-    invalid = sentence("studies.verdict_invalid")
+    invalid = sentence("level.invalid")
     verdict = sentence("suite.with_reason", word=invalid, reason=sentence("short.suspended"))
     assert row[1:] == ("", "", row[3], verdict)
     assert "MNIST MLP" in suite_lines(result)[0]
@@ -136,9 +136,7 @@ def test_the_verdict_is_the_worst_of_the_parts_and_names_it(database: Database, 
     assert result.verdict == "caution"
     reason = sentence("short.other_load")
     assert said("cli.found_caution", reason=reason).is_all_of(suite_table(result).rows[-1][-1])
-    badge = sentence(
-        "suite.badge", verdict=sentence("studies.verdict_caution"), count=1, planned=len(result.parts)
-    )
+    badge = sentence("suite.badge", verdict=sentence("level.caution"), count=1, planned=len(result.parts))
     assert verdict_texts(result)[0] == sentence("suite.badge_because", badge=badge, reason=reason)
 
 
@@ -159,7 +157,7 @@ def test_a_score_with_a_wide_interval_is_no_better_than_a_caution(
 
 def test_a_score_is_never_told_without_engine_device_precision_and_verdict(plan: Plan, store: Store) -> None:
     line = suite_lines(store(plan))[0]
-    name, verdict = sentence("suite.name", number=1), sentence("studies.verdict_valid")
+    name, verdict = sentence("suite.name", number=1), sentence("level.valid")
     assert said("suite.scored", name=name, points="1,000", verdict=verdict).is_all_of(line)
     assert "TensorFlow" in line
     assert "float32" in line

@@ -58,7 +58,7 @@ def test_it_has_all_that_a_reader_asks_for(run: Run) -> None:
     page = page_of(run)
     expected = (
         "51.2 ",
-        sentence("studies.verdict_caution"),
+        sentence("level.caution"),
         "GTX 1080 Ti",
         "AMD EPYC",
         "TensorFlow 2.21.0",
@@ -132,7 +132,7 @@ def test_a_failed_run_says_why(database: Database) -> None:
     run_id = store_recording(database, recorded[:40], "failed", error)
     page = page_of(load_run(database, run_id))
     assert "The worker was ended by signal 9." in page.text
-    assert said("studies.verdict_invalid").is_in(page.text)
+    assert said("level.invalid").is_in(page.text)
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driv
     states = [row[-1] for row in rows(page)]
     assert states.count(sentence("studies.state_waiting")) == 1
     assert set(states) <= {
-        sentence("studies.verdict_valid"),
+        sentence("level.valid"),
         sentence("studies.state_waiting"),
         sentence("studies.out_of_memory"),
     }

@@ -58,7 +58,7 @@ def test_a_stored_suite_shows_score_parts_and_all_scores(driver: Driver, machine
     page = open_page(driver)
     driver.until(lambda: page.result is not None)
     assert page.headline.value.text() == "1,091"
-    assert said("studies.verdict_valid").is_all_of(page.headline.pill.whole_text)
+    assert said("level.valid").is_all_of(page.headline.pill.whole_text)
     assert [row[0] for row in rows(page)] == [part.title for part in SUITE_1.parts]
     assert rows(page)[-1][1] == "2,000"
     assert page.charts.count() == 2
