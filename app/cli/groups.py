@@ -33,6 +33,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
+from app.core.titles import status_title
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
@@ -326,7 +327,7 @@ def print_group(group: Group) -> None:
             if run.value is None
             else f"{format_value(run.metric, run.value)} {headline_kind(run.metric).short_unit}",
             "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
-            run.status,
+            status_title(run.status),
         ]
         for run in group.runs
     ]

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 
 from app.cli.layout import NAME_WIDTH, Column
-from app.cli.terminal import VERDICT_INKS
+from app.cli.terminal import verdict_ink
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
 from app.core.exchange.epoch_log import LogDetails
@@ -21,13 +21,14 @@ from app.core.result_file.short_form import MARK
 from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result, remove_result
+from app.core.titles import verdict_title
 
 _COLUMNS = (
     Column("column.id", is_right=True),
     Column("column.name", least=12),
     Column("column.workload"),
     Column("column.result", is_right=True),
-    Column("column.verdict", ink=VERDICT_INKS.get),
+    Column("column.verdict", ink=verdict_ink),
     Column("column.code", order=2),
     Column("column.file", least=12, order=3),
     Column("column.imported", order=1),
@@ -139,7 +140,7 @@ def _list(options: argparse.Namespace, paths: Paths) -> int:
             result.summary.workload,
             f"{format_value(result.summary.metric, result.summary.value)}"
             f" {headline_kind(result.summary.metric).short_unit}",
-            result.summary.verdict or "n/a",
+            verdict_title(result.summary.verdict),
             short_code(result.digest),
             result.source,
             result.imported_at[:10],

@@ -12,7 +12,7 @@ from app.cli.groups import group_as_dict, print_group
 from app.cli.imports import show_imported
 from app.cli.layout import Column, table
 from app.cli.result_files import write_result
-from app.cli.terminal import VERDICT_INKS, Ink
+from app.cli.terminal import Ink, verdict_ink
 from app.cli.text import complain, in_line, room, say, say_json, say_json_list, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position
@@ -50,6 +50,7 @@ from app.core.storage.runs import (
     load_run,
     missing_runs,
 )
+from app.core.titles import data_title, preset_title, status_title, verdict_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 
@@ -66,7 +67,7 @@ _RUN_COLUMNS = (
     Column("column.device", least=12, order=7),
     Column("column.data", order=4),
     Column("column.status", order=8),
-    Column("column.verdict", ink=VERDICT_INKS.get),
+    Column("column.verdict", ink=verdict_ink),
     Column("column.group", order=5),
 )
 _EPOCH_COLUMNS = (
@@ -138,9 +139,9 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
             _epochs(run),
             str(run.batch_size),
             run_name(run),
-            run.data_source or "n/a",
-            run.status,
-            run.verdict or "n/a",
+            data_title(run.data_source) or "n/a",
+            status_title(run.status),
+            verdict_title(run.verdict),
             *([places.get(run.id, "")] if places else []),
         )
         for run in runs
@@ -282,8 +283,8 @@ def _print_run(run: Run, place: str | None) -> None:
         "cli.run_title",
         run_id=summary.id,
         workload=summary.workload,
-        preset=summary.preset,
-        status=summary.status,
+        preset=preset_title(summary.preset),
+        status=status_title(summary.status),
     )
     say(in_line(title))
     for clause in run.damage:
@@ -293,7 +294,7 @@ def _print_run(run: Run, place: str | None) -> None:
     say(in_line(sentence("cli.run_started", at=summary.started_at, version=summary.app_version)))
     say(in_line(sentence("cli.run_machine", machine=machine_line(run.machine))))
     say(in_line(sentence("cli.run_engine", engine=run_engine_line(summary))))
-    data = summary.data_source or "n/a"
+    data = data_title(summary.data_source) or "n/a"
     say(in_line(sentence("cli.run_data", data=data, batch_size=summary.batch_size, seed=summary.seed)))
     if summary.error_message:
         error = sentence("cli.run_error", error=summary.error_code, reason=summary.error_message)

@@ -5,6 +5,8 @@ import sys
 from enum import Enum
 from typing import TextIO
 
+from app.core.titles import level_title
+
 USUAL_COLUMNS, LEAST_COLUMNS = 80, 20
 COLOR_CHOICES = ("auto", "always", "never")
 _COLUMNS_DIGITS = 5
@@ -21,6 +23,11 @@ class Ink(Enum):
 
 
 VERDICT_INKS = {"valid": Ink.GOOD, "caution": Ink.CAUTION, "invalid": Ink.BAD}
+
+
+def verdict_ink(title: str) -> Ink | None:
+    """Return the ink of a verdict in a table, which has its title."""
+    return {level_title(level): ink for level, ink in VERDICT_INKS.items()}.get(title)
 
 
 def columns(stream: TextIO) -> int | None:

@@ -14,6 +14,7 @@ from app.core.plain_text import one_line
 from app.core.records import PlannedRun
 from app.core.report.run_texts import engine_line, machine_line
 from app.core.runs.state import RunState
+from app.core.titles import preset_title
 from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -145,7 +146,7 @@ class TextView(View):
             self._line(line, lead=VERDICT_INKS.get(reason.level))
 
     def _head(self) -> list[str]:
-        workload, batch_size, preset = self._workload, self._spec.batch_size, self._spec.preset
+        workload, batch_size, preset = self._workload, self._spec.batch_size, preset_title(self._spec.preset)
         arguments: dict[str, Any] = {"workload": workload.title, "batch_size": batch_size, "preset": preset}
         if workload.parameters_count:
             title = sentence("cli.network_title", **arguments, parameters=workload.parameters_count)

@@ -1,6 +1,6 @@
 """Names of workloads and of differing settings, for people."""
 
-from app.core.messages import sentence, text
+from app.core.messages import ENGLISH, Message, message, text
 from workloads import CATALOGUE
 from workloads.engines.registry import compiles_always
 from workloads.protocol.spec import RunSpec
@@ -14,7 +14,42 @@ def workload_title(name: str) -> str:
 
 def level_title(level: str) -> str:
     """Return a verdict's level, or a reason's, as it is shown: "Caution"."""
-    return sentence(f"level.{level}")
+    return _known(message(f"level.{level}"), level)
+
+
+def preset_title(preset: str) -> str:
+    """Return a preset as it is shown: "Quick"."""
+    return _known(message(f"preset.{preset}"), preset)
+
+
+def status_title(status: str) -> str:
+    """Return how a run ended: "Completed"."""
+    return _known(message(f"status.{status}"), status)
+
+
+def data_title(source: str | None) -> str:
+    """Return what was trained on: "real data"; "" for None."""
+    return _known(message(f"setting_value.data_{source}"), source) if source else ""
+
+
+def verdict_title(verdict: str | None) -> str:
+    """Return a run's verdict as it is shown; "n/a" for None."""
+    return level_title(verdict) if verdict else "n/a"
+
+
+def switch_title(name: str, is_on: bool | None) -> str:
+    """Return a setting that is on or off in words: "without oneDNN"; "" for None."""
+    return "" if is_on is None else text(message(f"setting_value.{name}_{'on' if is_on else 'off'}"))
+
+
+def choice_title(choice: str) -> str:
+    """Return a value as a drop-down shows it: "on" in the user's language; names are the same in all."""
+    return _known(message(f"value.{choice}"), choice) if choice in ("on", "off", "auto") else choice
+
+
+def _known(name: Message, plain: str) -> str:
+    """Return a name; what another version stored is shown plainly."""
+    return text(name) if name.code in ENGLISH else plain
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def shown(
 
 def test_verdicts_headings_and_the_own_result_are_coloured(shown: Shown) -> None:
     listed = shown("--color", "always", "results", "list")
-    assert f"{YELLOW}caution{OFF}" in listed
+    assert f"{YELLOW}Caution{OFF}" in listed
     assert listed.startswith(f"{MUTED}{sentence('column.id')}{OFF}")
     compared = shown("compare", "--color=always")
     own = [line for line in compared.splitlines() if "█" in line]

@@ -74,16 +74,21 @@ def found(driver: Driver) -> list[str]:
     return out
 
 
-STATES: dict[str, Callable[[Driver], None]] = {page.code: lambda driver, code=page.code: driver.window.show_page(code) for page in PAGES}
+STATES: dict[str, Callable[[Driver], None]] = {
+    page.code: lambda driver, code=page.code: driver.window.show_page(code) for page in PAGES
+}
 
 
 def running(driver):
     replay(driver.window, driver.services, until_epoch(recorded_events(), 5, more_steps=214))
 
+
 def finished(driver):
     with Database(driver.services.paths.database) as database:
         n = store_recording(database, recorded_events())
-    driver.page.show_result(n); driver.wait_for_result()
+    driver.page.show_result(n)
+    driver.wait_for_result()
+
 
 def opened(driver):
     with Database(driver.services.paths.database) as database:
@@ -91,12 +96,13 @@ def opened(driver):
     detail = driver.open_run(n)
     driver.press(detail.table_button)
 
+
 STATES |= FULL | {"running": running, "finished": finished, "opened": opened}
+
 
 @pytest.mark.parametrize("state", STATES)
 def test_look(driver: Driver, state: str) -> None:
     STATES[state](driver)
     driver.qtbot.wait(500)
     with open("/tmp/pseudo.txt", "a") as f:
-        for line in dict.fromkeys(found(driver)):
-            f.write(f"{state} | {line}\n")
+        f.writelines(f"{state} | {line}\n" for line in dict.fromkeys(found(driver)))

@@ -48,7 +48,7 @@ def engine_named(name: str) -> Engine:
 def engine_title(name: str) -> str:
     """Return an engine's name as its makers write it; an unknown or broken one is returned unchanged."""
     if name == NO_ENGINE:
-        return "no engine"
+        return "Demo"
     try:
         return engine_named(name).title
     except (KeyError, WorkloadError):

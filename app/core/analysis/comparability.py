@@ -5,6 +5,7 @@ from typing import Any
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
+from app.core.titles import data_title, preset_title, switch_title
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
@@ -54,14 +55,14 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
         if (run.engine, run.engine_version) != (other.engine, other.engine_version)
         else "",
         *_other_settings(run, other),
-        _data(other) if run.data_source != other.data_source else "",
+        data_title(other.data_source) if run.data_source != other.data_source else "",
         (other.device_name or (other.device or "").upper())
         if (run.device, run.device_name) != (other.device, other.device_name)
         else "",
         sentence("compare.side", side=other.side)
         if other.side and run.group_id == other.group_id and run.side != other.side
         else "",
-        other.preset if run.preset != other.preset else "",
+        preset_title(other.preset) if run.preset != other.preset else "",
         _virtual(other) if run.virtual_machine != other.virtual_machine else "",
     ]
     return tuple(part for part in parts if part)
@@ -97,14 +98,14 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         engine_name(summary.engine, summary.engine_version),
         f"Keras {environment.keras_version}" if environment is not None and environment.keras_version else "",
         _compiler(summary),
-        _switch("oneDNN", environment.onednn if environment is not None else None),
-        _switch("TF32", environment.tf32 if environment is not None else None),
+        switch_title("onednn", environment.onednn if environment is not None else None),
+        switch_title("tf32", environment.tf32 if environment is not None else None),
         *(
             text(setting.phrase(recorded(summary, setting)))
             for setting in _settings("noted")
             if setting.name not in (*_TOLD_APART, "jit", "onednn", "tf32")
         ),
-        _data(summary),
+        data_title(summary.data_source),
         sentence("compare.seed", seed=summary.seed),
     ]
     return [*lines, (sentence("compare.may_differ"), " · ".join(part for part in may_differ if part))]
@@ -128,18 +129,10 @@ def _other_settings(run: RunSummary, other: RunSummary) -> list[str]:
     ]
 
 
-def _data(run: RunSummary) -> str:
-    return sentence("compare.data", source=run.data_source) if run.data_source else ""
-
-
 def _virtual(run: RunSummary) -> str:
     if run.virtual_machine is None:
         return ""
     return sentence("compare.virtual") if run.virtual_machine else sentence("compare.not_virtual")
-
-
-def _switch(name: str, is_on: object) -> str:
-    return "" if is_on is None else f"{name} {'on' if is_on else 'off'}"
 
 
 def _compiler(run: RunSummary) -> str:

@@ -25,6 +25,7 @@ from app.core.formats import format_ratio
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import RunSummary
+from app.core.titles import data_title, status_title, verdict_title
 from workloads import CATALOGUE
 
 # The usual baseline of "4.8× the …"; other workloads use their slowest row.
@@ -397,17 +398,17 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
         return []
     name = own_name(run) if kind == "own" else sentence("compare.you")
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
-    remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
+    remarks += [verdict_title(run.verdict)] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
     remarks += [sentence("share.first_epoch_only")] if run.basis == "first_epoch" else []
     if reference is not None:
         remarks += differences(reference, run)
     else:
         remarks += [run.variant] if run.variant else []
-        remarks += [sentence("compare.data", source=run.data_source)] if run.data_source == "synthetic" else []
+        remarks += [data_title(run.data_source)] if run.data_source == "synthetic" else []
         remarks += unusual_settings(run)
     remarks += [run.precision] if says_precision(run.workload) and run.precision not in remarks else []
-    remarks += [run.status] if run.status != "completed" else []
+    remarks += [status_title(run.status)] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 
 

@@ -18,7 +18,7 @@ from app.core.report.telemetry_table import telemetry_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of
-from app.core.titles import workload_title
+from app.core.titles import data_title, level_title, preset_title, switch_title, workload_title
 from workloads.datasets import DATASETS
 
 
@@ -129,7 +129,7 @@ def _settings(result: Result) -> str:
     settings = unusual_settings(summary_of(result))
     batch = sentence("share.batch", batch_size=spec.batch_size)
     seed = sentence("compare.seed", seed=spec.seed)
-    return " · ".join((spec.preset, batch, spec.precision, *settings, *parameters, seed))
+    return " · ".join((preset_title(spec.preset), batch, spec.precision, *settings, *parameters, seed))
 
 
 def _value(result: Result) -> str:
@@ -146,16 +146,16 @@ def _verdict(result: Result) -> str:
     if result.verdict is None:
         return ""
     reasons = ", ".join(reason_name(code) for code in result.verdict.reasons)
-    return ": ".join(filter(None, (result.verdict.level, reasons)))
+    level = level_title(result.verdict.level)
+    return sentence("result.verdict_because", verdict=level, causes=reasons) if reasons else level
 
 
 def _engine(result: Result) -> str:
     environment = result.environment
     keras = f"Keras {environment.keras_version}" if environment.keras_version else ""
     name = engine_name(environment.engine, environment.engine_version)
-    switches = (("TF32", environment.tf32), ("oneDNN", environment.onednn))
-    said = (f"{title} {'on' if is_on else 'off'}" for title, is_on in switches if is_on is not None)
-    return " · ".join(part for part in (name, keras, environment.device, *said) if part)
+    switches = (switch_title("tf32", environment.tf32), switch_title("onednn", environment.onednn))
+    return " · ".join(part for part in (name, keras, (environment.device or "").upper(), *switches) if part)
 
 
 def _gpus(result: Result) -> str:
@@ -192,7 +192,7 @@ def _data(result: Result) -> str:
     dataset = result.dataset
     if dataset is None:
         return ""
-    return " · ".join(filter(None, (_data_title(dataset.name), sentence("compare.data", source=dataset.source))))
+    return " · ".join(filter(None, (_data_title(dataset.name), data_title(dataset.source))))
 
 
 def _data_title(name: str | None) -> str:

@@ -187,6 +187,14 @@ def _gpu_details(gpu: Gpu) -> dict[str, str | None]:
     }
 
 
+_DISK_KINDS = {
+    "hard disk": "part.disk_hard",
+    "USB disk": "part.disk_usb",
+    "virtual disk": "part.disk_virtual",
+    "network": "part.disk_network",
+}
+
+
 def _disks(machine: Machine) -> str | None:
     disks = " + ".join(disks for disk in machine.disks if (disks := _disk(disk)))
     return ", ".join(word for word in (disks, machine.file_system) if word) or None
@@ -194,7 +202,8 @@ def _disks(machine: Machine) -> str | None:
 
 def _disk(disk: Disk) -> str:
     size = format_file_size(disk.size_bytes) if disk.size_bytes else None
-    return ", ".join(word for word in (disk.kind, disk.name, size) if word)
+    kind = sentence(_DISK_KINDS[disk.kind]) if disk.kind in _DISK_KINDS else disk.kind
+    return ", ".join(word for word in (kind, disk.name, size) if word)
 
 
 def _virtual(machine: Machine) -> str | None:

@@ -14,7 +14,7 @@ from app.core.redaction.private_texts import chosen_texts, hide, private_texts
 from app.core.report.card import ShareCard, Side, Sides
 from app.core.report.run_texts import machine_line, made_by, verdict_for_text, verdict_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title
-from app.core.titles import differing, workload_title
+from app.core.titles import data_title, differing, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.protocol import events
 
@@ -162,7 +162,7 @@ def _engines(runs: Sequence[RunSummary]) -> str:
     parts = [
         *_each(runs, lambda run: engine_name(run.engine, run.engine_version)),
         *(part for part in unusual_settings(runs[0]) if all(part in each for each in settings)),
-        *_same(runs, lambda run: sentence("share.data", source=run.data_source) if run.data_source else ""),
+        *_same(runs, lambda run: data_title(run.data_source)),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -19,6 +19,7 @@ from app.core.plans.repeat import standing_for
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.run_texts import runs_note
 from app.core.runs.runner import Runner, checked_workload, known_workload
+from app.core.titles import preset_title
 from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.spec import Preset, RunSpec
 
@@ -37,7 +38,7 @@ class EngineComparison(PlanKind):
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
         """Return the preset and the rounds."""
         del count
-        return sentence("cli.engines_title", preset=spec.preset, rounds=plan.rounds)
+        return sentence("cli.engines_title", preset=preset_title(spec.preset), rounds=plan.rounds)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
         """Return workload and engine."""

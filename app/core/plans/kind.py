@@ -25,7 +25,7 @@ from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups, load_group
 from app.core.storage.runs import load_run
-from app.core.titles import level_title, workload_title
+from app.core.titles import level_title, preset_title, status_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
@@ -87,7 +87,9 @@ class PlanKind:
         """Return what is run, in a line; `spec` is the first run's, `count` the number of those to come."""
         del plan, count
         workload = workload_title(spec.workload)
-        return sentence("cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=spec.preset)
+        return sentence(
+            "cli.plan_title", workload=workload, batch_size=spec.batch_size, preset=preset_title(spec.preset)
+        )
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
         """Return what a run is in its plan: a side, a workload, a point; "" for a repetition."""
@@ -259,10 +261,17 @@ class PlanKind:
         return "\n".join((*lines, *(self._run_line(group, run) for run in group.runs)))
 
     def _run_line(self, group: Group, run: RunSummary) -> str:
-        result = _result_text(run) or run.status
+        result = _result_text(run) or status_title(run.status)
         what = f"{workload_title(run.workload)}, {run.engine}" if self.engine_table(group) else ""
         number = sentence("group.run", run_id=run.id)
-        parts = [number, run.side or "", what, result, run.verdict or "", run_name(run)]
+        parts = [
+            number,
+            run.side or "",
+            what,
+            result,
+            level_title(run.verdict) if run.verdict else "",
+            run_name(run),
+        ]
         return " · ".join(part for part in parts if part)
 
     def _left_out(self, group: Group) -> list[Message]:
@@ -271,7 +280,7 @@ class PlanKind:
         alone = {run.id for pair in self.pairs(group) if not pair.is_usable for run in (pair.a, pair.b) if run}
         for run in group.runs:
             if run.status != "completed":
-                reasons.append(message("group.run_not_completed", run_id=run.id, status=run.status))
+                reasons.append(message("group.run_not_completed", run_id=run.id, status=status_title(run.status)))
             elif not is_positive(run.value):
                 reasons.append(message("group.run_without_result", run_id=run.id))
             elif not is_usable(run):
@@ -335,7 +344,9 @@ class GroupReport(PlanReport):
     def table(self) -> Table:
         """Return its runs."""
         headings = tuple(sentence(f"column.{name}") for name in ("run", "side", "result", "status"))
-        rows = tuple((str(run.id), run.side or "", _result_text(run), run.status) for run in self.of.runs)
+        rows = tuple(
+            (str(run.id), run.side or "", _result_text(run), status_title(run.status)) for run in self.of.runs
+        )
         return Table(headings, rows, 2)
 
     def card(self, chart: int = 0) -> ShareCard:

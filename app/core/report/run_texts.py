@@ -14,7 +14,7 @@ from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
-from app.core.titles import level_title, workload_title
+from app.core.titles import data_title, level_title, workload_title
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
@@ -343,13 +343,22 @@ def result_text(run: JudgedRun, several: Several | None = None) -> str:
         sentence("result.text_machine", machine=machine_line(run.run.machine)),
         sentence("result.text_engine", engine=run_engine_line(summary)),
         sentence("result.text_measured", note=note) if note else "",
-        sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
+        _trained_on(summary),
         run.bottleneck,
         energy_text(summary),
         made_by(summary.app_version, summary.started_at),
     ]
     private = chosen_texts([run.run.spec]) | private_texts()
     return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)
+
+
+def _trained_on(run: RunSummary) -> str:
+    data = data_title(run.data_source)
+    return (
+        sentence("result.text_data", data=data, seed=run.seed)
+        if data
+        else sentence("result.text_seed", seed=run.seed)
+    )
 
 
 def made_by(version: str, moment: str) -> str:

@@ -15,7 +15,7 @@ from app.core.report.share_texts import computer_parts, device_kind, device_titl
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
-from app.core.titles import workload_title
+from app.core.titles import data_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from workloads.engines.registry import compiler_name
 
@@ -108,7 +108,7 @@ def _engine_details(run: Run) -> str:
 def _facts(run: RunSummary) -> str:
     parts = (
         rate_text(run),
-        sentence("share.data", source=run.data_source) if run.data_source else "",
+        data_title(run.data_source),
         sentence("share.virtual_machine") if run.virtual_machine else "",
     )
     return " · ".join(part for part in parts if part)

@@ -21,7 +21,7 @@ from app.core.report.run_texts import (
     verdict_texts,
 )
 from app.core.runs.progress import Progress
-from app.core.titles import level_title
+from app.core.titles import data_title, level_title, status_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.headline_row import HeadlineRow, ProgressLine
 from app.gui.run.verdict_dialog import VerdictDialog
@@ -236,7 +236,7 @@ def _facts(run: RunSummary) -> str:
         sentence("run.precision_with_xla", precision=run.precision, compiler=compiler_name(run.engine))
         if run.jit
         else run.precision,
-        sentence("share.data", source=run.data_source) if run.data_source else "",
+        data_title(run.data_source),
     ]
     return " · ".join(part for part in parts if part)
 
@@ -260,10 +260,10 @@ def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Ton
     if run.status == "completed":
         return verdict_texts(verdict), verdict.level
     code, tone = _ENDINGS.get(run.status, ("", ""))
-    short = sentence(code) if code else run.status
+    short = sentence(code) if code else status_title(run.status)
     if run.status == "failed":
         code = _FAILURES.get(run.error_code or "", code)
-    outcome = sentence(code, engine=engine_title(run.engine)) if code else run.status
+    outcome = sentence(code, engine=engine_title(run.engine)) if code else status_title(run.status)
     if run.preset == "standard":
         arguments = {"outcome": outcome, "done": run.epochs_done, "planned": run.epochs}
         return (sentence("run.outcome_of_epochs", **arguments), outcome, short), tone

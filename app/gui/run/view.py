@@ -13,7 +13,7 @@ from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.plans.registry import kind_of
 from app.core.records import Group, RunSummary
-from app.core.titles import workload_title
+from app.core.titles import preset_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 from app.gui.run.charts import RunCharts
 from app.gui.run.headline import HeadlineCard
@@ -132,7 +132,9 @@ class RunView(QWidget):
         """Show what is run; `place` is the run's number in its plan, and their total."""
         self._title.setText(workload_title(summary.workload))
         code = "run.about_network" if parameters else "run.about"
-        about = sentence(code, parameters=parameters, batch_size=summary.batch_size, preset=summary.preset)
+        about = sentence(
+            code, parameters=parameters, batch_size=summary.batch_size, preset=preset_title(summary.preset)
+        )
         if place is not None and place[1] > 1:
             about = sentence("run.about_one_of", number=place[0], planned=place[1], about=about)
         self.about.show_text(about)

@@ -22,6 +22,7 @@ from app.core.storage.groups import specs_of
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.runs import list_runs, missing_runs
+from app.core.titles import status_title
 from app.gui.services.tasks import Tasks
 from app.gui.widgets.timers import timer
 from workloads.protocol import events
@@ -360,5 +361,5 @@ def _line(event: events.Event) -> str:
         case events.Log():
             text = event.message
         case events.End():
-            text = sentence("log.end", status=event.status)
+            text = sentence("log.end", status=status_title(event.status))
     return text

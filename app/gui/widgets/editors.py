@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.messages import sentence, text
+from app.core.titles import choice_title
 from app.gui.widgets.basics import row, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.parameters import Parameter
@@ -93,9 +94,10 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
     """Return the editor of a parameter, within its limits; it emits `changed` at each change."""
     if parameter.kind == "choice":
         combo = ChoiceBox()
-        combo.addItems(parameter.choices)
-        combo.setCurrentText(str(parameter.default))
-        combo.currentTextChanged.connect(changed)
+        for choice in parameter.choices:
+            combo.addItem(choice_title(choice), choice)
+        combo.setCurrentIndex(combo.findData(str(parameter.default)))
+        combo.currentIndexChanged.connect(changed)
         return combo
     if parameter.kind == "bool":
         box = Switch()
@@ -136,7 +138,7 @@ def indented(spin: _Spin) -> _Spin:
 def edited_value(editor: Editor) -> ParameterValue:
     """Return the value of an editor."""
     if isinstance(editor, QComboBox):
-        return editor.currentText()
+        return str(editor.currentData())
     if isinstance(editor, QCheckBox):
         return editor.isChecked()
     if isinstance(editor, FolderEdit):
@@ -147,7 +149,7 @@ def edited_value(editor: Editor) -> ParameterValue:
 def set_edited(editor: Editor, value: ParameterValue) -> None:
     """Set the value of an editor, as if the user had."""
     if isinstance(editor, QComboBox):
-        editor.setCurrentText(str(value))
+        editor.setCurrentIndex(editor.findData(str(value)))
     elif isinstance(editor, QCheckBox):
         editor.setChecked(bool(value))
     elif isinstance(editor, FolderEdit):

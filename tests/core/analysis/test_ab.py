@@ -154,7 +154,7 @@ def test_a_sentence_distinguishes_the_spreads() -> None:
     assert said("repeat.no_result").is_all_of(between_runs([], []).sentence("images_per_s"))
 
 
-CANCELLED = message("group.run_not_completed", run_id=9, status="cancelled")
+CANCELLED = message("group.run_not_completed", run_id=9, status=sentence("status.cancelled"))
 INVALID = message("group.run_invalid", run_id=9)
 HALF = message("compare.other_setting", theirs="mixed_float16", mine="float32")
 OTHER_BATCH = message("compare.other_setting", theirs="batch 200", mine="batch 100")

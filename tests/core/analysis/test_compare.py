@@ -93,10 +93,10 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
     assert you.remarks == (
         "TensorFlow 2.21.0",
         sentence("compare.estimate"),
-        sentence("compare.data", source="synthetic"),
+        sentence("setting_value.data_synthetic"),
         "compiled",
         "2 threads",
-        "cancelled",
+        sentence("status.cancelled"),
     )
     first = replace(summary, basis="first_epoch")
     assert said("share.first_epoch_only").is_in(

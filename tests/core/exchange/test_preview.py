@@ -20,7 +20,7 @@ def test_a_preview_names_every_field_in_words() -> None:
     )
     assert shown["settings"] == (
         sentence("field.settings"),
-        f"standard · {sentence('share.batch', batch_size=128)} · float32 · {sentence('compare.seed', seed=0)}",
+        f"Standard · {sentence('share.batch', batch_size=128)} · float32 · {sentence('compare.seed', seed=0)}",
     )
     assert shown["value"][1].endswith("s per epoch")
     assert shown["cpu"] == ("CPU", "AMD EPYC")

@@ -58,7 +58,7 @@ def test_a_card_says_which_side_is_faster_and_what_both_did(stored_run: Run) -> 
     assert card.machine == sentence("share.on_this_computer", name="Intel Core i7-1165G7")
     cores, kind = sentence("share.cores", count=4), sentence("share.cpu_run")
     assert card.details[0] == f"{cores} · 15 GB · Test OS 1 · {kind}"
-    assert card.details[1] == f"TensorFlow 2.21.0 · {sentence('share.data', source='real')}"
+    assert card.details[1] == f"TensorFlow 2.21.0 · {sentence('setting_value.data_real')}"
     assert (card.level, card.badge[0]) == ("valid", f"Valid · {sentence('share.all_runs', count=6)}")
     assert card.footer == f"2026-11-01 · {sentence('share.version', version='0.1.0')}"
 

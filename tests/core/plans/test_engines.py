@@ -84,7 +84,7 @@ def test_a_run_that_failed_leaves_the_others(summary: RunSummary) -> None:
     (row,) = engine_rows(stored)
     assert [cell.median for cell in row.cells] == [10.0, None, 20.1]
     assert said("engines_table.times", engine="JAX").is_in(kind_of(stored).sentence(stored))
-    failed = said("group.run_not_completed", run_id="2", status="failed")
+    failed = said("group.run_not_completed", run_id="2", status="Failed")
     assert failed.is_in(kind_of(stored).remarks(stored)[0])
     nothing = group(summary, [], [], [])
     assert kind_of(nothing).sentence(nothing) == sentence("engines_table.no_result", workload="mnist_mlp")

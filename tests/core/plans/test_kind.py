@@ -103,8 +103,8 @@ def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
     )
     assert lines[0] == f"{sentence('group.kind_repeat')} · {workload_title(WORKLOAD.id)}"
     assert lines[-2:] == [
-        f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · valid · Test CPU",
-        f"{sentence('group.run', run_id=2)} · failed · valid · Test CPU",
+        f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · Valid · Test CPU",
+        f"{sentence('group.run', run_id=2)} · Failed · Valid · Test CPU",
     ]
     assert said("group.not_counted", runs=sentence("group.run_not_completed", run_id=2, status="failed")).is_in(
         lines

@@ -258,7 +258,7 @@ def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
         sentence("result.text_machine", machine=machine),
         sentence("result.text_engine", engine=message("result.engine_without_xla", **engine)),
         sentence("result.text_measured", note=headline_note(stored_run.summary)),
-        sentence("result.text_data", data="real", seed=0),
+        sentence("result.text_data", data="real data", seed=0),
         bottleneck_text(stored_run),
         sentence("result.text_footer", version="0.1.0", date="2026-11-20"),
     ]

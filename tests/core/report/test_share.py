@@ -23,7 +23,7 @@ from tests.sure import only
 INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
 
 
-REAL = sentence("share.data", source="real")
+REAL = sentence("setting_value.data_real")
 FACTS = f"{sentence('result.examples_per_second', examples_per_s=763)} · {REAL}"
 NO_INTERVAL, VALID_SHORT = sentence("result.no_interval"), sentence("short.valid_for_min", duration_min=2)
 VALID = f"{VALID_SHORT} · {sentence('share.epochs', count=10)}"
@@ -151,7 +151,7 @@ def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, s
     details = share_card(JudgedRun(run)).details
     assert details[0] == f"{CORES} · 15 GB · {shown} · {CPU_RUN}"
     assert details[2].endswith(
-        " · ".join((sentence("share.data", source="synthetic"), sentence("share.virtual_machine")))
+        " · ".join((sentence("setting_value.data_synthetic"), sentence("share.virtual_machine")))
     )
 
 

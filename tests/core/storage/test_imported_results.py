@@ -198,7 +198,7 @@ def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSumm
     (bar,) = drawn(mine, other())
     assert (bar.name, bar.value) == ("EPYC", golden()[2].statistics.value)
     assert bar.remarks[:3] == (sentence("compare.imported_result"), "TensorFlow 2.21.0", "valid")
-    assert sentence("compare.data", source="synthetic") in bar.remarks
+    assert sentence("setting_value.data_synthetic") in bar.remarks
     rows = dict(provenance(bar))
     assert rows[sentence("provenance.from")] == sentence(
         "provenance.imported", number="5", source="x.png", date="2026-11-23"

@@ -95,7 +95,7 @@ def test_remarks_that_all_bars_share_are_shown_once() -> None:
     told = {bar.name: doubts(bar) for bar in published}
     assert told["GTX 1060"] == ()
     assert told["Colab TPU"] == (sentence("compare.anomaly"),)
-    synthetic = sentence("compare.data", source="synthetic")
+    synthetic = sentence("setting_value.data_synthetic")
     own = Bar("You", "you", 1.0, ("TensorFlow 2.21.0", synthetic))
     assert doubts(own) == (synthetic,)
 

@@ -32,7 +32,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.batch_not_stated": "batch not stated",
     "compare.close": "close match",
     "compare.converted": "converted from {unit}",
-    "compare.data": "{source} data",
     "compare.estimate": "estimate",
     "compare.higher_is_better": "higher is better",
     "compare.imported_numbered": "{name} (imported {number})",

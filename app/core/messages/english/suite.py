@@ -48,6 +48,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.interval": "{low} to {high}",
     "suite.means": "Training {training} · Prediction {prediction}",
     "suite.means_sentence": "Training {training}, prediction {prediction}.",
+    "suite.demo_machine": "a computer that sleeps 10 ms per step",
+    "suite.reference_machine": "two cores of an AMD EPYC in a virtual machine, 24 GB",
     "suite.name_with_verdict": "{name} ({verdict})",
     "suite.name": "Suite {number}",
     "suite.needs_memory": "needs about {need_bytes:memory} of memory, but only {there_bytes:memory} is available",

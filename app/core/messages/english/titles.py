@@ -410,4 +410,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "level.fact": "Note",
     "level.invalid": "Invalid",
     "level.valid": "Valid",
+    "part.disk_hard": "hard disk",
+    "part.disk_network": "network",
+    "part.disk_usb": "USB disk",
+    "part.disk_virtual": "virtual disk",
 }

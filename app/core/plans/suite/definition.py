@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.errors import UsageError
-from app.core.messages import message, sentence
+from app.core.messages import Message, message, sentence
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.spec import Precision, RunSpec
@@ -88,7 +88,7 @@ class Definition:
     parts: tuple[SuitePart, ...]
     engine: str = "tensorflow"
     rounds: int = 2
-    machine: str
+    machine: Message
     software: str
     date: str
 
@@ -107,7 +107,7 @@ SUITE_1 = Definition(
     ),
     # Medians of three suites, one after another, in 22 minutes in which nothing else ran on this side; the host is
     # shared, and the CIFAR-10 CNN took from 40.9 to 49.6 s meanwhile.
-    machine="two cores of an AMD EPYC in a virtual machine, 24 GB",
+    machine=message("suite.reference_machine"),
     software="TensorFlow 2.21.0, float32",
     date="2026-11-23",
 )
@@ -119,7 +119,7 @@ DEMO = Definition(
         SuitePart(workload="demo", purpose="training", batch_size=100, reference=0.1),
         SuitePart(workload="demo", purpose="prediction", batch_size=200, reference=0.05),
     ),
-    machine="a computer that sleeps 10 ms a step",
+    machine=message("suite.demo_machine"),
     software="",
     date="",
 )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.core.messages import text
 from app.core.plans.suite.score import PartScore, SuiteResult
 from app.core.plans.suite.texts import suite_lines
 from app.core.plans.suite.uncertainty import Score
@@ -35,7 +36,7 @@ def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
         "training": _score(result.mean("training")),
         "prediction": _score(result.mean("prediction")),
         "parts": [_part(each) for each in result.parts],
-        "reference_machine": result.definition.machine,
+        "reference_machine": text(result.definition.machine),
         "sentences": suite_lines(result),
     }
 

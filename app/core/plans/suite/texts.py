@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.published import short_name
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.plans.report import Table
 from app.core.plans.suite.definition import POINTS, Definition
@@ -266,5 +266,5 @@ def _rounds(result: SuiteResult) -> list[str]:
 
 def _reference(result: SuiteResult) -> str:
     definition = result.definition
-    machine = ", ".join(filter(None, (definition.machine, definition.software)))  # the demo has no software
+    machine = ", ".join(filter(None, (text(definition.machine), definition.software)))  # the demo has no software
     return sentence("suite.reference_sentence", points=points_text(POINTS), machine=machine)

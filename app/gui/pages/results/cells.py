@@ -15,7 +15,7 @@ from app.core.records import Group, RunSummary
 from app.core.report.run_texts import reason_name
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs
-from app.core.titles import workload_title
+from app.core.titles import data_title, preset_title, status_title, verdict_title, workload_title
 from app.gui.pages.results.columns import COLUMNS
 from app.gui.services.bundle import Services
 from workloads import CATALOGUE
@@ -59,7 +59,7 @@ def _epochs(run: RunSummary) -> str:
     return (
         sentence("results_page.epochs", done=run.epochs_done, planned=run.epochs)
         if run.preset == "standard"
-        else run.preset
+        else preset_title(run.preset)
     )
 
 
@@ -92,12 +92,12 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
         "started_at": local_time(group.created_at),
         "workload": workloads_title(group),
         "value": answer.headline,
-        "verdict": answer.verdict or "n/a",
+        "verdict": verdict_title(answer.verdict),
         "spread_pct": "–" if between_pct is None else f"{between_pct:.1f} %",
         "epochs_done": _common(_epochs(run) for run in runs),
         "batch_size": _common(str(run.batch_size) for run in runs),
         "device": _common(run_name(run) for run in runs),
-        "data_source": _common(run.data_source or "n/a" for run in runs),
+        "data_source": _common(data_title(run.data_source) or "n/a" for run in runs),
         "status": kind.name(group),
         "comment": answer.note,
     }
@@ -129,6 +129,9 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "value": _result,
     "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
     "epochs_done": _epochs,
+    "status": lambda run: status_title(run.status),
+    "verdict": lambda run: verdict_title(run.verdict),
+    "data_source": lambda run: data_title(run.data_source) or "n/a",
     "device": run_name,
     "engine": lambda run: engine_title(run.engine),
     "comment": lambda run: run.comment or "",

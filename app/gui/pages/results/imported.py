@@ -16,6 +16,7 @@ from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, load_result
+from app.core.titles import verdict_title
 from app.gui.pages.results.cells import cell_text, local_time
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import OWN, Filters
@@ -241,7 +242,7 @@ def _texts(result: ImportedResult) -> tuple[str, ...]:
         result.label,
         cell_text(summary, "workload"),
         cell_text(summary, "value"),
-        summary.verdict or "n/a",
+        verdict_title(summary.verdict),
         engine_name(summary.engine, summary.engine_version),
         short_code(result.digest),
         local_time(result.imported_at),

@@ -6,6 +6,7 @@ import pytest
 
 from app.core.engines.choices import Choice, automatic_choice
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plans.suite.definition import SUITE_1, definition_of
@@ -61,7 +62,7 @@ def test_the_page_in_the_docs_is_the_definition() -> None:
         value = f"{format_value(part.metric, part.reference)} {headline_kind(part.metric).unit}"
         batch = part.batch_size or "–"
         assert f"| {part.title} (`{part.workload}`) | {part.purpose} | {batch} | {value} |" in page
-    assert f"{SUITE_1.machine}, {SUITE_1.software}, measured on {SUITE_1.date}" in page
+    assert f"{sentence(SUITE_1.machine.code)}, {SUITE_1.software}, measured on {SUITE_1.date}" in page
 
 
 def test_a_part_that_cannot_fit_is_refused_beforehand_and_scores_nothing(
