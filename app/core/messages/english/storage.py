@@ -19,7 +19,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "The results in {path} were damaged ({reason}). {count:,} runs were recovered. The old file is {kept}.",
     ),
     "database.too_old": "The results in {path} are from a trial version of Epochmark (format {version}; {known_version} or later is required).",
-    "database.too_new": "The results in {path} are from a newer Epochmark (format {version}; this version supports {known_version}).",
+    "database.too_new": "The results in {path} are from a newer Epochmark (format {version}; this version supports up to {known_version}).",
     "database.try_again_to_repair": "Try again. Epochmark will keep the damaged file and recover what it can.",
     "database.try_elsewhere": "Try again, or set EPOCHMARK_HOME to another folder.",
     "database.try_later": "Try again later.",

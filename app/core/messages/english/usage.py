@@ -61,7 +61,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.options": "options",
     "help.results": "list, show, share, delete or export stored runs",
     "help.results_bom": "start the CSV with a byte-order mark, for Excel",
-    "help.results_comma": "use decimal commas in the CSV, separated by semicolons",
+    "help.results_comma": "use decimal commas and semicolon separators in the CSV",
     "help.results_delete": "delete runs",
     "help.results_export": "export runs to a file",
     "help.results_export_ids": "numbers of the runs (default: all)",
