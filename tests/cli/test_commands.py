@@ -181,7 +181,7 @@ def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
 def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", "--set", "outcome=crash")
     assert done.returncode == 1
-    assert said("cli.run_failed_because", reason=said("failure.crashed")).is_in(done.stdout)
+    assert said("cli.run_failed_because", reason=said("run.crashed")).is_in(done.stdout)
     assert said("verdict.failed_after", epochs="3", epochs_done="1").is_in(done.stdout)
     assert "crashed" in epochmark("results", "show", "1").stdout
 

@@ -147,4 +147,4 @@ def test_a_result_is_handed_in_by_the_user_and_nothing_is_sent(
     )
     assert "51.8" in pasted
     assert "EPYC" not in pasted
-    assert "A table wouldn't take it: it doesn't say which CPU" in driver.message
+    assert "A community table would reject it: its CPU" in driver.message

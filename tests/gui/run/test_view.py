@@ -146,7 +146,7 @@ def test_another_run_begins_at_its_first_chart_and_the_same_one_stays_where_it_i
 
 
 def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
-    text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
+    text = "The training process hasn't responded for 120 s. It may be compiling, or may have hung."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
     replay(driver.window, driver.services, warned)
     assert driver.view.headline.message.whole_text == text

@@ -128,7 +128,7 @@ def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> Non
 @pytest.mark.parametrize(
     ("workload", "asked", "words"),
     [
-        ("alexnet_r_inference", {"data": "real"}, "predicts on generated images"),
+        ("alexnet_r_inference", {"data": "real"}, "uses generated images"),
         ("matmul", {"data": "real"}, "needs no data"),
         ("matmul", {"jit": True}, "has no jit"),
         ("matmul", {"batch_size": 64}, "has no batch size"),
