@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import inside, signal
+from app.core.doctor.signals import signal
 from app.core.storage.database import Database
 from app.gui.pages.hardware import doctor_view
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
@@ -150,7 +150,7 @@ def test_seeing_why_the_gpu_is_not_used_takes_two(
     driver.until(menu.isVisible)
     hand.click(menu, menu.actionGeometry(action).center())
     doctor = driver.window.hardware.doctor
-    title = inside(signal("gpu_too_new").title)
+    title = signal("gpu_too_new").title
     driver.until(lambda: doctor.isVisible() and doctor.head.text().endswith(f"{title}."))
     assert hand.clicks <= 2
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.doctor.signals import Severity, Signal, inside, signals
+from app.core.doctor.signals import Severity, Signal, signals
 from app.core.doctor.which_engine import Mentions, tracker_of
 from app.core.errors import UsageError
 from app.core.messages import Message, message, text
@@ -277,14 +277,14 @@ def _conclusion(
         tracker = tracker_of(mentions.nearest(strange[0][0] - 1))
         yield message("doctor.log_ask_maker") if tracker is None else message("doctor.log_ask", address=tracker)
     elif findings and findings[0].went_on:
-        title = inside(findings[0].signal.title)
+        title = findings[0].signal.title
         yield message("doctor.log_went_on", title=title, line=findings[0].line_number)
     elif findings:
-        yield message("doctor.log_caution", title=inside(findings[0].signal.title))
+        yield message("doctor.log_caution", title=findings[0].signal.title)
     else:
         yield message("doctor.log_harmless" if harmless else "doctor.log_without_faults")
         signals = (finding.signal for finding in harmless)
         without_driver = next((signal for signal in signals if signal.id == "no_cuda_driver"), None)
         if without_driver is not None:
-            meaning = inside(without_driver.meaning)
-            yield message("doctor.row", title=without_driver.title, meaning=meaning, fix=without_driver.fix)
+            row = {"title": without_driver.title, "meaning": without_driver.meaning, "fix": without_driver.fix}
+            yield message("doctor.row", **row)

@@ -12,7 +12,7 @@ from app.core.doctor.facts import Facts, is_too_old, numbers
 from app.core.doctor.logs import LogFinding
 from app.core.doctor.nvml import NvidiaGpu
 from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
-from app.core.doctor.signals import Signal, inside, signal
+from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Device, Trial
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
@@ -253,7 +253,7 @@ def _with_reason(
     reason = reasons.pop() if len(reasons) == 1 else None
     if reason is None:
         return message(code, **arguments)
-    return message(code_with_reason, reason=inside(signal(reason).title), **arguments)
+    return message(code_with_reason, reason=signal(reason).title, **arguments)
 
 
 def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> list[Message]:

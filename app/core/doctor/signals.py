@@ -14,8 +14,6 @@ from workloads.engines.registry import DEFAULT_ENGINE, ENGINES
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
 System: TypeAlias = Literal["linux", "windows", "wsl", "macos"]
-# Names at the start of titles that, unlike CUDA, have only one capital.
-_NAMES = frozenset({"Blackwell", "Docker", "Secure", "Triton", "Windows"})
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
@@ -139,10 +137,3 @@ def signals() -> tuple[Signal, ...]:
 def signal(signal_id: str, engine: str = DEFAULT_ENGINE) -> Signal:
     """Return one row by its id, which must exist, as it reads for an engine."""
     return next(row for row in signals() if row.id == signal_id).of(engine)
-
-
-def inside(text: str) -> str:
-    """Return a sentence's text for use inside another one; names keep their capitals."""
-    word = text.split(" ", 1)[0]
-    is_name = word[1:] != word[1:].lower() or word in _NAMES
-    return text if is_name else text[:1].lower() + text[1:]

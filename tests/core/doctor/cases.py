@@ -6,7 +6,7 @@ from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import inside, signal
+from app.core.doctor.signals import signal
 from app.core.doctor.trial import Build, Device, Step, Trial
 
 CARD = NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9")
@@ -53,7 +53,7 @@ def missing(facts: Facts, log: str = "", build: Build = BUILD) -> DeviceDiagnosi
     assert found.has_fault
     assert device.name in found.overall
     if device.signal_id:
-        assert inside(signal(device.signal_id).title) in found.overall
+        assert signal(device.signal_id).title in found.overall
     assert found.devices[0].state == "usable"
     return device
 

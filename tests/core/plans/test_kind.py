@@ -106,7 +106,7 @@ def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
         f"{sentence('group.run', run_id=1)} · 40.0 s per epoch · Valid · Test CPU",
         f"{sentence('group.run', run_id=2)} · Failed · Valid · Test CPU",
     ]
-    assert said("group.not_counted", runs=sentence("group.run_not_completed", run_id=2, status="failed")).is_in(
+    assert said("group.not_counted", runs=sentence("group.run_not_completed", run_id=2, status="Failed")).is_in(
         lines
     )
 

@@ -157,7 +157,7 @@ def _curve_name(name: str) -> str:
 
 def _computer(run: Run) -> Element:
     parts = [part for part in machine_parts(run.machine) if part.value != NOT_KNOWN and part.id not in _NOT_SHOWN]
-    return pairs((part.name[:1].upper() + part.name[1:], part.value) for part in parts)
+    return pairs((part.name, part.value) for part in parts)
 
 
 def _figures(run: JudgedRun) -> Iterator[Element | None]:

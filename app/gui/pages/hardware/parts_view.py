@@ -56,7 +56,7 @@ class PartsView(QWidget):
         """Return the parts as lines of text; "" before they are known."""
         if self._services.finder.machine is None:
             return ""
-        return "".join(f"{_capital(part.name)}: {part.value}\n" for part in self._parts)
+        return "".join(f"{part.name}: {part.value}\n" for part in self._parts)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Use one column or two."""
@@ -88,10 +88,10 @@ def _card(group: str, parts: list[MachinePart]) -> Card:
     grid.setColumnMinimumWidth(0, NAME_PX)
     grid.setColumnStretch(1, 1)
     for number, part in enumerate(parts):
-        name = label(_capital(part.name), muted=True, wrap=True)
+        name = label(part.name, muted=True, wrap=True)
         text = label(wrap=True, muted=bool(part.reason))
         text.setText(_narrower(text, safe_text(part.value)))
-        spoken = f"{_capital(part.name)}: {part.value}" + (f" ({part.reason})" if part.reason else "")
+        spoken = f"{part.name}: {part.value}" + (f" ({part.reason})" if part.reason else "")
         text.setAccessibleName(spoken)
         text.setObjectName("value")
         text.setTextInteractionFlags(
@@ -113,7 +113,3 @@ def _narrower(shown: QLabel, text: str) -> str:
     metrics = shown.fontMetrics()
     words = (metrics.elidedText(word, Qt.TextElideMode.ElideMiddle, WORD_PX) for word in text.split(" "))
     return " ".join(words)
-
-
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import Diagnosis
 from app.core.doctor.rules import diagnose
-from app.core.doctor.signals import inside, signal
+from app.core.doctor.signals import signal
 from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.plans.repeat import repeat_plan
@@ -230,7 +230,7 @@ def test_what_to_do_comes_before_the_evidence(
     monkeypatch.setattr(doctor_view, "examine", examine)
     view.examine()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
-    assert view.head.text().endswith(f"{inside(signal('gpu_too_new').title)}.")
+    assert view.head.text().endswith(f"{signal('gpu_too_new').title}.")
     assert view.introduction.text() == sentence("doctor.cpu_usable")
     order = [
         f"NVIDIA GeForce RTX 5080 (gpu:0): {sentence('doctor.device_not_usable')}",

@@ -110,7 +110,7 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
     lines = QGuiApplication.clipboard().text().splitlines()
     assert lines[:2] == [
         "CPU: Test CPU",
-        f"{sentence('part.cores').capitalize()}: {sentence('part.cores_value', physical=4, logical=8)}",
+        f"{sentence('part.cores')}: {sentence('part.cores_value', physical=4, logical=8)}",
     ]
     assert told.messages == [(sentence("hardware_page.parts_copied"), "")]
 
