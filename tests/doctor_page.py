@@ -15,18 +15,19 @@ INTRODUCTION = """# My GPU isn't used
 Run the doctor first:
 
 ```
-python3 start.py doctor                       # checks driver, TensorFlow and each device, in about ten seconds
+python3 start.py doctor                       # checks the driver, TensorFlow and each device, in about ten seconds
 python3 start.py doctor --log training.log    # explains the lines of a log
-python3 start.py doctor --report              # text to paste into a question; names no user, folder or serial
+python3 start.py doctor --report              # text to paste into a question, without names or serial numbers
 ```
 
-In the window, the doctor is on the *Hardware* page, and in the menu: *Help* → *Why isn't my GPU used?*
+In the window, the doctor is on the *Hardware* page; *Help* → *Why isn't my GPU used?* starts it.
 
-**Which GPUs work:** TensorFlow uses NVIDIA GPUs from the GTX 10 series on, on Linux and in WSL 2. On Windows
-itself, on macOS, and with AMD, Intel and Apple GPUs, it runs on the CPU; that's normal.
+**Supported GPUs:** TensorFlow uses NVIDIA GPUs (GTX 10 series or newer) on Linux and in WSL 2. On Windows itself,
+on macOS, and with AMD, Intel and Apple GPUs, it runs on the CPU, which is normal. PyTorch supports more GPUs; see
+[Engines](using.md#engines).
 
-**What the doctor does:** it doesn't just list devices. Each device computes a matrix product, a convolution and
-a step compiled by XLA in a process of its own, and the results are checked.
+**What the doctor does:** it doesn't just list devices. Each device computes a matrix product, a convolution and a
+step compiled by XLA in a separate process, and the results are checked.
 
 ## What messages mean
 

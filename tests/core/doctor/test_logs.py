@@ -195,7 +195,7 @@ def test_errors_with_numbers_stay_trouble(line: str) -> None:
 
 def test_a_caution_is_given_in_a_sentence() -> None:
     found = diagnose_log("00:02.0 VGA compatible controller: Intel Corporation UHD")
-    assert said("doctor.log_caution", title="TensorFlow does not use Intel graphics").is_all_of(found.summary)
+    assert said("doctor.log_caution", title="TensorFlow doesn't use Intel graphics").is_all_of(found.summary)
 
 
 def test_colours_carriage_returns_and_windows_line_ends_hide_nothing() -> None:

@@ -237,7 +237,7 @@ def test_what_to_do_comes_before_the_evidence(
         f"CPU (cpu): {sentence('doctor.device_usable')}",
         sentence("doctor.check_driver"),
     ]
-    order.append("XLA cannot compile: a CUDA file is missing")
+    order.append("XLA can't compile because a CUDA file is missing")
     # Labels get their places after they are shown.
     qtbot.waitUntil(lambda: sorted(order, key=tops(view).__getitem__) == order, timeout=10_000)
     line = next(text for text in tops(view) if "libdevice not found at" in text)
