@@ -25,22 +25,29 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
         left_out: What isn't looked at.
     """
     boxes = [box for box in root.findChildren(ChoiceBox) if box.isVisible() and box not in left_out]
-    return [
-        f"Button {button.toolTip()}: only its icon"
-        for button in root.findChildren(Button)
-        if button.isVisible() and button.property("brief") and not is_narrow(button) and button not in may_elide
-    ] + [
-        f"{type(box).__name__} {box.currentText()!r}: elided"
-        for box in boxes
-        if box.shown_text() != box.currentText()
-        if not (box in may_elide or is_narrow(box)) or not _has_whole_value(box)
-    ] + [
-        f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
-        for widget in root.findChildren(QWidget)
-        if isinstance(widget, QLabel | QAbstractButton) and widget.isVisible() and _text(widget)
-        if widget not in left_out
-        for why in _faults(widget, is_allowed=widget in may_elide)
-    ]
+    return (
+        [
+            f"Button {button.toolTip()}: only its icon"
+            for button in root.findChildren(Button)
+            if button.isVisible()
+            and button.property("brief")
+            and not is_narrow(button)
+            and button not in may_elide
+        ]
+        + [
+            f"{type(box).__name__} {box.currentText()!r}: elided"
+            for box in boxes
+            if box.shown_text() != box.currentText()
+            if not (box in may_elide or is_narrow(box)) or not _has_whole_value(box)
+        ]
+        + [
+            f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
+            for widget in root.findChildren(QWidget)
+            if isinstance(widget, QLabel | QAbstractButton) and widget.isVisible() and _text(widget)
+            if widget not in left_out
+            for why in _faults(widget, is_allowed=widget in may_elide)
+        ]
+    )
 
 
 def _has_whole_value(box: ChoiceBox) -> bool:

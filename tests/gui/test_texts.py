@@ -80,14 +80,16 @@ def may_elide(driver: Driver) -> list[QWidget]:
     ]
 
 
-def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> list[str]:
+def faults(
+    driver: Driver, state: str, themes: Sequence[Choice] = THEMES, sizes: Sequence[tuple[int, int]] = SIZES
+) -> list[str]:
     """Return what can't be read in the window as it is, in every theme and size."""
     window, result = driver.window, []
     # Its line is higher than its figures, for which test_headline.py looks.
     numbers = [headline.value for headline in window.findChildren(HeadlineRow)]
     for theme in themes:
         driver.services.theme.choose(theme)
-        for width, height in SIZES:
+        for width, height in sizes:
             window.resize(width, height)
             window.setUpdatesEnabled(False)  # laid out, not painted, which takes most of the time
             for _ in range(SETTLING):

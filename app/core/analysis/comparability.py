@@ -85,7 +85,10 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [
-        (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
+        (
+            sentence("compare.workload"),
+            sentence("compare.workload_version", workload=summary.workload, version=summary.workload_version),
+        ),
         (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
         *(

@@ -257,6 +257,7 @@ class Button(QPushButton):
         self._whole = f" {text}" if self._icon_name and text else text
         self._show_whole(is_brief=False)
         self._fit()
+        self.updateGeometry()  # Qt doesn't see that a brief button has another text
         self.setAccessibleName(text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

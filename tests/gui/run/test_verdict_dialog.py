@@ -68,7 +68,7 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     assert told.index(sentence("verdict.on_battery", part=None)) < told.index(sentence("note.synthetic_data"))
     names = [reason.accessibleName() for reason in dialog.reasons]
     assert names[0].startswith("Caution: ")
-    assert names[-1].startswith("Fact: ")
+    assert names[-1].startswith(sentence("level.fact"))
     # The proof that it trained, and what it may be compared with.
     assert said("proof.one_update_each", done="1,500").is_in(told)
     assert said("proof.moved", share_pct="20").is_in(told)

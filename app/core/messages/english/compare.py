@@ -73,6 +73,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.virtual": "virtual machine",
     "compare.with_xla": "{compiler}",
     "compare.without_xla": "without {compiler}",
+    "compare.workload_version": "{workload}, version {version}",
     "compare.workload": "Workload",
     "compare.with_unlike": "{said} · below the line: different precision or batch size",
     "compare.year_not_stated": "year not stated",

@@ -228,6 +228,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting_value.cpus_auto": "all CPUs",
     "setting_value.data": "{value} data",
     "setting_value.data_auto": "real data if installed",
+    "setting_value.data_generated": "generated data",
     "setting_value.data_real": "real data",
     "setting_value.data_synthetic": "synthetic data",
     "setting_value.device_auto": "automatic device",

@@ -14,7 +14,7 @@ from app.core.metrics import headline_kind
 from app.core.runs.probe import probe_duration_s
 from app.core.runs.session import Session
 from app.core.runs.workload_estimates import WorkloadEstimate, probe_key, workload_estimates
-from app.core.titles import workload_title
+from app.core.titles import data_title, workload_title
 from app.gui.pages.benchmark.workload_box import Star
 from app.gui.services.bundle import Services
 from app.gui.style.icons import icon
@@ -94,7 +94,7 @@ class WorkloadModel(TableModel):
             entry.workload.study_name or "–",
             format_time_left(duration_s) if duration_s is not None else sentence("workloads.duration_unknown"),
             format_memory(entry.memory_bytes) if entry.memory_bytes else "n/a",
-            entry.data,
+            data_title(entry.data),
         )
 
     def _filter(self) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QTableView
 
 from app.core.messages import sentence
-from app.core.titles import workload_title
+from app.core.titles import data_title, level_title, preset_title, status_title, workload_title
 from app.gui.style.theme import tabular_font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.tables import Column
@@ -40,22 +40,26 @@ CELL_PX, HEADING_PX = 27, 28
 TRIANGLE_PX = 22  # with its margin, before the number of a group's runs
 # A workload of another version may have any name.
 WIDEST_PX = 260
-_LONGEST = {
-    "id": ("99999",),
-    "started_at": ("2028-08-28 08:48",),
-    "value": ("≈ 8,888 images/s", "1st: 8,888 s/epoch"),
-    "verdict": ("invalid", "caution"),
-    "spread_pct": ("88.8 %",),
-    "epochs_done": ("10 of 10", "sustained"),
-    "batch_size": ("8888",),
-    "data_source": ("synthetic",),
-    "status": ("interrupted", "completed"),
-}
+
+
+def _longest() -> dict[str, tuple[str, ...]]:
+    """Return the widest usual texts of columns."""
+    return {
+        "id": ("99999",),
+        "started_at": ("2028-08-28 08:48",),
+        "value": ("≈ 8,888 images/s", "1st: 8,888 s/epoch"),
+        "verdict": tuple(map(level_title, ("valid", "caution", "invalid"))),
+        "spread_pct": ("88.8 %",),
+        "epochs_done": (sentence("results_page.epochs", done=10, planned=10), preset_title("sustained")),
+        "batch_size": ("8888",),
+        "data_source": (data_title("synthetic"),),
+        "status": tuple(map(status_title, ("completed", "interrupted"))),
+    }
 
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
     """Return the width in pixels that each column needs for its heading and its usual texts."""
-    texts = _LONGEST | {"workload": tuple(_title(workload) for workload in workloads)}
+    texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
         fonts = QFontMetrics(tabular_font(TEXT_PX)) if column.is_number else metrics

@@ -266,7 +266,9 @@ def test_a_failed_run_is_reported(driver: Driver) -> None:
     begin(driver, page, Plan(kind="ab", order="pairs", specs=(demo(), demo(outcome="out_of_memory")), rounds=2))
     driver.until(ended(driver, page))
     assert said("ab.no_pair").is_all_of(page.sentence.whole_text)
-    assert "run 2 (failed)" in page.remarks.whole_text
+    assert (
+        sentence("group.run_not_completed", run_id=2, status=sentence("status.failed")) in page.remarks.whole_text
+    )
     assert "memory" in page.remarks.whole_text
     assert page.remarks.property("tone") == "invalid"
 

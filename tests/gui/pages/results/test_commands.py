@@ -310,7 +310,7 @@ def test_what_the_filter_shows_is_what_is_exported(
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
     assert page.count.text() == sentence("results_page.runs_of_all", shown=3, count=4)
-    assert page.export_button.text().strip() == sentence("results_page.export_some", count=3)
+    driver.until(lambda: page.export_button.text().strip() == sentence("results_page.export_some", count=3))
     driver.press(page.export_button)
     driver.until(lambda: said("export.done", name="filtered.csv", count="3").is_all_of(driver.message))
     with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
@@ -331,7 +331,7 @@ def test_what_the_filter_shows_is_what_is_exported(
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(0)
     assert page.count.text() == sentence("results_page.runs", count=4)
-    assert said("results_page.export_all").is_all_of(page.export_button.text().strip())
+    driver.until(lambda: said("results_page.export_all").is_all_of(page.export_button.text().strip()))
 
 
 def test_a_file_is_of_the_chosen_kind(

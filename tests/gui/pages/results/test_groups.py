@@ -97,7 +97,7 @@ def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
         "51.0 s/epoch",
         "3.1 %",
     )
-    assert (repeat["status"], repeat["verdict"]) == (sentence("group.kind_repeat"), "caution")
+    assert (repeat["status"], repeat["verdict"]) == (sentence("group.kind_repeat"), sentence("level.caution"))
     assert (
         repeat["comment"] == f"{sentence('group.interval', low='49.0', high='53.0', confidence_pct=94)}, "
         f"{sentence('group.spread', between_pct=3.1)}"

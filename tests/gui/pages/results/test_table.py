@@ -20,7 +20,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import list_runs
-from app.core.titles import workload_title
+from app.core.titles import level_title, status_title, workload_title
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.cells import cell_text
 from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, NAME_PX, fitting_columns
@@ -92,7 +92,7 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     def cells(role: Qt.ItemDataRole = Qt.ItemDataRole.DisplayRole) -> list[Any]:
         return [page.model.index(row, place).data(role) for row in range(page.model.rowCount())]
 
-    assert cells() == ["n/a", "invalid", "caution", "valid"]
+    assert cells() == ["n/a", *map(level_title, ("invalid", "caution", "valid"))]
     tokens, colours = driver.services.theme.tokens, cells(Qt.ItemDataRole.ForegroundRole)
     told = [colour.name().upper() if colour is not None else None for colour in colours]
     assert told == [None, tokens.invalid, tokens.caution, tokens.valid]
@@ -100,7 +100,7 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     assert reasons in cells(Qt.ItemDataRole.ToolTipRole)[2]
     with driver.qtbot.waitSignal(page.model.found):
         page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
-    assert cells() == ["caution", "invalid", "valid", "n/a"]
+    assert cells() == [*map(level_title, ("caution", "invalid", "valid")), "n/a"]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("valid")
     assert page.model.rows == [1]
@@ -125,7 +125,8 @@ def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
         colour = index.data(Qt.ItemDataRole.ForegroundRole)
         found[index.data()] = colour and colour.name().upper()
     expected = {
-        status: tone and getattr(tokens, tone) for status, tone in (tones | {"damaged": "invalid"}).items()
+        status_title(status): tone and getattr(tokens, tone)
+        for status, tone in (tones | {"damaged": "invalid"}).items()
     }
     assert found == expected
     assert page.model.rows[0] == broken
@@ -246,7 +247,7 @@ def run(paths: Paths, machine: Machine) -> RunSummary:
         ("spread_pct", {"spread_pct": 2.345}, "2.3 %"),
         ("spread_pct", {"spread_pct": None}, "n/a"),
         ("epochs_done", {}, sentence("results_page.epochs", done=3, planned=10)),
-        ("epochs_done", {"preset": "quick"}, "quick"),
+        ("epochs_done", {"preset": "quick"}, "Quick"),
         ("epochs_done", {"workload": "matmul"}, "–"),
         ("device", {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4090"}, "RTX 4090"),
         ("comment", {}, ""),
