@@ -186,7 +186,7 @@ def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs (and each folder) for a network that the CPU prepares pictures for, on the best device."""
+    """Return 1, 2, 4 … CPUs (and each folder) for a network with CPU-prepared pictures, on the best device."""
     (workload,) = workloads
     if not place.folders:
         return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
