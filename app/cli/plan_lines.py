@@ -11,7 +11,7 @@ WORDS_CELLS = 16  # minimum width of texts before they are wrapped
 def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
     """Return the columns of a plan's table: `left` text columns, then numbers, and a text about each row.
 
-    If the table doesn't fit, the first number is dropped last.
+    If the table doesn't fit, all numbers except the first are dropped.
     """
     last = len(headings) - 1
     words = Column("", least=WORDS_CELLS, wraps=True)

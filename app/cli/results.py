@@ -54,7 +54,7 @@ from app.core.titles import data_title, preset_title, status_title, verdict_titl
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 
-# Limit of listed runs.
+# Longer tables of epochs show only their beginning and end.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),

@@ -222,7 +222,7 @@ class PlannedRun:
     """One run of a plan.
 
     Attributes:
-        number: From 1.
+        number: Number of the run, from 1.
         count: Number of runs in the plan.
         side: None in a plan without sides.
         label: Name of the side.

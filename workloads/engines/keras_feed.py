@@ -11,7 +11,7 @@ from workloads.engines.prefetcher import Prefetcher
 
 # Enough for batches with uneven preparation times; more would only use more memory.
 DEPTH = 4
-_USUAL_SIZE = 32  # Keras's default, as for arrays that validate after batches
+_USUAL_SIZE = 32  # Keras's default, also used for arrays
 Batch = tuple[Any, Any]
 Make = Callable[[], Iterator[Batch]]
 

@@ -13,7 +13,7 @@ from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
 
-# The standard workload is best known from the seven computers of study 004.
+# The best-known results of the standard workload are those of study 004's seven computers.
 FIRST_SOURCE_IDS = "s004-"
 # Largest plausible speed ratio between single cores of CPUs from the same years.
 CORE_FACTOR_MOST = 3.0

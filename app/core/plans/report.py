@@ -19,7 +19,7 @@ class Table:
 
     Attributes:
         headings: One for each column.
-        rows: As long as the headings.
+        rows: Rows with one cell per heading.
         left: Number of text columns at the left.
         is_best: Whether each row is highlighted; () for none.
         reasons: Why each row has no valid result; "" for no reason.

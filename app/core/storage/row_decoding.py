@@ -23,7 +23,7 @@ DAMAGED_CODE = "damaged_record"
 # Tables with the details of a run, and their order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
 _ERROR = RUN_COLUMNS.index("error_message")
-# A marker in a list that can't be a value of any run.
+# Replacements for unreadable values of required fields. Those not listed here become 0 or "n/a".
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
 _BOOLEANS = ("jit", "virtual_machine")

@@ -18,8 +18,8 @@ from app.gui.style.tokens import LABEL_PX, SERIES
 BLUE, ORANGE, _, _, _, RED = SERIES
 PASS_PCT = 100 - DRIFT_PCT
 _BAND_ALPHA = 0.18
-# The view contains at least this range around the latest estimate, and a margin of an eighth above and below the
-# rest. The first quarter of the time, with little certainty, may be out of view.
+# The view contains at least this range around the latest estimate, and margins above and below the rest that
+# together are an eighth of it. The first quarter of the time, with little certainty, may be out of view.
 _VIEW_SHARE, _MARGIN, EARLY_SHARE = 0.15, 0.06, 0.25
 _LOOSE = 1.7  # a view larger than its contents by this factor is too large
 

@@ -182,7 +182,7 @@ class TextTable(QTableWidget):
 
         Args:
             headings: One for each column.
-            rows: As long as the headings.
+            rows: Rows with one cell per heading.
             numbers: Columns that are right-aligned, and hidden if empty.
             bold: Whether each row is bold; by default none is.
             tips: Tooltip of each row; "" for each cell's own text.

@@ -53,7 +53,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], 
     Args:
         caption: Caption of the table.
         headings: Headings of the columns.
-        rows: As long as the headings.
+        rows: Rows with one cell per heading.
         words: Number of text columns at the left; the others are numbers.
     """
     head = element("tr", *(_cell("th", text, number, words, "col") for number, text in enumerate(headings)))
