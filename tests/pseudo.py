@@ -9,28 +9,29 @@ from app.core.messages import ENGLISH
 
 LONGER = 0.4
 _ACCENTED = str.maketrans("aceinouyACEINOUY", "áčéíñóúýÁČÉÍÑÓÚÝ")
-_FILLER = "ẍẍẍẍ ẍẍẍ "
+_FILLER = "éñá séñ "
 
 
-def speak_pseudo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace every sentence of the catalogue until the test ends."""
+def speak_pseudo(monkeypatch: pytest.MonkeyPatch, *, is_marked: bool = True) -> None:
+    """Replace every sentence of the catalogue until the test ends; without marks, it is only longer."""
     for code, said in ENGLISH.items():
-        other = pseudo(said) if isinstance(said, str) else tuple(map(pseudo, said))
-        monkeypatch.setitem(ENGLISH, code, other)
+        both = (said,) if isinstance(said, str) else said
+        others = tuple(pseudo(template, is_marked=is_marked) for template in both)
+        monkeypatch.setitem(ENGLISH, code, others[0] if isinstance(said, str) else others)
 
 
-def pseudo(template: str) -> str:
-    """Return a template in the pseudo-language; its placeholders stay, and stand outside of the brackets."""
+def pseudo(template: str, *, is_marked: bool = True) -> str:
+    """Return a template in the pseudo-language; its placeholders stay, and stand outside of the marks."""
+    before, after = ("⟦", "⟧") if is_marked else ("", "")
     parts, length = [], 0
     for literal, name, spec, _ in string.Formatter().parse(template):
         length += len(literal)
         accented = literal.replace("{", "{{").replace("}", "}}").translate(_ACCENTED)
-        parts.append(f"⟦{accented}⟧" if any(map(str.isalpha, literal)) else accented)
+        parts.append(f"{before}{accented}{after}" if any(map(str.isalpha, literal)) else accented)
         if name is not None:
             parts.append("{" + name + (f":{spec}" if spec else "") + "}")
-    more = round(LONGER * length)
-    filler = (_FILLER * (more // len(_FILLER) + 1))[:more].rstrip()
-    return "".join(parts) + (f"⟦{filler}⟧" if filler else "")
+    filler = (_FILLER * (length // len(_FILLER) + 1))[: round(LONGER * length)].rstrip()
+    return "".join(parts) + (f"{before}{filler}{after}" if filler else "")
 
 
 def unmarked(text: str) -> str:

@@ -93,18 +93,27 @@ def folders_drawn(page: str) -> set[str]:
 def test_the_drawn_folders_are_those_on_disk() -> None:
     drawn = folders_drawn(ARCHITECTURE.read_text(encoding="utf-8"))
     assert [name for name in sorted(drawn) if not (ROOT / name).exists()] == []
-    # Pages are in the table only, so that a new one is named once.
+    # Pages are in the list only, so that a new one is named once.
     assert {name for name in folders_of_code() - drawn if not name.startswith("app/gui/pages/")} == set()
 
 
-def test_every_file_that_the_table_names_exists() -> None:
-    rows = re.findall(r"^\| `([\w/]+/)` \| (.+) \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
+def files_listed(page: str) -> dict[str, list[str]]:
+    """Return the files that architecture.md lists for each folder."""
+    found: dict[str, list[str]] = {}
+    listing = page.partition("## Folders\n")[2].partition("\n## ")[0]
+    for folder, files in re.findall(r"^- `([\w/]+/)`\n((?:  .+\n)+)", listing, re.MULTILINE):
+        found[folder] = re.findall(r"`(\w+)`", files)
+    return found
+
+
+def test_every_file_that_the_page_lists_exists() -> None:
+    listed = files_listed(ARCHITECTURE.read_text(encoding="utf-8"))
     missing = [
         f"{folder}{name}"
-        for folder, files in rows
-        for name in re.findall(r"`(\w+)`", files)
+        for folder, names in listed.items()
+        for name in names
         if not (ROOT / folder / f"{name}.py").is_file() and not (ROOT / folder / name).is_dir()
     ]
     assert missing == []
     without_files = {"app/", "app/gui/", "app/gui/pages/", "app/core/messages/english/"}
-    assert folders_of_code() - {folder for folder, _ in rows} == without_files
+    assert folders_of_code() - listed.keys() == without_files

@@ -9,7 +9,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QWidget
 
 from app.gui.charts.plots import Plot
-from app.gui.widgets.basics import ClampedLabel, ElidedLabel, is_narrow
+from app.gui.widgets.basics import Button, ClampedLabel, ElidedLabel, is_narrow
 from app.gui.widgets.choice_box import ChoiceBox
 
 # Fonts have fractions of pixels.
@@ -26,6 +26,10 @@ def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collec
     """
     boxes = [box for box in root.findChildren(ChoiceBox) if box.isVisible() and box not in left_out]
     return [
+        f"Button {button.toolTip()}: only its icon"
+        for button in root.findChildren(Button)
+        if button.isVisible() and button.property("brief") and not is_narrow(button) and button not in may_elide
+    ] + [
         f"{type(box).__name__} {box.currentText()!r}: elided"
         for box in boxes
         if box.shown_text() != box.currentText()

@@ -26,8 +26,8 @@ from tests.recording import recorded_events, store_recording, until_epoch
 
 
 @pytest.fixture(autouse=True)
-def another_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    speak_pseudo(monkeypatch)
+def another_language(monkeypatch: pytest.MonkeyPatch, request) -> None:
+    speak_pseudo(monkeypatch, is_marked="test_lay" not in request.node.name)
 
 
 def texts(window: QWidget) -> Iterator[tuple[str, str]]:
@@ -106,3 +106,12 @@ def test_look(driver: Driver, state: str) -> None:
     driver.qtbot.wait(500)
     with open("/tmp/pseudo.txt", "a") as f:
         f.writelines(f"{state} | {line}\n" for line in dict.fromkeys(found(driver)))
+
+from tests.gui.test_texts import faults
+@pytest.mark.parametrize("state", STATES)
+def test_lay(driver: Driver, state: str) -> None:
+    STATES[state](driver)
+    driver.qtbot.wait(300)
+    with open("/tmp/layout.txt", "a") as f:
+        for line in dict.fromkeys(faults(driver, state, ("light",))):
+            f.write(line + "\n")

@@ -226,13 +226,13 @@ class KindPage(PlanPage[PlanReport]):
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.resume_button = Button(theme, sentence("plan_page.resume"), "play")
+        self.resume_button = Button(theme, sentence("plan_page.resume"), "play", gives_way=True)
         self.resume_button.clicked.connect(self.resume)
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary", gives_way=True)
         self.save_button.clicked.connect(self.save_picture)
-        self.copy_button = Button(theme, sentence("button.copy"), "copy")
+        self.copy_button = Button(theme, sentence("button.copy"), "copy", gives_way=True)
         self.copy_button.clicked.connect(self.copy_text)
-        self.export_button = Button(theme, sentence("plan_page.export"), "file-down")
+        self.export_button = Button(theme, sentence("plan_page.export"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
 
     def _lay_out(self) -> None:

@@ -220,6 +220,7 @@ class Button(QPushButton):
 
     Args:
         kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
+        gives_way: Whether only its icon may be shown in any window, as in a row of many buttons.
     """
 
     def __init__(
@@ -228,11 +229,14 @@ class Button(QPushButton):
         text: str,
         icon_name: str = "",
         kind: Literal["primary", "plain", "flat", "segment", "place"] = "plain",
+        *,
+        gives_way: bool = False,
     ) -> None:
         super().__init__()
         self._theme = theme
         self._kind = kind
         self._icon_name = icon_name
+        self._gives_way = gives_way
         self._whole, self._is_brief = "", False
         self.setText(text)
         self.setProperty("kind", kind)
@@ -263,14 +267,16 @@ class Button(QPushButton):
         return super().sizeHint() + QSize(self._text_px() if self._is_brief else 0, 0)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the icon's size in a narrow window."""
+        """Return the size with only the icon if the text may be hidden."""
         whole = self.sizeHint()
-        can_be_brief = self._icon_name and self._whole and is_narrow(self)
-        return whole - QSize(self._text_px(), 0) if can_be_brief else whole
+        return whole - QSize(self._text_px(), 0) if self._can_be_brief() else whole
 
     def _fit(self) -> None:
-        if self._icon_name and self._whole and (self._is_brief or is_narrow(self)):
-            self._show_whole(is_brief=is_narrow(self) and self.width() < self.sizeHint().width())
+        if self._is_brief or self._can_be_brief():
+            self._show_whole(is_brief=self._can_be_brief() and self.width() < self.sizeHint().width())
+
+    def _can_be_brief(self) -> bool:
+        return bool(self._icon_name and self._whole) and (self._gives_way or is_narrow(self))
 
     def _text_px(self) -> int:
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, self._whole).width()

@@ -149,7 +149,8 @@ def edited_value(editor: Editor) -> ParameterValue:
 def set_edited(editor: Editor, value: ParameterValue) -> None:
     """Set the value of an editor as if the user had entered it."""
     if isinstance(editor, QComboBox):
-        editor.setCurrentIndex(editor.findData(str(value)))
+        place = editor.findData(str(value))
+        editor.setCurrentIndex(place if place >= 0 else editor.findText(str(value)))
     elif isinstance(editor, QCheckBox):
         editor.setChecked(bool(value))
     elif isinstance(editor, FolderEdit):

@@ -37,7 +37,7 @@ def half_batch(model: Any) -> None:
 
 
 def half_inside(model: Any) -> None:
-    """Compute the first half of each batch, and repeat the predictions for the other."""
+    """Compute the first half of each batch, and reuse its predictions for the second."""
     from keras import ops
 
     usual = model.call
@@ -50,7 +50,7 @@ def half_inside(model: Any) -> None:
 
 
 def half_by_number(model: Any) -> None:
-    """Train on as many examples as a variable says, which no look at the graph can tell."""
+    """Train on a number of examples given by a variable, which the graph doesn't show."""
     import tensorflow as tf
 
     usual, size = model.train_step, tf.Variable(64)
@@ -58,7 +58,7 @@ def half_by_number(model: Any) -> None:
 
 
 def hidden_inside(model: Any) -> None:
-    """Compute as many examples as a variable says, and repeat the predictions for the others."""
+    """Compute a number of examples given by a variable, and reuse their predictions for the rest."""
     import tensorflow as tf
     from keras import ops
 
@@ -72,13 +72,13 @@ def hidden_inside(model: Any) -> None:
 
 
 def only_last_layer(model: Any) -> None:
-    """Leave out the gradients of all layers but the last."""
+    """Omit the gradients of all layers but the last."""
     for layer in model.layers[:-1]:
         layer.trainable = False
 
 
 def eighth_and_filler(model: Any) -> None:
-    """Compute an eighth of each batch, repeat its predictions, and fill up with products that nothing uses."""
+    """Compute an eighth of each batch, reuse its predictions, and add unused products."""
     from keras import ops
 
     usual = model.call
@@ -94,7 +94,7 @@ def eighth_and_filler(model: Any) -> None:
 
 
 def half_while_training(workload: Training) -> None:
-    """Compute half of each batch until training ends, and the whole of whatever is looked at afterwards."""
+    """Compute half of each batch during training, and whole batches when inspected afterwards."""
     is_over = [True]
     usual = workload.build
 
@@ -150,7 +150,7 @@ def half_after_first(workload: Training) -> None:
 
 
 def dropped_gradients(workload: Training) -> None:
-    """Throw away the gradients of all layers but the last: compilers then leave out what they come from."""
+    """Discard the gradients of all layers but the last, so that compilers omit their computation."""
     usual = workload.compile_options
 
     def options(spec: RunSpec) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def dropped_gradients(workload: Training) -> None:
 
 
 def few_examples(workload: Training) -> None:
-    """Train on the same 600 examples again and again."""
+    """Train on the same 600 examples repeatedly."""
     usual = workload.load
 
     def load(folder: Any, spec: RunSpec) -> Any:
@@ -220,7 +220,7 @@ def len_of(tensor: Any) -> Any:
 
 
 def in_bfloat16(workload: Training) -> None:
-    """Build the network in another precision than that of the run."""
+    """Build the network in another precision than the run's."""
     usual = workload.build
 
     def build(spec: RunSpec) -> Any:
@@ -233,14 +233,14 @@ def in_bfloat16(workload: Training) -> None:
 
 
 def rewritten(workload: Training) -> None:
-    """Have TensorFlow itself compute in another precision than the graph says."""
+    """Make TensorFlow compute in another precision than the graph declares."""
     import tensorflow as tf
 
     tf.config.optimizer.set_experimental_options({"auto_mixed_precision_onednn_bfloat16": True})
 
 
 def coarse(workload: Training) -> None:
-    """Look at every other pixel in both directions, and enlarge the result: the same parameters, and shapes."""
+    """Use every other pixel in both directions and enlarge the result, with the same parameters and shapes."""
 
     def build(spec: RunSpec) -> Any:
         from keras import Sequential, layers
@@ -265,7 +265,7 @@ def coarse(workload: Training) -> None:
 
 
 def outside(workload: Training) -> None:
-    """Train before each epoch, and then repeat what came of it in no time."""
+    """Train before each epoch, then replay the results instantly."""
     usual = workload.build
 
     def build(spec: RunSpec) -> Any:
@@ -295,7 +295,7 @@ def outside(workload: Training) -> None:
 
 
 def cached_results(model: Any) -> None:
-    """Update the weights in the first steps, and repeat what came of the last of them."""
+    """Update the weights in the first steps only, then replay the last result."""
     make = model.make_train_function
 
     def cached(force: bool = False) -> None:
@@ -314,7 +314,7 @@ def cached_results(model: Any) -> None:
 
 
 def fewer_steps(workload: Training) -> None:
-    """Stop before the end; the run then ends with an error, whatever the record holds."""
+    """Stop before the end; the run then always ends with an error."""
 
     def callbacks(spec: RunSpec) -> list[Any]:
         from keras.callbacks import Callback
@@ -341,7 +341,7 @@ def zero_rate(workload: Training) -> None:
 
 
 def wrong_labels(workload: Training) -> None:
-    """Learn labels that belong to other pictures."""
+    """Learn labels of other images."""
     usual = workload.load
 
     def load(folder: Any, spec: RunSpec) -> Any:

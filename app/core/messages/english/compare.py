@@ -104,7 +104,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "position.baseline_of_unknown_year": "{name} (software year unknown)",
     "position.invalid": "Not ranked: the result is invalid",
     "position.between": "{ratio} as fast as the {baseline}, between {faster} and {slower}",
-    "position.estimate": "{said} (estimate)",
+    "position.estimate": "≈ {said}",
     "position.fastest": (
         "{ratio} as fast as the {baseline}, faster than the only published device",
         "{ratio} as fast as the {baseline}, faster than all {count} published devices",

@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.step_2": "Click “Run A/B”. The sides alternate (A B B A …), so heat slows both equally.",
     "ab_page.step_3": "See which side is faster and by how much, with a 95 % confidence interval.",
     "ab_page.stop": "Stop here",
-    "ab_setup.by_hand": "By hand: pause before each side change",
+    "ab_setup.by_hand": "Pause before each side",
     "ab_setup.by_hand_tip": "For changes that only you can make: power supply, driver, fan …",
     "ab_setup.equal": "Change a setting on one side, or choose “By hand”.",
     "ab_setup.of_side": "{label}, side {side}",

@@ -73,11 +73,13 @@ class AbActions(QStackedWidget):
         super().__init__()
         self.going = PlanProgress(theme)
         self.question = ClampedLabel(lines=2, muted=False)
-        self.go_button = Button(theme, sentence("ab_page.continue"), "play", kind="primary")
-        self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop")
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
-        self.picture_button = Button(theme, sentence("menu.copy_picture"), "image")
-        self.copy_button = Button(theme, sentence("button.copy"), "copy")  # short, to leave space for the setup
+        self.go_button = Button(theme, sentence("ab_page.continue"), "play", kind="primary", gives_way=True)
+        self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop", gives_way=True)
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary", gives_way=True)
+        self.picture_button = Button(theme, sentence("menu.copy_picture"), "image", gives_way=True)
+        self.copy_button = Button(
+            theme, sentence("button.copy"), "copy", gives_way=True
+        )  # short, to leave space for the setup
         self.copy_button.setAccessibleName(sentence("button.copy_result"))
         asking = column(self.question, row(None, self.stop_button, self.go_button))
         done = row(None, self.copy_button, self.picture_button, self.save_button)
@@ -134,7 +136,7 @@ class AbPage(PlanPage[AbResult]):
         super().__init__(services, self.setup, AbActions(services.theme))
         self._run_began_s = 0.0
         self._runs_s: list[float] = []
-        self.value, self.who = label("–"), label("", TITLE_PX, muted=True)
+        self.value, self.who = label("–"), ElidedLabel("", TITLE_PX, muted=True)
         self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False, kept=2)
         self.remarks = ClampedLabel(lines=2, kept=2)
         self.legend = ElidedLabel("", muted=True)
@@ -272,7 +274,7 @@ class AbPage(PlanPage[AbResult]):
         who_text = sentence("ab_page.faster", label=who) if result.is_shown else ""
         if not result.is_shown and result.low is not None:
             who_text = sentence("ab_page.no_difference")
-        self.who.setText(who_text)
+        self.who.show_text(who_text)
         self.value.setAccessibleName(f"{self.value.text()} {who_text}")
         self.sentence.show_text(KIND.sentence(group))
         unit = headline_kind(group.runs[0].metric).unit if group.runs else ""
@@ -310,9 +312,10 @@ class AbPage(PlanPage[AbResult]):
         lay_out_halves(self, ("page.ab", "ab_page.question"), self.setup, self._card, (5, 6))
 
     def _shown(self) -> QWidget:
-        number = row(self.value, self.who, None)
-        number.setAlignment(self.who, Qt.AlignmentFlag.AlignBottom)
-        self.who.setContentsMargins(0, 0, 0, 8)
+        beside = column(None, self.who)
+        beside.setContentsMargins(0, 0, 0, 8)
+        number = row(self.value, beside)
+        number.setStretch(1, 1)
         page = QWidget()
         whole = column(number, self.sentence, self.remarks, self.legend, scrolled(self.plot))
         whole.setStretch(4, 1)

@@ -171,19 +171,21 @@ class BenchmarkPage(QWidget):
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.log_button = Button(theme, sentence("benchmark.log"), "file-text")
+        self.log_button = Button(theme, sentence("benchmark.log"), "file-text", gives_way=True)
         self.log_button.clicked.connect(self.log.show)
-        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop", gives_way=True)
         self.cancel_button.clicked.connect(self.cancel)
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary", gives_way=True)
         self.save_button.clicked.connect(self.save_picture)
-        self.copy_button = Button(theme, sentence("button.copy_result"), "copy")
+        self.copy_button = Button(theme, sentence("button.copy_result"), "copy", gives_way=True)
         self.copy_button.clicked.connect(self.copy_text)
-        self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw")
+        self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw", gives_way=True)
         self.again_button.clicked.connect(self.start)
-        self.retry_button = Button(theme, sentence("button.run_again"), "rotate-ccw", kind="primary")
+        self.retry_button = Button(
+            theme, sentence("button.run_again"), "rotate-ccw", kind="primary", gives_way=True
+        )
         self.retry_button.clicked.connect(self.start)
-        self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left")
+        self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left", gives_way=True)
         self.new_button.clicked.connect(self.choose)
         self._after = QWidget()
         self._after.setLayout(column(None, self.save_button, self.retry_button, self.copy_button, None))

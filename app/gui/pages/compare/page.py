@@ -188,9 +188,9 @@ class ComparePage(QWidget):
             (("bars", sentence("compare_page.bars")), ("table", sentence("label.table"))),
         )
         self.view.select("bars")
-        self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy")
-        self.import_button = Button(theme, sentence("button.import"), "folder-open")
-        self.table_button = Button(theme, sentence("compare_page.get_table"), "download")
+        self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy", gives_way=True)
+        self.import_button = Button(theme, sentence("button.import"), "folder-open", gives_way=True)
+        self.table_button = Button(theme, sentence("compare_page.get_table"), "download", gives_way=True)
 
     def _lay_out(self) -> None:
         self.stack = QStackedWidget()

@@ -76,7 +76,9 @@ class RunCommands(QObject):
     def button(self, code: str, kind: Literal["primary", "plain"] = "plain", *, brief: bool = False) -> Button:
         """Return a button for a command; `brief` omits the text, for narrow layouts."""
         action = self.actions[code]
-        button = Button(self._theme, "" if brief else action.text(), COMMANDS[code].icon, kind=kind)
+        button = Button(
+            self._theme, "" if brief else action.text(), COMMANDS[code].icon, kind=kind, gives_way=True
+        )
         button.clicked.connect(action.trigger)
 
         def follow() -> None:

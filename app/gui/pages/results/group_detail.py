@@ -49,7 +49,9 @@ class GroupDetail(QWidget):
         self.commands = RunCommands(
             services.theme, self, {code: handlers[code] for code in _COMMANDS}, with_keys=()
         )
-        self.back_button = Button(services.theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
+        self.back_button = Button(
+            services.theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+        )
         self.back_button.clicked.connect(self.left)
         self.page_button = Button(services.theme, "", "chart-line", kind="primary")
         self.page_button.clicked.connect(self._on_page)

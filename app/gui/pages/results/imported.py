@@ -199,10 +199,12 @@ class ImportedDetail(QWidget):
 
     def _make(self) -> None:
         theme = self._theme
-        self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
+        self.back_button = Button(
+            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+        )
         self.back_button.clicked.connect(self.left)
         self.place = label(weight=QFont.Weight.DemiBold)
-        self.remove_button = Button(theme, sentence("button.delete"), "trash-2")
+        self.remove_button = Button(theme, sentence("button.delete"), "trash-2", gives_way=True)
         self.remove_button.clicked.connect(lambda: self._card.remove(self._result))
         self.words = TextTable(sentence("imports_page.in_words"))
         self.leaves = QTableView()

@@ -272,7 +272,7 @@ class ResultsPage(QWidget):
         button = self.commands.button
         self.open_button, self.compare_button = button("open"), button("compare")
         self.copy_button, self.share_button, self.delete_button = button("copy"), button("share"), button("delete")
-        self.export_button = Button(theme, sentence("results_page.export_all"), "file-down")
+        self.export_button = Button(theme, sentence("results_page.export_all"), "file-down", gives_way=True)
         self.export_button.clicked.connect(self.export)
         self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
         self.first_button.clicked.connect(self.run_requested)

@@ -129,7 +129,9 @@ class RunDetail(QWidget):
         own: Handlers = {code: do for code, do in handlers.items() if code != "open"} | {"rename": self.edit_name}
         self.commands = RunCommands(theme, self, own, with_keys=("rename",))
         self.place = label(weight=QFont.Weight.DemiBold)
-        self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
+        self.back_button = Button(
+            theme, sentence("results_page.all_results"), "arrow-left", kind="flat", gives_way=True
+        )
         self.back_button.clicked.connect(self.left)
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
         self.comment.setAccessibleName(sentence("results_page.comment"))
