@@ -204,7 +204,7 @@ def gpus_of(torch: Any) -> tuple[str, list[str | None]]:
 
 
 def _same_random_numbers(torch: Any, device: str) -> Any:
-    """Return a context after which random numbers are repeated, except on Apple's GPUs."""
+    """Return a context that restores the random number generators at its end, except those of Apple's GPUs."""
     kind, _, index = device.partition(":")
     if kind not in ("cuda", "xpu"):
         return torch.random.fork_rng([])

@@ -74,8 +74,8 @@ class Estimation:
 
     Attributes:
         step_s: The typical step: mean after the warm-up, excluding interruptions if they are rare.
-        low_s, high_s: Its 95 % confidence interval, widened to include the mean of all steps; None with fewer than
-            two blocks.
+        low_s, high_s: Its 95 % confidence interval, widened to include the mean with the excluded steps; None with
+            fewer than two blocks.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
         blocks: Number of blocks they were timed in.

@@ -30,7 +30,7 @@ worker workstation write wsl xla you young zero
 """
 _ORDINARY = frozenset(_WORDS.split())
 _NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}]+"
-# Windows user names may contain spaces, so a path may continue after one.
+# Windows user names may contain spaces if a separator follows, which shows that the path continues.
 _WINDOWS_NAME = rf"(?:[^/\\:*?\"'`<>|,;\n]+(?=[\\/])|{_NAME})"
 
 

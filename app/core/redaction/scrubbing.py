@@ -69,6 +69,6 @@ def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
     return text
 
 
-@cache  # cached on first use, because the hardware page opens without it
+@cache  # compiled on first use, because the hardware page opens without it
 def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern, re.IGNORECASE), stand_in) for pattern, stand_in in _RULES)

@@ -115,7 +115,7 @@ def _facts(run: RunSummary) -> str:
 
 
 def _badge(run: JudgedRun) -> tuple[str, ...]:
-    """Return the verdict with its cautions, or with the duration of the measurement."""
+    """Return the verdict with its cautions or, if it is valid, with the length of the measurement."""
     verdict, summary = run.verdict, run.summary
     texts = verdict_texts(verdict)
     if verdict.level != "valid" or summary.basis == "estimate" or not (length := _length(summary)):

@@ -53,7 +53,7 @@ _LEVELS = {"valid": "V", "caution": "C", "invalid": "I"}
 
 
 def short_form(result: Result) -> str:
-    """Return a result's short form; "" if it has none (a modified network, or settings without a field)."""
+    """Return a result's short form; "" if it can't be represented, as with a modified network or settings."""
     spec, numbers = result.spec, result.statistics
     is_usual = spec.variant is None and spec.settings is None and spec.threads is None
     is_sure = numbers.basis != "first_epoch"  # the first epoch includes the engine's start-up
@@ -207,7 +207,7 @@ def _read(part: str) -> str:
 
 
 def _name(name: str | None) -> str:
-    """Return a shortened, recognisable name, without brackets, trademark signs and characters beyond the limit."""
+    """Return a name without brackets and clock speed, truncated to the limit; "" for None."""
     words = re.sub(r"\(.*?\)|@.*", " ", name or "").split()
     return " ".join(words)[:_NAME_LIMIT].strip()
 

@@ -222,7 +222,7 @@ def own_device(point: Point) -> str:
 
 
 def _power_for_price(point: Point, own: OwnComputer) -> float | None:
-    """Return a configuration's measured power in watts if electricity is charged by it, else None."""
+    """Return a configuration's measured power in watts if the price depends on it; otherwise None."""
     energy_j = point.energy_per_epoch_j
     is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
     if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:
