@@ -1,3 +1,3 @@
-"""Epochmark: how fast this computer trains neural networks, and how that compares."""
+"""Epochmark: how fast this computer trains neural networks, and how it compares."""
 
 __version__ = "0.2.0"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Start what the arguments and the environment ask for; return the exit code."""
+    """Start the part selected by the arguments and the environment; return the exit code."""
     arguments = sys.argv[1:]
     if arguments == ["--worker"]:
         from workloads.__main__ import start
@@ -52,9 +52,9 @@ def main() -> int:
 
 
 def _open_standard_files() -> None:
-    """Reopen closed standard files, or else the next file that is opened would take the number of one.
+    """Reopen closed standard streams; otherwise the next opened file would get the number of one.
 
-    Writing to a closed output still fails, as it is replaced by a read-only device.
+    Writing to a closed output still fails, because it is replaced by a read-only device.
     """
     if os.name != "posix":
         use_windows_streams()
@@ -76,10 +76,10 @@ def _open_standard_files() -> None:
 
 
 def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
-    """Give Python the streams that it has elsewhere; called on Windows.
+    """Set up Python's streams as on other systems. Called on Windows.
 
-    Without a console (pythonw.exe) it has none. In files and pipes it writes the system's code page, which other
-    programs take for UTF-8; consoles get Unicode anyway.
+    Without a console (pythonw.exe), there are none. Files and pipes would be written in the system's code page,
+    which other programs mistake for UTF-8; consoles support Unicode anyway.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -94,7 +94,7 @@ def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
 
 
 def _run_without_window() -> int:
-    """Run in the terminal what the window would run by default."""
+    """Run in the terminal what the window runs by default."""
     from app.cli import main as run_command
     from app.core.messages import sentence
 
@@ -102,7 +102,7 @@ def _run_without_window() -> int:
 
 
 def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) -> None:
-    """Draw a result for the command line, which has no Qt; raises AppError if Qt can't be loaded."""
+    """Draw a result for the command line, which doesn't use Qt. Raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message
 
@@ -119,7 +119,7 @@ def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) ->
 
 
 def _scan_picture(path: "Path") -> str:
-    """Read the code on a picture for the command line; "" if there's none, or Qt can't be loaded."""
+    """Read the QR code on a picture for the command line; "" if there is none, or Qt can't be loaded."""
     try:
         from app.gui.services.picture_code import scan_file
     except ImportError:

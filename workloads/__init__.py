@@ -1,6 +1,6 @@
 """The catalogue of workloads, and the process that runs them. Imports neither app nor Qt nor database.
 
-Nothing here imports an engine, so that window and command line can read `CATALOGUE` at once.
+Nothing here imports an engine, so window and command line can read `CATALOGUE` immediately.
 """
 
 from workloads.demo import Demo
@@ -63,7 +63,7 @@ _TRAINING: tuple[Training, ...] = (
     flowers.FlowersVgg16(),
     # In none of the studies
     mnist.FashionMnistCnn(),
-    # Today's networks
+    # Current networks
     gpt.GptMini(),
     gpt.GptTiny(),
     gpt.GptSmall(),
@@ -77,7 +77,7 @@ _TRAINING: tuple[Training, ...] = (
     parametric.CnnParametric(),
     parametric.RnnParametric(),
 )
-# Without Adam, which only training needs, the first is mnist_cnn; the second is for studies of training.
+# The first is mnist_cnn without Adam, which only training needs. The second is for studies of training.
 _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED

@@ -1,7 +1,7 @@
-"""The worker process: reads a job from stdin, runs it, and writes events to what was its stdout.
+"""The worker process: reads a job from stdin, runs it, and writes events to the original stdout.
 
-Later lines on stdin are requests ("cancel", "enough"); a closed stdin means that the parent is gone, and ends the
-worker.
+Later lines on stdin are requests ("cancel", "enough"). A closed stdin means that the parent has ended, and ends
+the worker.
 """
 
 import faulthandler
@@ -127,7 +127,7 @@ def start() -> NoReturn:
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Engines take seconds to shut down, and some crash; all events have been sent by now.
+    # Engines take seconds to shut down, and some crash, but all events have been sent by now.
     os._exit(code)
 
 

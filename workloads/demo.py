@@ -1,4 +1,4 @@
-"""A workload without an engine, for trying out and testing the app: it sleeps, and ends as requested."""
+"""A workload without an engine, for testing the app: it sleeps, and ends as requested."""
 
 import contextlib
 import math
@@ -18,13 +18,13 @@ from workloads.protocol.spec import Job, RunSpec
 from workloads.workload import Workload
 
 QUICK_S, SUSTAINED_S = 2.0, 3.0
-# What Windows calls it; its os.kill ends a process with any number as its exit code, here a signed one.
+# Windows' exit code for it. On Windows, os.kill ends a process with any exit code, given as a signed number.
 _ACCESS_VIOLATION = 0xC0000005 - 2**32
 _OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")
 
 
 class Demo(Workload):
-    """Pretends to train; its numbers say nothing about the computer."""
+    """Pretends to train. Its times are unrelated to the computer's speed."""
 
     id = "demo"
     kind = "demo"
@@ -82,7 +82,7 @@ class Demo(Workload):
         reporter.phase("finish")
 
     def _run_for_a_time(self, spec: RunSpec, reporter: Reporter, step_s: float) -> None:
-        """Act like the other presets, in seconds instead of minutes."""
+        """Imitate the other presets, in seconds instead of minutes."""
         steps = self.steps_per_epoch(spec)
         quick = spec.preset == "quick"
         duration_s = spec.duration_s or (QUICK_S if quick else SUSTAINED_S)
@@ -125,7 +125,7 @@ def _end_with(outcome: str) -> None:
     if outcome == "non_finite":
         raise WorkloadError("non_finite_loss", message("training.diverged", loss="nan", step=1))
     if outcome == "hang":
-        while True:  # ignores requests to cancel, on purpose
+        while True:  # deliberately ignores requests to cancel
             time.sleep(3600)
     if outcome == "crash":
         os.kill(os.getpid(), _ACCESS_VIOLATION if os.name == "nt" else signal.SIGSEGV)
@@ -136,7 +136,7 @@ def _end_with(outcome: str) -> None:
 
 
 def _make_noise() -> None:
-    """Print what libraries print: through Python, past Python, from a child, and invalid UTF-8."""
+    """Print as libraries do: through Python, bypassing Python, from a child, and invalid UTF-8."""
     for number in range(5_000):
         sys.stdout.write(f"noise {number} " + "." * 80 + "\n")
     sys.stdout.flush()

@@ -1,9 +1,9 @@
-"""Starts a module of `workloads` in an engine's own folder of packages.
+"""Starts a module of `workloads` with the packages from an engine's own folder.
 
     python -I -S workloads/launch.py PACKAGES MODULE [ARGUMENTS]
 
-The interpreter is the app's, but nothing that is installed beside the app can be imported: neither its Keras and
-NumPy, nor, where `workloads` itself is installed there, anything next to it.
+The interpreter is the app's, but no package installed with the app can be imported: neither its Keras and NumPy
+nor, if `workloads` is installed there, anything next to it.
 """
 
 import importlib.util
@@ -15,12 +15,12 @@ EXIT_USAGE = 2
 
 
 def main() -> None:
-    """Import `workloads` from where this file is, and everything else from the engine's folder."""
+    """Import `workloads` from this file's location, and everything else from the engine's folder."""
     if len(sys.argv) < 3:
         sys.exit(EXIT_USAGE)
     packages, module = sys.argv[1:3]
     del sys.argv[1:3]
-    # Behind the standard library, as site-packages would be.
+    # After the standard library, like site-packages.
     sys.path.append(packages)
     folder = Path(__file__).resolve().parent
     spec = importlib.util.spec_from_file_location(

@@ -1,7 +1,7 @@
-"""The run settings: what can be set for a run of any workload, one row each.
+"""The run settings: everything that can be set for runs of any workload, one row each.
 
-Forms, command-line options, the keys of an A/B, labels, records and comparisons are made from these rows. A
-setting without its own field in RunSpec is stored in `RunSpec.settings`, where an engine reads it.
+Forms, command-line options, A/B keys, labels, records and comparisons are generated from these rows. A setting
+without its own field in RunSpec is stored in `RunSpec.settings`, which engines read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,10 +15,10 @@ from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
 
 Value = ParameterValue | None
-AUTO = "auto"  # as typed and shown if None leaves the choice to the engine
+AUTO = "auto"  # as typed and shown where None lets the engine choose
 SWITCH = {"on": True, "off": False}
 _SWITCHED = {True: "on", False: "off", None: AUTO}
-# Choices whose values are words of a language, not names.
+# Choices whose values are words to translate, not names.
 _SPOKEN = ("data",)
 
 
@@ -33,13 +33,13 @@ class Setting:
         flag: Command-line option.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
-        zero_is_named: Whether 0 has a meaning in the form of an "int", such as "all".
-        may_be_auto: Whether the engine may choose it, as None.
-        comparability: Whether results with other values are compared: not ("must_match"), with a remark ("noted"),
-            or as if they had the same ("ignored").
+        zero_is_named: Whether 0 has a special meaning in a form, such as "all", for an "int".
+        may_be_auto: Whether None is allowed, so that the engine chooses.
+        comparability: Whether results with different values are compared: not at all ("must_match"), with a remark
+            ("noted"), or without ("ignored").
         in_form, in_ab: Whether the run form, and the sides of an A/B, include it.
-        also: Further names in an A/B.
-        title: Title of a "choice", if it differs from what is typed.
+        also: Additional names in an A/B.
+        title: Display title of a "choice", if it differs from the typed value.
     """
 
     name: str
@@ -59,17 +59,17 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Its name in an A/B, which is that of the option."""
+        """Its name in an A/B, the same as the option's."""
         return self.flag.removeprefix("--")
 
     @property
     def is_choice(self) -> bool:
-        """Whether there is a choice: a single engine isn't worth a row."""
+        """Whether there is anything to choose; a single engine isn't worth a row."""
         return self.choices is None or len(self.allowed()) > 1
 
     @property
     def zero(self) -> Message | None:
-        """What 0 means in a form; None for the number."""
+        """The meaning of 0 in a form; None for the number."""
         return message(f"setting_zero.{self.name}") if self.zero_is_named else None
 
     def of(self, spec: RunSpec) -> Value:
@@ -86,18 +86,18 @@ class Setting:
 
     @property
     def description(self) -> Message:
-        """What it does, in one sentence."""
+        """Its effect, in one sentence."""
         return message(f"setting_help.{self.name}")
 
     def phrase(self, value: Value) -> Message:
-        """Return a value in words that stand on their own: "batch 64", "without oneDNN"."""
+        """Return a value as a self-contained phrase: "batch 64", "without oneDNN"."""
         if value is None or isinstance(value, bool):
             return message(f"setting_value.{self.name}_{_SWITCHED[value]}")
         if self.kind == "device":
             return _device_phrase(str(value))
         if self.kind == "choice" and self.name in _SPOKEN and value in self.allowed():
             return message(f"setting_value.{self.name}_{value}")
-        if isinstance(value, str) and self.kind in ("int", "switch"):  # which only another version has
+        if isinstance(value, str) and self.kind in ("int", "switch"):  # which only another version supports
             return message("setting_value.unknown", label=self.label, value=value)
         shown = self.title(value) if isinstance(value, str) else value
         return message(f"setting_value.{self.name}", value=shown, count=value)
@@ -109,7 +109,7 @@ class Setting:
         return message("value.plain", value=self.title(value) if isinstance(value, str) else str(value))
 
     def parse(self, text: str, name: str = "") -> Value:
-        """Parse what a user typed; raises WorkloadError with the name that it was typed for."""
+        """Parse the user's input. Raises WorkloadError containing `name`."""
         if self.may_be_auto and text == AUTO:
             return None
         allowed = self.allowed()
@@ -123,7 +123,7 @@ class Setting:
         return int(text) if self.kind == "int" else text
 
     def check(self, value: Value) -> None:
-        """Refuse a value that it can't have; raises WorkloadError with the message to show."""
+        """Reject an invalid value. Raises WorkloadError with the message to show."""
         if self.accepts(value):
             return
         shown = repr(value)[:60]
@@ -134,12 +134,12 @@ class Setting:
         raise WorkloadError("bad_parameters", said)
 
     def _limits(self) -> dict[str, int]:
-        # In a form, 0 is none; in a spec, None is.
+        # In a form, 0 means none; in a spec, None does.
         least = 1 if self.default is None else 0
         return {"minimum": max(least, self.minimum or 0), "maximum": self.maximum or 2**31 - 1}
 
     def accepts(self, value: Value) -> bool:
-        """Return whether it can have a value."""
+        """Return whether a value is allowed."""
         if value is None:
             return self.may_be_auto or self.default is None
         if self.kind == "int":
@@ -162,7 +162,7 @@ class Setting:
         """Return the declaration for a form's editor.
 
         Args:
-            usual: The workload's own value, if it has one.
+            usual: The workload's own default, if it has one.
             most: The workload's own maximum, if it differs.
         """
         default = usual if self.default is None else self.default
@@ -177,7 +177,7 @@ class Setting:
         return Parameter(self.name, "choice", shown, self.description, choices=self.allowed())
 
     def from_editor(self, value: ParameterValue) -> Value:
-        """Return the value of an editor: 0 and "auto" leave the choice to workload or engine."""
+        """Return the value of an editor. 0 and "auto" let the workload or engine choose."""
         if self.kind == "int":
             return None if value == 0 and self.default is None else value
         return self.parse(value) if isinstance(value, str) else value
@@ -235,7 +235,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="device",
         default="auto",
         flag="--device",
-        in_form=False,  # it has its own place there
+        in_form=False,  # it has its own control there
     ),
     Setting(
         name="precision",
@@ -263,7 +263,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="switch",
         flag="--tf32",
         may_be_auto=True,
-        in_form=False,  # few have a use for it
+        in_form=False,  # rarely useful
     ),
     Setting(
         name="threads",
@@ -288,7 +288,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="choice",
         flag="--data",
         choices=lambda: get_args(DataChoice),
-        in_form=False,  # it has its own place there
+        in_form=False,  # it has its own control there
     ),
     Setting(
         name="seed",
@@ -299,7 +299,7 @@ SETTINGS: tuple[Setting, ...] = (
         comparability="ignored",
     ),
 )
-# Settings that have a column in records, as asked for or as used.
+# Settings that have a column in records, as requested or as used.
 COLUMNS = frozenset(
     {"epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"}
 )
@@ -311,12 +311,12 @@ def all_settings() -> tuple[Setting, ...]:
 
 
 def settings_by_key() -> dict[str, Setting]:
-    """Return the run settings in which sides and points may differ, by each of their names."""
+    """Return the run settings in which sides and configurations may differ, by each of their names."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by setting name as RunSpec takes them: those without a field go into `settings`."""
+    """Return the fields of RunSpec for values by setting name; values without a field are put into `settings`."""
     fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
     others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
     extra = {
@@ -328,21 +328,21 @@ def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_text(spec: RunSpec) -> str:
-    """Return the settings without a column that differ from their defaults, as "name=value …"."""
+    """Return the non-default settings without a column, as "name=value …"."""
     others = (setting for setting in all_settings() if setting.name not in COLUMNS)
     values = ((setting.name, setting.of(spec)) for setting in others if setting.of(spec) != setting.default)
     return " ".join(f"{name}={_typed_text(value)}" for name, value in values)
 
 
 def read_recorded(text: str) -> dict[str, Value]:
-    """Parse "name=value …" into values by name; unknown names keep their text."""
+    """Parse "name=value …" into values by name. Unknown names keep their text."""
     rows = {setting.name: setting for setting in all_settings()}
     parts = (part.partition("=") for part in text.split())
     return {name: _read(rows.get(name), value) for name, _, value in parts}
 
 
 def unknown_recorded(text: str) -> list[str]:
-    """Return the parts of such a text that only another version knows, sorted."""
+    """Return the parts of such a text that are unknown to this version, sorted."""
     rows = {setting.name: setting for setting in all_settings()}
     return sorted(
         f"{name}={value}" if value != "" else name

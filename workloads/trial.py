@@ -1,10 +1,10 @@
-"""The doctor's throw-away process: reports what an engine sees, or makes one device do real work.
+"""The doctor's disposable process: lists an engine's devices, or makes one device do real work.
 
     python -m workloads.trial tensorflow list            build and devices
     python -m workloads.trial tensorflow device gpu:0    a matrix product, a convolution and gradients
 
-Each answer is a line of JSON on the original stdout, written as soon as it is known, so that a killed process
-shows how far it got. A closed stdin means that the parent is gone, and ends it.
+Each answer is a line of JSON on the original stdout, written as soon as it is known, so that the progress of a
+killed process is visible. A closed stdin means that the parent has ended, and ends this process.
 """
 
 import faulthandler
@@ -22,14 +22,14 @@ from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.streams import EXIT_ORPHANED, end_as_orphan, read_lines, take_stdin, take_stdout
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-# TensorFloat-32 keeps ten bits of the fraction; a wrong kernel is off by far more.
+# TensorFloat-32 has ten bits of fraction; the error of a wrong kernel is far larger.
 TOLERANCE = 0.02
 _MAX_TEXT_CHARS = 4_000
 Tell = Callable[..., None]
 
 
 def list_devices(engine: str, send: Tell) -> None:
-    """Report what is installed and which devices the engine lists."""
+    """Report the installed version, and the devices that the engine lists."""
     trial = _imported(engine, send)
     import keras
 
@@ -38,7 +38,7 @@ def list_devices(engine: str, send: Tell) -> None:
 
 
 def try_device(engine: str, device: str, send: Tell) -> bool:
-    """Let a device compute, and report for each step whether its result is right; return whether all are."""
+    """Run each step on a device, and report whether its result is correct; return whether all are."""
     trial = _imported(engine, send)
     good = True
     for step, work in trial.steps(device).items():
@@ -69,12 +69,12 @@ def start(arguments: list[str]) -> NoReturn:
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Engines take seconds to shut down, and some crash; all answers have been written by now.
+    # Engines take seconds to shut down, and some crash, but all answers have been written by now.
     os._exit(code)
 
 
 def answer(arguments: list[str], send: Tell) -> int:
-    """Do what the arguments ask for; return the exit code."""
+    """Execute the command in the arguments; return the exit code."""
     match arguments:
         case [engine, "list"] if engine in ENGINES:
             list_devices(engine, send)
@@ -86,7 +86,7 @@ def answer(arguments: list[str], send: Tell) -> int:
 
 
 def judge(values: Any, expected: Any) -> str | None:
-    """Describe what is wrong with a result; None if nothing is."""
+    """Describe what is wrong with a result; None if it is correct."""
     import numpy as np
 
     off = float(np.max(np.abs(values - expected))) / float(np.max(np.abs(expected)))

@@ -1,6 +1,6 @@
-"""The declaration of a workload (for window, command line and worker) and its `run`.
+"""The declaration of a workload, for window, command line and worker, and its `run`.
 
-Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
+Declarations need no engine; imports needed to run a workload are inside `run`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec
 from workloads.settings import all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
-# Metrics of headlines; app.core.metrics knows how to format them.
+# Metrics of headlines; for their formats, see app.core.metrics.
 HeadlineKey = Literal[
     "seconds_per_epoch_s",
     "seconds_per_batch_s",
@@ -37,18 +37,18 @@ def unknown_parameter(workload: "Workload", name: str) -> Message:
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
 
 
-# After fewer steps, a network is about where it started.
+# After fewer steps, a network's loss has hardly changed.
 LEARNING_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Evidence that a run really trained, for the usual batch and network, on any device.
+    """Evidence that a run really trained, for the default batch size and network, on any device.
 
     Attributes:
-        steps: After this many training steps …
-        bands: … the mean of their losses is in this range, by the source of the data ("real", "synthetic").
-        origins: How each band was measured, by the source of the data.
+        steps: Number of first training steps …
+        bands: … whose mean loss is in this range, by data source ("real", "synthetic").
+        origins: How each band was measured, by data source.
         unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
     """
 
@@ -58,23 +58,23 @@ class Proof:
     unlearned: float | None = None
 
     def shows_learning(self, source: str) -> bool:
-        """Return whether a loss in the band of a source of data shows that the network learns."""
+        """Return whether a loss within the band of a data source shows that the network learns."""
         low, high = self.bands[source]
         is_apart = self.unlearned is not None and not low <= self.unlearned <= high
         return is_apart and self.steps >= LEARNING_STEPS
 
 
-# Weights, gradients and two running means, four bytes each: the least that training needs.
+# Weights, gradients and two running means, four bytes each, which is the minimum for training.
 BYTES_PER_PARAMETER = 16
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """The peak memory of a worker on the CPU, measured; the engine's own is part of it.
+    """Measured peak memory of a worker on the CPU, including the engine itself.
 
     Attributes:
-        base_bytes: At batch 0.
-        per_example_bytes: Per example of a batch.
+        base_bytes: Bytes at batch size 0.
+        per_example_bytes: Bytes per example of a batch.
     """
 
     base_bytes: int
@@ -85,7 +85,7 @@ class MemoryNeed:
         return self.base_bytes + batch_size * self.per_example_bytes
 
 
-# Authors and years, as people call them.
+# Everyday names of studies: authors and years.
 STUDIES = {
     "000": "Woolf 2017",
     "001": "Alibaba Cloud 2018",
@@ -96,36 +96,36 @@ STUDIES = {
 
 
 class Workload:
-    """One thing that can be run. Subclasses set the attributes and implement `run`.
+    """A workload. Subclasses set the attributes and implement `run`.
 
     Attributes:
-        version: Raised whenever a change makes new results incomparable with old ones.
-        study: The published study that it repeats, "000" to "004"; "" for none.
+        version: Incremented whenever a change makes new results incomparable with old ones.
+        study: The published study it reproduces, "000" to "004"; "" for none.
         source: Where the network is published.
-        epoch_text: What counts as an epoch, in a few words; None for the demo.
-        metric: Its headline's metric.
+        epoch_text: Short definition of an epoch; None for the demo.
+        metric: Metric of its headline.
         samples_per_epoch, validation_samples: Training and validation examples per epoch; 0 training examples if
             the study has no epoch.
-        steps: Default length of epochs in steps, if a whole one takes too long or doesn't exist; None for whole
+        steps: Default length of epochs in steps, if a whole epoch takes too long or doesn't exist; None for whole
             epochs.
-        units_per_example: What one example counts for in a headline per second, such as the words of a sequence.
-        published_differ: Settings in which published results may differ from a run that they stand beside; each
-            bar then says its own.
+        units_per_example: Number of units per example in a headline per second, such as the words of a sequence.
+        published_differ: Settings in which published results may differ from a run they are shown with; each bar
+            then shows its own value.
         parameters_count: For the default variant; None if it is known only after building.
         loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
         proof: Expected losses of its first steps; None without losses, or if they were never measured.
-        operations_per_example: Products and convolutions of a training step of the usual network, for each
-            example; None if unknown.
-        memory_needs: What a run of the usual network needs, by engine; it was measured for those only.
-        fixed_duration_s: Approximate duration on any machine, if it runs for a fixed time; otherwise None.
+        operations_per_example: Products and convolutions per example in a training step of the default network;
+            None if unknown.
+        memory_needs: Memory need of the default network, by engine; only measured engines are included.
+        fixed_duration_s: Approximate duration on any computer, if it runs for a fixed time; otherwise None.
         prepares_input: Whether the CPU produces each batch during training.
         engines: Names of the engines that can run it; None for all.
-        is_demo: Whether its times say nothing about the computer.
+        is_demo: Whether its times are unrelated to the computer's speed.
         trains: Whether it has losses.
-        has_epochs: Whether it runs in epochs or rounds; if not, it has its own duration.
+        has_epochs: Whether it runs in epochs or rounds. If not, it has its own duration.
         can_sustain: Whether it can run for a given time.
         counts_steps: Whether it must run exactly the steps of a Standard run.
-        steps_alike: Whether all of its steps do the same work and can be compared with each other.
+        steps_alike: Whether all its steps do the same work and can be compared with each other.
         reports_headline: Whether it measures its headline itself, because its steps are of many different kinds.
     """
 
@@ -163,16 +163,16 @@ class Workload:
 
     @property
     def title(self) -> Message:
-        """Its name for people."""
+        """Its display name."""
         return message(f"title.{self.id}")
 
     @property
     def summary(self) -> Message:
-        """What it is, in at most two lines."""
+        """Its description, in at most two lines."""
         return message(f"summary.{self.id}")
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
-        """Return the default spec; `changes` that are None are ignored."""
+        """Return the default spec with `changes`; changes to None are ignored."""
         asked = {name: value for name, value in changes.items() if value is not None}
         epochs = self.epochs if preset == "standard" else 1
         defaults: dict[str, Any] = {
@@ -188,7 +188,7 @@ class Workload:
         return RunSpec(**(defaults | split_values(asked)))
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse what can't be run; raises WorkloadError("bad_parameters") with the message to show."""
+        """Reject a spec that can't be run. Raises WorkloadError("bad_parameters") with the message to show."""
         declared = {parameter.name: parameter for parameter in self.parameters}
         for name, value in spec.parameters.items():
             if name not in declared:
@@ -265,14 +265,14 @@ class Workload:
     def steps_per_epoch(self, spec: RunSpec) -> int:
         """Return the training steps of a whole epoch, including the last, smaller batch.
 
-        If the study has no epoch, it is the number of steps asked for.
+        If the study has no epochs, this is the requested number of steps.
         """
         if not self.samples_per_epoch:
             return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
 
     def after_steps_s(self, example_s: float) -> float:
-        """Return roughly how long a run takes after its steps, from the time per example in a large batch."""
+        """Return the approximate duration of a run after its steps, from the time per example in a large batch."""
         return 0.0
 
     @property
@@ -281,11 +281,11 @@ class Workload:
         return STUDIES.get(self.study, self.study)
 
     def step_operations(self, variant: str) -> int | None:
-        """Return the operations of a training step, for each example; None for a variant, or if unknown."""
+        """Return the operations per example in a training step; None for a variant, or if unknown."""
         return None if variant else self.operations_per_example
 
     def units_of(self, variant: str) -> int:
-        """Return what one example of a variant's network counts for in a headline per second."""
+        """Return the number of units per example for a variant's network, in a headline per second."""
         return self.units_per_example
 
     @property
@@ -294,20 +294,20 @@ class Workload:
         return self.kind == "image"
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return what a run of the usual network needs with this engine; None if it was never measured."""
+        """Return the memory need of the default network with this engine; None if it was never measured."""
         return self.memory_needs.get(engine)
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
-        """Return what a run with the engine and the network of a spec needs; None if it was never measured."""
+        """Return the memory need of a spec's engine and network; None if it was never measured."""
         return self.memory_need(spec.engine)
 
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
-        """Return roughly how much memory the run needs, in bytes; None if it was never measured."""
+        """Return the approximate memory need of a run, in bytes; None if it was never measured."""
         need = self.memory_need_of(spec)
         return None if need is None else need.at(spec.batch_size)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Return why this spec can't run on a CPU; None if it can."""
+        """Explain why this spec can't run on a CPU; None if it can."""
         return None
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
@@ -315,7 +315,7 @@ class Workload:
         return None if self.variant(spec) else self.parameters_count
 
     def variant(self, spec: RunSpec) -> str:
-        """Return how the network differs from the default, as "name=value …"; "" if it doesn't."""
+        """Return the differences from the default network, as "name=value …"; "" if there are none."""
         return " ".join(
             f"{parameter.name}={spec.parameters[parameter.name]}"
             for parameter in self.parameters
@@ -323,7 +323,7 @@ class Workload:
         )
 
     def values_of(self, variant: str) -> dict[str, ParameterValue]:
-        """Return the parameters behind a variant, by name; what it doesn't name rightly has its default."""
+        """Return the parameters of a variant by name; missing or invalid ones have their defaults."""
         values = {parameter.name: parameter.default for parameter in self.parameters}
         stated = dict(part.split("=", 1) for part in variant.split() if "=" in part)
         for parameter in self.parameters:
@@ -333,7 +333,7 @@ class Workload:
         return values
 
     def value_of(self, spec: RunSpec, name: str) -> ParameterValue:
-        """Return a parameter's value in a spec, which may leave it out."""
+        """Return a parameter's value in a spec, or its default if the spec doesn't contain it."""
         default = next(parameter.default for parameter in self.parameters if parameter.name == name)
         return spec.parameters.get(name, default)
 
@@ -341,7 +341,7 @@ class Workload:
         """Run in the worker process and report to `reporter`.
 
         Raises:
-            WorkloadError: It can't go on, for a reason with a code.
-            workloads.protocol.reporter.Cancelled: The parent asked to stop.
+            WorkloadError: It can't continue; the error has a code.
+            workloads.protocol.reporter.Cancelled: The parent requested cancellation.
         """
         raise NotImplementedError

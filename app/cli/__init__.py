@@ -1,4 +1,4 @@
-"""The command line: every command of Epochmark in a terminal. It uses neither Qt nor an engine."""
+"""The command line: every command of Epochmark in a terminal. Uses neither Qt nor an engine."""
 
 import logging
 import signal
@@ -33,23 +33,23 @@ def main(
     notice: str | None = None,
     scan_picture: Scan | None = None,
 ) -> int:
-    """Run one command; return the exit code: 0 done, 1 failed, 2 wrong usage or environment, 130 cancelled.
+    """Run one command; return the exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
 
     Args:
         arguments: The command's arguments; by default, those of this process.
-        draw_share: Writes a result's picture to a file, in dark colours or not, with a result file in it; drawing
-            belongs to the layer above.
+        draw_share: Writes a result's picture to a file, in dark or light colours, with an embedded result file;
+            provided by the layer above, because drawing needs Qt.
         notice: Printed before anything else.
-        scan_picture: Reads the code on a picture; as above.
+        scan_picture: Reads the QR code on a picture; also provided by the layer above.
     """
     ending = Ending()
     try:
         ending.begin()
         code = _run(arguments, draw_share, notice, scan_picture)
-        ending.end(code)  # inside, because a signal may arrive right before it
+        ending.end(code)  # inside the block, because a signal may arrive right before it
     except KeyboardInterrupt:
         code = EXIT_CANCELLED
-        forget(sys.stdout)  # output that nothing reads must not delay the exit
+        forget(sys.stdout)  # unread output must not delay the exit
         ending.end(code)
     except TerminatedError:
         ending.end(EXIT_CANCELLED)
@@ -60,9 +60,9 @@ def main(
 def _run(
     arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None, scan_picture: Scan | None
 ) -> int:
-    """Run a command and turn whatever ends it into an exit code."""
+    """Run a command, and convert any exception that ends it into an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        _speak(stream, encoding=None)  # a terminal without "×" still shows its numbers
+        _speak(stream, encoding=None)  # a terminal without "×" must still show numbers
     try:
         if notice is not None:
             say(notice, flush=True)
@@ -86,7 +86,7 @@ def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None, scan_p
     options = make_parser().parse_args(arguments)
     options.draw_share, options.scan_picture = draw_share, scan_picture
     if getattr(options, "json", False) or options.verb is results.export:
-        _speak(sys.stdout, encoding="utf-8")  # for programs, whatever the terminal's encoding
+        _speak(sys.stdout, encoding="utf-8")  # for programs, regardless of the terminal's encoding
     COLORS.choose(options.color)
     paths = default_paths()
     if options.folders:
@@ -104,7 +104,7 @@ def _speak(stream: TextIO, *, encoding: str | None) -> None:
 
 
 def _log_name() -> str:
-    """Return the path of the log, as far as it is known."""
+    """Return the path of the log, if known."""
     try:
         return str(default_paths().logs / "epochmark.log")
     except AppError:

@@ -1,4 +1,4 @@
-"""The command `ab`: run a workload in two ways, in turn, and say which is faster."""
+"""The command `ab`: runs a workload in two ways, alternately, and reports which is faster."""
 
 import argparse
 from typing import Any
@@ -26,7 +26,7 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
         )
     asked = options.preset or options.epochs or options.steps
     if not asked and load_settings(paths.settings).preset == "sustained":
-        options.preset = "quick"  # the setting is meant for single runs: an A/B would take hours
+        options.preset = "quick"  # the setting is meant for single runs, and an A/B would take hours
     specs = make_spec(_side(options, "a"), paths), make_spec(_side(options, "b"), paths)
     if specs[0] == specs[1] and not options.by_hand:
         raise UsageError(message("cli.sides_are_equal"), message("cli.set_sides_apart"))
@@ -37,7 +37,7 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _label(options: argparse.Namespace, side: str) -> str:
-    """Return a side's label: the user's, or else what is special about it."""
+    """Return a side's label: the user's, or else its settings."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         option, given = f"--label-{side}", len(asked)
@@ -75,7 +75,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
-    """Parse a side's value for a setting like the option of that name."""
+    """Parse a side's value of a setting like the option with that name."""
     if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
         setting.parse(text, name)
         return text

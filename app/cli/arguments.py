@@ -24,7 +24,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser; `verb` in its result is the function to call."""
+    """Return the parser. `verb` in its result is the function to call."""
     parser = Parser(
         prog=started_as(),
         description=sentence("help.app"),
@@ -208,7 +208,7 @@ def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
 
 
 def _complete(options: argparse.Namespace, paths: Paths) -> int:
-    from app.cli.completion import completion  # rarely needed
+    from app.cli.completion import completion  # imported late, because it is rarely needed
 
     return completion(options, paths)
 

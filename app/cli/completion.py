@@ -1,6 +1,6 @@
-"""The command `completion`: scripts that complete commands, options and their values in a shell.
+"""The command `completion`: scripts that complete commands, options and values in a shell.
 
-They are made from the grammar and start nothing while they complete.
+They are generated from the grammar, and run no program while completing.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from workloads.datasets import DATASETS
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What an argument may be: some words, or a file."""
+    """The possible values of an argument: some words, or a file."""
 
     words: tuple[str, ...] = ()
     are_files: bool = False
@@ -29,13 +29,13 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What may follow a command.
+    """The possible words after a command.
 
     Attributes:
         path: The command: "data fetch"; "" for the first word.
-        verbs: Commands below it, with what they do.
-        values: What its arguments may be.
-        options: What its options do and may be, by their names; None for those that take nothing.
+        verbs: Subcommands with their descriptions.
+        values: Possible values of its arguments.
+        options: Descriptions and possible values of its options, by name; None for options without a value.
     """
 
     path: str
@@ -45,22 +45,22 @@ class Place:
 
 
 def _program() -> list[str]:
-    """Return the words that start Epochmark from everywhere, where it has no command of its own; or none."""
+    """Return the words that start Epochmark from any folder; empty if it is installed as a command."""
     started = os.environ.get(VARIABLE, "")
     try:
         words = shlex.split(started, posix=os.name == "posix") if started.endswith("start.py") else []
-    except ValueError:  # a quotation mark is left open: start.py didn't set it
+    except ValueError:  # an unclosed quotation mark, so start.py didn't set it
         words = []
     return [*words[:-1], str(Path(words[-1]).resolve())] if words else []
 
 
 def _descent(all_places: Sequence[Place]) -> str:
-    """Return the pairs of a place and the word that leads on from there, as a pattern."""
+    """Return the pairs of a place and the word that leads to the next one, as a pattern."""
     return "|".join(shlex.quote(f"{place.path} {verb}") for place in all_places for verb in place.verbs)
 
 
 def _shell_head() -> list[str]:
-    """Return the definition of the command, for bash and zsh, where there is none."""
+    """Return the definition of the command for bash and zsh, if it isn't installed."""
     words = shlex.join(_program())
     return [f'{NAME}() {{ {VARIABLE}={NAME} {words} "$@"; }}'] if words else []
 
@@ -73,7 +73,7 @@ def _bash(all_places: Sequence[Place]) -> str:
         '    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
         f'        case "$at $word" in {_descent(all_places)}) at=${{at:+$at }}$word;; esac',
         "    done",
-        # Bash takes --option=value for three words.
+        # Bash splits --option=value into three words.
         '    [[ $before == "=" ]] && before=${COMP_WORDS[COMP_CWORD-2]}',
         '    [[ $cur == "=" ]] && cur=',
         '    case "$at:$before" in',
@@ -174,7 +174,7 @@ def _in_fish(*words: str) -> str:
 SHELLS: dict[str, Callable[[Sequence[Place]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
-# What an argument may be, by its name, where the grammar has no choices for it.
+# Possible values of arguments without choices in the grammar, by name.
 _VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "workload": lambda: CATALOGUE,
     "workloads": lambda: CATALOGUE,
@@ -190,12 +190,12 @@ def completion(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def places(parser: argparse.ArgumentParser, path: str = "") -> Iterator[Place]:
-    """Yield a command and all below it."""
+    """Yield a command and all its subcommands."""
     verbs: dict[str, str] = {}
     below: dict[str, argparse.ArgumentParser] = {}
     values = Values()
     options: dict[str, tuple[str, Values | None]] = {}
-    for action in parser._actions:  # argparse has no public name for them
+    for action in parser._actions:  # argparse has no public name for this
         if isinstance(action, argparse._SubParsersAction):
             verbs = {each.dest: each.help or "" for each in action._choices_actions}
             below = dict(action.choices)

@@ -1,4 +1,4 @@
-"""The command `engine`: list, install, check and remove engines. Only `install` uses the network."""
+"""The command `engine`: lists, installs, checks and removes engines. Only `install` uses the network."""
 
 import argparse
 import json
@@ -77,7 +77,7 @@ def _state(row: EngineRow) -> str:
 
 
 def _use(row: EngineRow) -> str:
-    """Return what an engine uses of this computer, or would use, with what that costs."""
+    """Return the devices that an engine uses or would use on this computer, and its size."""
     if row.is_included or row.state == "ready":
         return _device([gpu.name for gpu in row.gpus])
     if not row.offers:
@@ -90,7 +90,7 @@ def _device(gpus: list[str]) -> str:
 
 
 def offer_text(offer: BuildFit) -> str:
-    """Return what a variant would allow on this computer, and what it costs."""
+    """Return the devices that a variant would use on this computer, and its size."""
     variant = offer.variant
     device = _device([gpu.name for gpu in offer.gpus])
     if variant.download_bytes is None:
@@ -158,7 +158,7 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Run workloads on all engines that are there, in turn; return 0 done, 1 failed, 130 cancelled."""
+    """Run workloads on all available engines, alternately; return 0 done, 1 failed, 130 cancelled."""
     if not 1 <= options.rounds <= REPEATS_LIMIT:
         limits = {"option": "--rounds", "least": 1, "most": REPEATS_LIMIT, "given": options.rounds}
         raise UsageError(message("cli.number_out_of_range", **limits))
@@ -190,7 +190,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def check(options: argparse.Namespace, paths: Paths) -> int:
-    """Check one engine, or all that are installed; exit code 1 if one has a problem."""
+    """Check one engine, or all installed ones; return 1 if one has a problem."""
     names = [options.engine] if options.engine is not None else _present(paths)
     show_progress = _Progress(quiet=options.json)
     try:
@@ -225,13 +225,13 @@ def _checkup_as_json(checkup: Checkup) -> dict[str, Any]:
 
 
 def _refuse_during_runs(paths: Paths, engine: str) -> None:
-    """Raise UsageError while a run needs the engine's files."""
+    """Raise UsageError while a run uses the engine's files."""
     with Database(paths.database) as database:
         check_engine_unused(database, engine)
 
 
 class _Progress:
-    """Shows how an installation goes on: in place on a terminal, or else every 10 % of the download."""
+    """Shows the progress of an installation: in place on a terminal, otherwise every 10 % of the download."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._line = LiveLine(sys.stderr)
@@ -266,5 +266,5 @@ class _Progress:
         return sentence("cli.download_rate", share_pct=percent, total_bytes=total_bytes, rate_bytes=rate)
 
     def end(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal's state."""
         self._line.erase()

@@ -1,4 +1,4 @@
-"""What the commands of the command line's grammar have in common."""
+"""Shared parts of the command line's grammar."""
 
 import argparse
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from app.core.messages import text as text_of
 from workloads.settings import AUTO, Setting
 
 THEME = "dark"
-# argparse has no public name for it.
+# argparse has no public name for this.
 Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
@@ -22,7 +22,7 @@ def add_verb(verbs: Verbs, name: str, code: str) -> "Parser":
 
 
 def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
-    """Add the option of a run setting; without it, the workload, the engine or the settings decide."""
+    """Add the option of a run setting. Without it, the workload, the engine or the settings decide."""
     allowed = setting.allowed()
     if allowed:
         parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
@@ -50,11 +50,11 @@ def _default(setting: Setting) -> str:
 
 
 def add_json(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the option of output as JSON; argparse.SUPPRESS as default leaves what the parent's option said."""
+    """Add the option for JSON output. With argparse.SUPPRESS as default, the parent's value is kept."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json"))
 
 
 def add_watching(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the options of what is printed while something runs; for the default, see `add_json`."""
+    """Add the options for output during a run. For the default, see `add_json`."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))

@@ -52,10 +52,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What is printed of a finished group.
+    """The output for a finished group.
 
     Attributes:
-        show: Prints it.
+        show: Prints the group.
         as_dict: Returns it as plain JSON types.
     """
 
@@ -72,15 +72,15 @@ def carry_out(
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
     result_file: Path | None = None,
 ) -> int:
-    """Run a plan and print its result; returns 0 done, 1 failed, 130 cancelled.
+    """Run a plan and print its result; return 0 done, 1 failed, 130 cancelled.
 
     Args:
-        plan: What to run.
-        options: Of the command line.
+        plan: The plan.
+        options: Options of the command line.
         paths: Folders.
-        conclusion: What is printed at the end; None for a group's usual result.
-        resumed: The stored group, and those of its runs that are still to come; None for a new one.
-        result_file: Where the results of all runs are written to; None for no file.
+        conclusion: Output at the end; None for the standard output of a group.
+        resumed: The stored group and its remaining runs; None for a new one.
+        result_file: File for the results of all runs; None for no file.
     """
     for spec in plan.specs:
         _check_result(spec)
@@ -105,12 +105,12 @@ def carry_out(
 def follow(
     plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
 ) -> PlanSession:
-    """Run a plan to its end, and say what went wrong besides failed runs; raises what ended the output.
+    """Run a plan to its end, and report problems other than failed runs. Errors that ended the output are raised.
 
     Args:
-        plan: What to run.
+        plan: The plan.
         runner: Starts its runs.
-        view: Shows them.
+        view: Shows the runs.
         resumed: As in `carry_out`.
     """
     with Interrupts() as interrupts:
@@ -123,7 +123,7 @@ def follow(
         interrupts.wait(session)
     for refusal in session.refusals:
         complain(sentence("cli.note", note=in_line(str(refusal))))
-    if session.trouble and plan.is_single and not session.run_id:  # nothing began
+    if session.trouble and plan.is_single and not session.run_id:  # nothing was started
         raise session.trouble
     if session.trouble:
         complain(f"epochmark: {in_line(str(session.trouble))}")
@@ -133,12 +133,12 @@ def follow(
 
 
 def exit_code(session: PlanSession, *, is_written: bool) -> int:
-    """Return 0 for done, 1 for failed, also if the file of results can't be written, 130 for cancelled."""
+    """Return 0 for done, 1 for failed (also if the result file can't be written), 130 for cancelled."""
     return {"completed": 0, "cancelled": 130}.get(session.status, 1) or (0 if is_written else 1)
 
 
 def check_is_over(group: Group) -> None:
-    """Raise UsageError if one of a group's runs is running, so that none is run twice."""
+    """Raise UsageError if one of a group's runs is still running, so that none is run twice."""
     running = next((run.id for run in group.runs if run.status == "running"), None)
     if running is not None:
         raise UsageError(message("cli.group_running", group_id=group.id, run_id=running))
@@ -153,7 +153,7 @@ def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_jso
 
 
 def _check_result(spec: RunSpec) -> None:
-    """Refuse runs that would give no number to compare."""
+    """Reject runs that wouldn't yield a value to compare."""
     workload = CATALOGUE[spec.workload]
     cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
     if cut and workload.metric == "seconds_per_epoch_s":
@@ -161,7 +161,7 @@ def _check_result(spec: RunSpec) -> None:
 
 
 class TextPlanView(View):
-    """Prints a line for each run, and on a terminal a progress line."""
+    """Prints a line for each run and, on a terminal, a progress line."""
 
     def __init__(self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], *, quiet: bool) -> None:
         super().__init__()
@@ -176,10 +176,10 @@ class TextPlanView(View):
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._warned: set[str] = set()
-        self.preflight: list[str] = []  # lines to show when the first run begins
+        self.preflight: list[str] = []  # lines to show when the first run starts
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Begin the plan's next run."""
+        """Start showing the plan's next run."""
         self._planned, self._run_id = planned, run_id
         self._state = RunState(planned.spec)
         self._result = self._error = None
@@ -247,7 +247,7 @@ class TextPlanView(View):
 
 
 class Hands:
-    """Asks the user on the terminal to set up the next side; an interrupt ends the wait."""
+    """Asks the user on the terminal to set up the next side. An interrupt ends the wait."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
@@ -255,7 +255,7 @@ class Hands:
         self._reader: threading.Thread | None = None
 
     def __call__(self, planned: PlannedRun) -> bool:
-        """Announce the next run and wait for Enter; return whether to go on."""
+        """Announce the next run and wait for Enter; return whether to continue."""
         if self._reader is None:
             # Python's own input can't be interrupted, and would delay the exit.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
@@ -312,7 +312,7 @@ def group_as_dict(group: Group) -> dict[str, Any]:
 
 
 def print_group(group: Group) -> None:
-    """Print a stored group: its runs and its result."""
+    """Print a stored group with its runs and its result."""
     kind, workload, at = kind_of(group), one_line(group.workload, 80), one_line(group.created_at, 40)
     has_pairs = bool(kind.pairs(group))
     say(sentence("cli.group_title", group_id=group.id, kind=kind.phrase(group), workload=workload, at=at))
@@ -343,7 +343,7 @@ def _print_outcome(group: Group) -> None:
 
 
 def _say_engines(rows: Sequence[Row]) -> None:
-    """Print workloads by engines: medians, the fastest and those level with it marked."""
+    """Print workloads by engine: medians, with the fastest and those tied with it marked."""
     engines = list(dict.fromkeys(cell.engine for row in rows for cell in row.cells))
     lines = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""The command `import`: others' results, from result files, pictures, exports and folders of them."""
+"""The command `import`: other people's results from result files, pictures, exports and folders of them."""
 
 import argparse
 import itertools
@@ -38,7 +38,7 @@ _FIELD_COLUMNS = (Column("column.field"), Column("column.value", least=20))
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
-    """Import files, list what was imported, or remove one; return 1 if a file was refused."""
+    """Import files, list imported results, or remove one; return 1 if a file was rejected."""
     asked = [bool(options.files), options.list, options.show is not None, options.remove is not None]
     if sum(asked) != 1:
         raise UsageError(message("imports.one_action"), message("imports.example"))
@@ -60,7 +60,7 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 
 def _import(options: argparse.Namespace, paths: Paths) -> int:
     taken = refused = logs = 0
-    # A short form looks like no path.
+    # A short form can't be mistaken for a path.
     codes = [str(path) for path in options.files if str(path).upper().startswith(f"{MARK}:")]
     files = [path for path in options.files if str(path) not in codes]
     workload = known_workload(options.workload) if options.workload is not None else None
@@ -87,7 +87,7 @@ def _describes_logs(options: argparse.Namespace) -> bool:
 
 
 def _line(outcome: Outcome) -> Message:
-    """Return what became of a file that was read."""
+    """Return the outcome of a file that was read."""
     added, path = outcome.added, str(outcome.path)
     parts = list[Message]()
     if added.imported:
@@ -105,7 +105,7 @@ def _line(outcome: Outcome) -> Message:
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
-    """Return numbers briefly: "3, 4" or "3 … 90"."""
+    """Return numbers in short form: "3, 4" or "3 … 90"."""
     if len(numbers) > 5:
         return f"{numbers[0]} … {numbers[-1]}"
     return ", ".join(map(str, numbers))

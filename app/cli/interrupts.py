@@ -1,4 +1,4 @@
-"""What Ctrl-C, SIGTERM and Windows' Ctrl-Break do: they end a command, or cancel a run."""
+"""Handling of Ctrl-C, SIGTERM and Windows' Ctrl-Break, which end a command or cancel a run."""
 
 import contextlib
 import os
@@ -17,20 +17,20 @@ STUCK_S = 3.0
 EXIT_INTERRUPTED = 130
 _LOST_S = 0.01
 
-# SIGBREAK is Windows' Ctrl-Break; it also comes as the console's window closes or the user logs off, but then the
-# process ends at once, and the next start marks the run as interrupted.
+# SIGBREAK is Windows' Ctrl-Break. It is also sent when the console's window is closed or the user logs off, but
+# then the process ends immediately, and the next start marks the run as interrupted.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
 _Handlers = dict[int, Any]
 
 
 class TerminatedError(BaseException):
-    """This process was asked to end (SIGTERM); it cleans up on the way out."""
+    """This process was asked to terminate (SIGTERM), and cleans up while exiting."""
 
 
 class Ending:
     """Ends a command on the first Ctrl-C or SIGTERM, at any point, without a traceback.
 
-    Later ones don't interrupt the clean-up, unless it takes too long.
+    Later signals don't interrupt the clean-up, unless it takes too long.
     """
 
     def __init__(self) -> None:
@@ -39,13 +39,16 @@ class Ending:
         self._code: int | None = None
 
     def begin(self) -> None:
-        """Install the signal handlers; called inside the `try` that catches what they raise."""
+        """Install the signal handlers. Called inside the `try` block that catches what they raise."""
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._catch_lost
         self._before = _handle(self._press)
 
     def end(self, code: int) -> None:
-        """Restore the signal handlers. A process ended by a signal, with this exit code, exits with no other."""
-        self._code = code  # no handler runs between two calls: from here on, none raises
+        """Restore the signal handlers.
+
+        A process ended by a signal, with this exit code, doesn't exit with another code.
+        """
+        self._code = code  # no handler runs between two calls, so none raises from now on
         is_ending = code == EXIT_INTERRUPTED
         _give_back(
             {
@@ -66,7 +69,7 @@ class Ending:
             die_by(number)
 
     def _catch_lost(self, lost: "sys.UnraisableHookArgs") -> None:
-        """Send the signal again if Python could not raise the exception, as in a destructor."""
+        """Send the signal again if Python couldn't raise the exception, as in a destructor."""
         if not issubclass(lost.exc_type, KeyboardInterrupt | TerminatedError):
             self._unraisable(lost)
             return
@@ -78,24 +81,24 @@ class Ending:
 
 
 class Stoppable(Protocol):
-    """One or several runs: app.core.runs.session.Session, app.core.runs.plan_session.PlanSession."""
+    """One or several runs: app.core.runs.session.Session or app.core.runs.plan_session.PlanSession."""
 
     def cancel(self) -> None:
         """Ask it to stop."""
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill it immediately."""
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for it to end; return whether it has."""
 
 
 class Interrupts:
-    """Ctrl-C or a request to end: the first cancels the run, the second ends its worker at once.
+    """Ctrl-C or a request to terminate: the first cancels the run, the second kills its worker immediately.
 
-    The signal handlers do nothing: they run between any two instructions, even while the main thread holds a lock.
-    Python itself writes each signal's number to a socket, which a thread of ours reads. So the main thread may be
-    stuck in its output, and is abandoned if the run has not ended in time.
+    The signal handlers do nothing, because they run between any two instructions, even while the main thread holds
+    a lock. Python itself writes each signal's number to a socket, which a thread of ours reads. So the main thread
+    may be blocked in its output, and is abandoned if the run hasn't ended in time.
     """
 
     def __init__(self) -> None:
@@ -106,7 +109,7 @@ class Interrupts:
 
     @property
     def is_pressed(self) -> bool:
-        """Whether the user wants it to stop."""
+        """Whether the user has requested to stop."""
         return self._presses > 0
 
     def __enter__(self) -> "Interrupts":
@@ -129,7 +132,7 @@ class Interrupts:
             self._running = running
             presses = self._presses
         self._carry_out(running, presses)
-        while not running.wait(0.2):  # in short waits: Windows delivers signals only between them
+        while not running.wait(0.2):  # short waits, because Windows delivers signals only between them
             pass
 
     def _watch(self) -> None:
@@ -172,7 +175,7 @@ def die_by(number: int) -> NoReturn:
 def _send_to_main_thread(number: int) -> None:
     main_thread = threading.main_thread().ident
     if sys.platform != "win32" and main_thread is not None:
-        signal.pthread_kill(main_thread, number)  # to interrupt whatever it waits in
+        signal.pthread_kill(main_thread, number)  # to interrupt any blocking call
     else:
         signal.raise_signal(number)
 
@@ -182,7 +185,7 @@ def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
     if threading.current_thread() is not threading.main_thread():
         return {}
     kept: _Handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    # nohup, and shells for background processes, want them ignored.
+    # nohup, and shells for background processes, set them to be ignored.
     mine = {number: old for number, old in kept.items() if old is not signal.SIG_IGN}
     for number in mine:
         signal.signal(number, handler)

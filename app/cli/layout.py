@@ -1,4 +1,4 @@
-"""How text is laid out in a terminal: lines wrapped at words, tables and bars that fit its width."""
+"""Layout of text in a terminal: lines wrapped at words, and tables and bars that fit its width."""
 
 import math
 import re
@@ -18,16 +18,16 @@ BAR_WIDTH, LEAST_BAR = 36, 10
 NAME_WIDTH = 44
 CELL_WIDTH = 200
 GAP = "  "
-# A line of parts, each with what it means.
+# A line consists of parts, each with its ink.
 Line: TypeAlias = Sequence[tuple[str, Ink | None]]
-# What stays together: a word, a sign before its number, and the unit or the dot after it.
+# Unbreakable parts: a word, a sign before its number, and the unit or the dot after it.
 _WORD = re.compile(r" *(?:± )?\S+(?: (?:%|·|ms|s|kB|MB|GB|TB)[,.;:)]*(?!\S))*")
-# Text below a label ("Machine  …") and below an indent begins where the text above it does.
+# Text next to a label ("Machine  …") or with an indent is wrapped to the same column.
 _INDENT = re.compile(r" *(?:\S{1,12} {2,}(?=\S))?")
 
 
 def cells(text: str) -> int:
-    """Return the width of a text on a terminal: some characters take two cells, some none."""
+    """Return the width of a text on a terminal, where some characters take two cells, and some none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -37,7 +37,7 @@ def cells(text: str) -> int:
 
 
 def wrapped(line: str, room: int) -> list[str]:
-    """Return a line as lines of at most `room` cells, broken between words; a longer word is left whole."""
+    """Return a line wrapped between words to at most `room` cells; a longer word isn't broken."""
     if cells(line) <= room:
         return [line]
     matched = _INDENT.match(line)
@@ -54,7 +54,7 @@ def wrapped(line: str, room: int) -> list[str]:
 
 
 def elided(text: str, room: int) -> str:
-    """Return a text cut to `room` cells, behind a word if there is one that fits."""
+    """Return a text truncated to `room` cells, after a word if one fits."""
     if cells(text) <= room:
         return text
     kept = text
@@ -66,16 +66,16 @@ def elided(text: str, room: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table's column, and how it gives way where there is no room for all.
+    """A table's column, and how it shrinks if the table doesn't fit.
 
     Attributes:
-        code: Of its heading.
-        title: Its heading, if that is a name.
-        least: How many cells wide it may become, before any column is left out; None for as wide as its texts.
-        wraps: Whether texts then go on in the next line, instead of being cut.
-        order: When it is left out: the lowest first; None for never.
-        is_late: Whether it becomes narrow only when it's its turn to be left out.
-        ink: What a cell means.
+        code: Message code of its heading.
+        title: Its heading, if it is a name.
+        least: Minimum width in cells before any column is dropped; None for the width of its texts.
+        wraps: Whether texts are then wrapped instead of truncated.
+        order: Order in which columns are dropped, lowest first; None for never.
+        is_late: Whether it shrinks only when it would otherwise be dropped.
+        ink: Returns the ink of a cell.
     """
 
     code: str
@@ -98,7 +98,7 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None = None) -> list[Line]:
-    """Return a table's lines; without `room`, as wide as they are."""
+    """Return a table's lines; without `room`, with their natural width."""
     safe = [[one_line(cell, CELL_WIDTH) for cell in row] for row in rows]
     texts = [[each.heading, *(row[number] for row in safe)] for number, each in enumerate(columns)]
     widths = _widths(columns, [max(map(cells, column)) for column in texts], room)
@@ -107,7 +107,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | 
 
 
 def _widths(columns: Sequence[Column], natural: Sequence[int], room: int | None) -> dict[int, int]:
-    """Return the widths of the columns that are shown, by their number."""
+    """Return the widths of the columns to show, by their index."""
     widths = dict(enumerate(natural))
     narrow = {number for number, each in enumerate(columns) if each.least is not None and not each.is_late}
     leaving = sorted((each.order, number) for number, each in enumerate(columns) if each.order is not None)
@@ -120,14 +120,14 @@ def _widths(columns: Sequence[Column], natural: Sequence[int], room: int | None)
         number = waiting.pop(0)
         if columns[number].is_late and number not in narrow:
             narrow.add(number)
-            waiting.append(number)  # if that is not enough, it goes after all others
+            waiting.append(number)  # if that isn't enough, it is dropped after all others
         else:
             del widths[number]
     return widths
 
 
 def _squeeze(widths: dict[int, int], least: dict[int, int], room: int) -> None:
-    """Make the widest of the columns that may give way narrower, until all fit or none can."""
+    """Shrink the widest of the shrinkable columns until all fit or none can shrink."""
     while _total(widths) > room:
         able = [number for number, limit in least.items() if widths[number] > limit]
         if not able:
@@ -157,7 +157,7 @@ def _row(
 
 
 def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None) -> list[Line]:
-    """Return the bars with their values, fastest first, on a logarithmic scale; one's own stands out."""
+    """Return bars with their values, fastest first, on a logarithmic scale, with the user's own highlighted."""
     if not bars:
         return []
     low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
@@ -167,7 +167,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     bar_width, name_width = BAR_WIDTH, NAME_WIDTH
     if room is not None:
         first = max((cells(each[0]) for each in remarks if each), default=0)
-        # Bars give way to what tells those of the same name apart.
+        # Bars are shortened in favour of remarks that distinguish bars of the same name.
         apart = max(map(cells, map(_apart, bars, remarks)), default=0)
         name_cells = max(cells(one_line(bar.name, CELL_WIDTH)) for bar in bars)
         left = room - min(NAME_WIDTH, name_cells) - value_width - apart - 4 * len(GAP)
@@ -184,7 +184,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
                 [(GAP + part, Ink.MUTED)]
                 for part in wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
             ]
-        # Not of their ratio, which overflows between the absurd values that somebody's file may have.
+        # Not computed from their ratio, which overflows for absurd values in imported files.
         share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
         padding = " " * (widest - cells(name))
@@ -199,7 +199,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
 
 
 def live_text(share: float | None, parts: Sequence[str], room: int) -> str:
-    """Return a bar with the percentage done, if that is known, and as many parts as there is room for."""
+    """Return a bar with the completed percentage, if known, and as many parts as fit."""
     if share is None:
         return _as_many(parts, room)
     width = min(BAR_WIDTH, max(LEAST_BAR, room // 4))
@@ -221,7 +221,7 @@ def _apart(bar: Bar, remarks: Sequence[str]) -> str:
 
 
 def _as_many(remarks: Sequence[str], room: int | None) -> str:
-    """Return the first remarks, as many as there is room for."""
+    """Return as many of the first remarks as fit."""
     line = ""
     for remark in remarks:
         longer = f"{line} · {remark}" if line else remark

@@ -14,20 +14,20 @@ HELP_COLUMNS = 110
 
 
 class _Help(argparse.HelpFormatter):
-    """Fits the terminal, breaks lines between words only, and keeps the lines of examples."""
+    """Fits the terminal, breaks lines only between words, and preserves the lines of examples."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=min(columns(sys.stdout) or USUAL_COLUMNS, HELP_COLUMNS))
 
     def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any) -> str:
-        # The options are listed below, each with what it does.
+        # The options are listed below, each with its description.
         needed = [action for action in actions if not action.option_strings or action.required]
         words = super()._format_usage(usage, needed, [], prefix).split()
         line = " ".join(words).replace(self._prog, f"{self._prog} [{sentence('help.options')}]", 1)
         return "\n".join(wrapped(line, self._width)) + "\n\n"
 
     def _expand_help(self, action: argparse.Action) -> str:
-        return action.help or ""  # our sentences have no placeholders, and may name a folder with a percent sign
+        return action.help or ""  # our texts have no placeholders, and may contain a folder with a percent sign
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(" ".join(text.split()), width)
@@ -41,13 +41,14 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**{"formatter_class": _Help} | how)
-        # Before the command and behind it: it has no default, or the command's would undo what was said before it.
+        # Accepted before and after the command. It has no default, because the command's default would override an
+        # earlier value.
         choices, text = COLOR_CHOICES, sentence("help.color")
         self.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help=text)
 
     def error(self, message: str) -> NoReturn:
         """Print an error and exit."""
-        # argparse joins our sentence to its subject with "argument ID: must be …".
+        # argparse joins our message to its subject with "argument ID: must be …".
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
         complain(sentence("cli.usage", problem=in_line(message), command=self.prog))
         raise SystemExit(2)

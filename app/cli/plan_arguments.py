@@ -1,4 +1,4 @@
-"""The grammar of commands that run several runs as one: studies and suites."""
+"""The grammar of commands for plans of several runs: studies and suites."""
 
 import argparse
 from pathlib import Path
@@ -49,7 +49,7 @@ def _add_prices(actions: Verbs) -> None:
 
 
 def add_suite(verbs: Verbs) -> None:
-    """Add the command `suite`, which runs one without a further word."""
+    """Add the command `suite`, which runs one without a subcommand."""
     parent = add_verb(verbs, "suite", "suite")
     parent.add_argument("--engine", metavar="NAME", help=sentence("help.suite_engine"))
     parent.add_argument("--device", metavar="auto|cpu|gpu:N", help=sentence("help.suite_device"))
@@ -58,4 +58,4 @@ def add_suite(verbs: Verbs) -> None:
     add_watching(parent)
     parent.set_defaults(verb=suite.run)
     actions = parent.add_subparsers(metavar="ACTION", prog=parent.prog)
-    suite.COMMAND.add_actions(actions, argparse.SUPPRESS)  # or `suite --json resume 1` would forget it
+    suite.COMMAND.add_actions(actions, argparse.SUPPRESS)  # otherwise `suite --json resume 1` would ignore it

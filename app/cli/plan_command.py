@@ -1,4 +1,4 @@
-"""What the commands of plans have in common: resuming, showing, sharing and exporting one that is stored."""
+"""Shared by commands of plans: resuming, showing, sharing and exporting a stored plan."""
 
 import argparse
 import json
@@ -24,10 +24,10 @@ from app.core.storage.outcomes import recover_runs
 
 
 class PlanCommand(ABC):
-    """A command of a kind of plan.
+    """A command for a kind of plan.
 
     Attributes:
-        kind: Its key is the name as typed; with an action, the code of its help.
+        kind: The kind. Its key is the command's name and, with an action, the code of its help.
     """
 
     def __init__(self, kind: PlanKind) -> None:
@@ -35,14 +35,14 @@ class PlanCommand(ABC):
         self.name = kind.key
 
     def load(self, database: Database, group_id: int, paths: Paths) -> PlanReport:
-        """Return a stored plan; raises UsageError if there's none with this number."""
+        """Return a stored plan. Raises UsageError if it doesn't exist."""
         report = self.kind.load(database, group_id).with_details(database, paths)
         if report.problem is not None:
             complain(sentence("cli.note", note=in_line(str(report.problem))))
         return report
 
     def say(self, report: PlanReport) -> None:
-        """Print it."""
+        """Print a plan."""
         table = report.table()
         say("\n" + in_line(report.heading))
         say_table(plan_columns(table.headings, table.left), table.rows)
@@ -51,16 +51,16 @@ class PlanCommand(ABC):
             say("\n" + sentence(f"cli.{self.name}_resume", group_id=report.group.id))
 
     def check(self, options: argparse.Namespace) -> None:
-        """Raise UsageError for options that have no meaning for a stored plan."""
+        """Raise UsageError for options that don't apply to a stored plan."""
         del options
 
     def chart(self, options: argparse.Namespace) -> int:
-        """Return which of its charts is on the picture, from 0."""
+        """Return the index of the chart for the picture, from 0."""
         del options
         return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
-        """Return what is printed at the end of a plan."""
+        """Return the output at the end of a plan."""
 
         def load(group: Group) -> PlanReport:
             with Database(paths.database) as database:
@@ -69,7 +69,7 @@ class PlanCommand(ABC):
         return Conclusion(show=lambda group: self.say(load(group)), as_dict=lambda group: load(group).as_dict())
 
     def opened(self, options: argparse.Namespace, paths: Paths) -> PlanReport:
-        """Return the stored plan that an action is about."""
+        """Return the stored plan that an action applies to."""
         self.check(options)
         with Database(paths.database) as database:
             recover_runs(database)
@@ -77,10 +77,10 @@ class PlanCommand(ABC):
 
     @abstractmethod
     def list(self, options: argparse.Namespace, paths: Paths) -> int:
-        """List those that are stored, newest first."""
+        """List the stored plans, newest first."""
 
     def resume(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Run what has no result; return 0 done, 1 failed, 130 cancelled."""
+        """Run the remaining runs; return 0 done, 1 failed, 130 cancelled."""
         result = self.opened(options, paths)
         check_is_over(result.group)
         left = list(result.left)
@@ -122,8 +122,8 @@ class PlanCommand(ABC):
         """Add the grammar of these actions; return their parsers by name.
 
         Args:
-            actions: Of the command.
-            default: Of options that the command itself has, too, see `add_json`.
+            actions: Subparsers of the command.
+            default: Default of options that the command itself also has, see `add_json`.
         """
         parsers = {name: add_verb(actions, name, f"{self.name}_{name}") for name in _ACTIONS}
         for name, parser in parsers.items():

@@ -1,17 +1,17 @@
-"""The columns of what a plan found."""
+"""The columns of a plan's table."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from app.cli.layout import Column
 
-WORDS_CELLS = 16  # that words get at least, before others go on in the next line
+WORDS_CELLS = 16  # minimum width of texts before they are wrapped
 
 
 def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
-    """Return the columns of what a plan found: `left` of words, then numbers, and words about each row.
+    """Return the columns of a plan's table: `left` text columns, then numbers, and a text about each row.
 
-    Where there's no room for all, the first number stays longest.
+    If the table doesn't fit, all numbers except the first are dropped.
     """
     last = len(headings) - 1
     words = Column("", least=WORDS_CELLS, wraps=True)

@@ -1,4 +1,4 @@
-"""The command `study prices`: what the user's computer and its devices cost."""
+"""The command `study prices`: costs of the user's computer and its devices."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """An amount that can be set: its option without dashes, the field of the settings, and its range."""
+    """A price setting: its option without dashes, its field in the settings, and its range."""
 
     option: str
     field: str
@@ -32,7 +32,7 @@ class Amount:
 
     @property
     def is_of_device(self) -> bool:
-        """Whether each device may have its own."""
+        """Whether each device may have its own value."""
         return self.field in OwnDevice.__struct_fields__
 
 
@@ -57,7 +57,7 @@ def amount(text: str) -> float | str:
 
 
 def prices(options: argparse.Namespace, paths: Paths) -> int:
-    """Set what was given, and print the prices of this computer and of each of its devices."""
+    """Apply the given values, and print the prices of this computer and its devices."""
     machine, settings = detect_machine(data_folder=paths.datasets), load_settings(paths.settings)
     own = _changed(options, settings.own_computer, device_rows(machine, settings.own_computer))
     if own != settings.own_computer:
@@ -82,7 +82,7 @@ def prices(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _changed(options: argparse.Namespace, own: OwnComputer, rows: list[DeviceRow]) -> OwnComputer:
-    """Return the prices with what was given; raises UsageError if that makes no sense."""
+    """Return the prices with the given changes. Raises UsageError if they are invalid."""
     given: dict[str, Any] = {}
     for each in AMOUNTS:
         if (value := getattr(options, each.option)) is not None:

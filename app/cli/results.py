@@ -54,7 +54,7 @@ from app.core.titles import data_title, preset_title, status_title, verdict_titl
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 
-# Nobody reads more than these.
+# Longer tables of epochs show only their beginning and end.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
@@ -101,7 +101,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
-    """List the newest imported results with the fields of runs; their numbers are those of `import`."""
+    """List the newest imported results with the fields of runs. Their numbers are those used by `import`."""
     with Database(paths.database) as database:
         imported = list_results(database, limit=options.limit)
     runs = [replace(each.summary, id=each.id) for each in imported]
@@ -123,11 +123,11 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
-    """Print runs as a table, with what the marks in it mean.
+    """Print runs as a table, with a legend of the marks in it.
 
     Args:
-        runs: Own or imported ones.
-        places: Of runs in groups, by number.
+        runs: Own or imported runs.
+        places: Positions of runs in groups, by number.
     """
     rows = [
         (
@@ -156,7 +156,7 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
 
 def _epochs(run: RunSummary) -> str:
     if run.app_version == UNKNOWN_VERSION:
-        return "n/a"  # a code doesn't tell
+        return "n/a"  # a QR code doesn't contain it
     done = f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done)
     if run.steps and run.steps < run.steps_per_epoch:
         return sentence("cli.short_epochs", epochs=done)
@@ -189,7 +189,7 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save a picture of a run's result, or of a group's, or print its text."""
+    """Save a picture of a run's or group's result, or print its text."""
     if (options.output is None) == (options.text is None):
         raise UsageError(message("cli.picture_or_text"))
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
@@ -199,7 +199,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
             group, run = _example(database, options.id)
         shared = shared_result(database, run or JudgedRun(load_run(database, options.id)), group, hidden)
     if options.text is not None:
-        say_raw(shared.text_as(options.text))  # in the lines that are to be pasted
+        say_raw(shared.text_as(options.text))  # unwrapped, because the lines are to be pasted
         return 0
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
@@ -210,7 +210,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
-    """Return a group and the run whose details are shown with its result; raises UsageError without a result."""
+    """Return a group and the run whose details are shown with its result. Raises UsageError without a result."""
     stored = load_group(database, group_id)
     run = kind_of(stored).example(stored)
     if run is None:
@@ -242,7 +242,7 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
-    """Return the lines of an export; raises UsageError for options that its format doesn't have."""
+    """Return the lines of an export. Raises UsageError for options that its format doesn't support."""
     style = csv_table.CsvStyle(has_mark=options.bom, has_comma=options.decimal_comma)
     if style == csv_table.PLAIN:
         return FORMATS[options.format].lines(database, options.ids)
@@ -252,7 +252,7 @@ def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
 
 
 def put(lines: Iterable[str], path: Path | None, said: str, **arguments: Any) -> None:
-    """Write lines to a file, and say so with a message's code and arguments; None is standard output."""
+    """Write lines to a file, and report it with a message's code and arguments; None is standard output."""
     if path in (None, STANDARD_OUTPUT):
         for line in lines:
             say_raw(line)
@@ -314,7 +314,7 @@ def _print_run(run: Run, place: str | None) -> None:
 
 
 def _print_epochs(run: Run) -> None:
-    """Print the epochs as a table; if there are very many, the first and the last."""
+    """Print the epochs as a table; if there are very many, only the first and the last."""
     epochs, left_out = run.epochs, 0
     if len(epochs) > EPOCHS_SHOWN:
         left_out = len(epochs) - 2 * EPOCHS_AT_ENDS

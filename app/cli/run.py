@@ -1,4 +1,4 @@
-"""The command `run`: start a run and show it, as text or as a stream of events."""
+"""The command `run`: starts a run and shows it, as text or as a stream of events."""
 
 import argparse
 
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def print_result(stored: Run) -> None:
-    """Print a run that has just ended: headline, verdict, and its rank among published results."""
+    """Print a run that has just ended: headline, verdict, and rank among published results."""
     summary = stored.summary
     workload = CATALOGUE[summary.workload]
     if summary.status != "completed":

@@ -83,7 +83,7 @@ class StudyCommand(PlanCommand):
     """The actions on stored studies."""
 
     def chart(self, options: argparse.Namespace) -> int:
-        """Return which of its charts is on the picture, from 0."""
+        """Return the index of the chart for the picture, from 0."""
         if options.chart is not None and options.chart < 1:
             limits = {"option": "--chart", "least": 1, "most": 20, "given": options.chart}
             raise UsageError(message("cli.number_out_of_range", **limits))

@@ -48,7 +48,7 @@ class SuiteCommand(PlanCommand):
     """The actions on stored suites."""
 
     def check(self, options: argparse.Namespace) -> None:
-        """Raise UsageError if an action was given what only a new suite has."""
+        """Raise UsageError if an action has options that apply only to a new suite."""
         if any(getattr(options, name) is not None for name in RUN_OPTIONS):
             raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
 

@@ -1,4 +1,4 @@
-"""Plain text for terminals: everything that the command line prints is made safe here."""
+"""Plain text for terminals: everything printed by the command line is made safe here."""
 
 import contextlib
 import errno
@@ -19,18 +19,18 @@ from app.core.records import RunSummary
 
 WINDOWS = os.name == "nt"
 MESSAGE_LIMIT = 2_000
-# How a shell is told that a command goes on in the next line.
+# Marks the end of a line of a command that continues in the next line.
 _GOES_ON = " \\\n"
 
 
 def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flush: bool = False) -> None:
-    """Print to standard output, safe for terminals and wrapped at words; raises OSError if the output is lost.
+    """Print to standard output, safe for terminals and wrapped at words. Raises OSError if the output is lost.
 
     Args:
-        text: Any text, of any number of lines.
-        lead: What the first word means.
-        ink: What the rest means.
-        flush: Whether it has to be seen at once.
+        text: Any text with any number of lines.
+        lead: Ink of the first word.
+        ink: Ink of the rest.
+        flush: Whether it must be visible immediately.
     """
     lines = _fitted(sys.stdout, text)
     painted = [COLORS.paint(line, ink) for line in lines]
@@ -41,12 +41,12 @@ def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flus
 
 
 def say_raw(text: str, *, flush: bool = False) -> None:
-    """Print what goes into files and questions, as it is but safe; raises OSError if the output is lost."""
+    """Print content for files and questions, unwrapped but safe. Raises OSError if the output is lost."""
     _write(sys.stdout, safe_text(text), flush=flush)
 
 
 def say_command(command: str) -> None:
-    """Print a command to copy, indented; in more lines only where the shell takes them as one."""
+    """Print a command to copy, indented, in several lines only if the shell reads them as one command."""
     indent, width = " " * 8, room()
     lines = [command]
     if width is not None and not WINDOWS and not {"'", '"'} & set(command):
@@ -55,33 +55,33 @@ def say_command(command: str) -> None:
 
 
 def say_table(heads: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table that fits the terminal; raises OSError if the output is lost."""
+    """Print a table that fits the terminal. Raises OSError if the output is lost."""
     say_lines(table(heads, rows, room()))
 
 
 def say_bars(bars: Sequence[Bar], baseline: Bar | None) -> None:
-    """Print bars that fit the terminal; raises OSError if the output is lost."""
+    """Print bars that fit the terminal. Raises OSError if the output is lost."""
     say_lines(bar_chart(bars, baseline, room()))
 
 
 def room() -> int | None:
-    """Return the width of standard output; None if lines may have any."""
+    """Return the width of standard output; None if lines may have any width."""
     return columns(sys.stdout)
 
 
 def say_lines(lines: Iterable[Line]) -> None:
-    """Print lines as they were laid out; raises OSError if the output is lost."""
+    """Print formatted lines. Raises OSError if the output is lost."""
     for line in lines:
         _write(sys.stdout, "".join(COLORS.paint(safe_text(text), ink) for text, ink in line) + "\n")
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
-    """Print a JSON document of the same value, safe for terminals; raises OSError if the output is lost."""
+    """Print an equivalent JSON document that is safe for terminals. Raises OSError if the output is lost."""
     _write(sys.stdout, safe_json(document) + end, flush=flush)
 
 
 def say_json_list(entries: Iterable[object]) -> None:
-    """Print a JSON list entry by entry, as there may be hundreds of thousands; otherwise as `say_json`."""
+    """Print a JSON list entry by entry, because there may be hundreds of thousands; otherwise as `say_json`."""
     lead = "[\n"
     for entry in entries:
         _write(sys.stdout, lead + textwrap.indent(safe_json(json.dumps(entry, indent=2)), "  "))
@@ -95,7 +95,7 @@ def in_line(text: str) -> str:
 
 
 def complain(text: str) -> None:
-    """Print to standard error, wrapped at words on a terminal, ignoring failures."""
+    """Print to standard error, wrapped at words on a terminal. Failures are ignored."""
     try:
         _write(sys.stderr, "\n".join(_fitted(sys.stderr, text)) + "\n", flush=True)
     except (OSError, ValueError):
@@ -111,7 +111,7 @@ def forget(stream: TextIO) -> None:
 
 
 def is_broken_pipe(error: OSError) -> bool:
-    """Return whether the reader of the output has gone; Windows has a different error for it."""
+    """Return whether the output has no reader anymore. Windows has a different error for this."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
@@ -125,14 +125,14 @@ class LiveLine:
 
     @property
     def room(self) -> int:
-        """The cells that the line may have: a line that wraps can't be replaced."""
+        """The maximum number of cells of the line, because a line that wraps can't be replaced."""
         return (columns(self._stream) or USUAL_COLUMNS) - 1
 
     def draw(self, text: str) -> None:
         """Replace the line's text."""
         line = elided(one_line(text, MESSAGE_LIMIT), self.room)
         width = cells(line)
-        # The window may have become narrower since.
+        # The window may have become narrower in the meantime.
         _write(self._stream, "\r" + line + " " * (min(self._drawn, self.room) - width), flush=True)
         self._drawn = width
 
@@ -144,7 +144,7 @@ class LiveLine:
 
 
 def _fitted(stream: TextIO, text: str) -> list[str]:
-    """Return a text's lines, safe for terminals and within the width of one."""
+    """Return a text's lines, safe for terminals and wrapped to its width."""
     width = columns(stream)
     lines = safe_text(text).split("\n")
     return lines if width is None else [part for line in lines for part in wrapped(line, width)]
@@ -157,11 +157,11 @@ def _write(stream: TextIO, safe: str, *, flush: bool = False) -> None:
 
 
 def several_line(workload: str, run: RunSummary | None) -> str:
-    """Return how many published results of several GPUs aren't shown, and how to see them; "" if there is none."""
+    """Return how many published multi-GPU results aren't shown, and how to show them; "" if there are none."""
     count = several_count(workload, run)
     return "  " + sentence("cli.several_not_drawn", count=count, workload=workload) if count else ""
 
 
 def better(kind: Headline) -> Message:
-    """Return which end of a chart is the good one."""
+    """Return which direction of a chart is better."""
     return message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")

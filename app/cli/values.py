@@ -1,4 +1,4 @@
-"""Parses numbers and file names of the command line, and says what is wrong with invalid ones."""
+"""Parses numbers and file names on the command line, and describes what is wrong with invalid ones."""
 
 import argparse
 import math
@@ -12,7 +12,7 @@ from app.core.plain_text import one_line
 
 SHOWN_CHARS = 60
 STANDARD_OUTPUT = Path("-")
-# Python accepts digits of other scripts, and takes long for thousands of digits.
+# Python accepts digits of other scripts, and is slow for thousands of digits.
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE_LIMIT = 2**63 - 1
@@ -20,7 +20,7 @@ _LONGEST = 400
 
 
 def read_whole(text: str) -> int:
-    """Parse a whole number that fits the database; raises UsageError, whose message has no subject."""
+    """Parse a whole number that fits the database. Raises UsageError, whose message has no subject."""
     if not _WHOLE.fullmatch(text):
         raise UsageError(message("cli.must_be_whole", value=quoted(text)))
     if len(text) > _LONGEST or abs(int(text)) > _WHOLE_LIMIT:

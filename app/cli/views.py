@@ -21,17 +21,17 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
-# Column widths of the epoch table, and which of them a narrow terminal does without.
+# Column widths of the epoch table, and the columns that a narrow terminal omits.
 _WIDTHS = (8, 8, 8, 8, 8, 12)
 _VAL_LOSS = 4
 _SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
 
 
 class View:
-    """Receives events in the session's thread; if its output fails, it cancels the run.
+    """Receives events in the session's thread. If its output fails, it cancels the run.
 
     Attributes:
-        error: Why the output was lost; None if it was not, or its reader just stopped.
+        error: Why the output was lost; None if it wasn't, or if its reader just stopped reading.
     """
 
     def __init__(self) -> None:
@@ -45,16 +45,16 @@ class View:
         return self._closed
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Begin the plan's next run."""
+        """Start showing the plan's next run."""
 
     def may_cancel_by(self, cancel: Callable[[], None]) -> None:
-        """Set how to cancel the run; its first events, and the loss of the output, may come before this."""
+        """Set how to cancel the run. Its first events, and the loss of the output, may be earlier than this."""
         self._cancel = cancel
         if self._closed:
             cancel()
 
     def __call__(self, event: events.Event) -> None:
-        """Follow the next event of the run."""
+        """Process the next event of the run."""
         if self._closed:
             return
         try:
@@ -71,7 +71,7 @@ class View:
 
 
 class JsonView(View):
-    """Writes every event as one line of JSON; each run's stream begins with `run`."""
+    """Writes every event as one line of JSON. Each run's stream begins with `run`."""
 
     def show(self, event: events.Event) -> None:
         """Write the event's line."""
@@ -91,8 +91,8 @@ class TextView(View):
         self._has_epochs = workload.has_epochs
         self._trains = workload.trains
         self._live = LiveLine(sys.stdout, wanted=not quiet)
-        self._shown: set[str] = set()  # codes of the verdict so far
-        self.preflight: list[str] = []  # lines to show when the run begins
+        self._shown: set[str] = set()  # codes in the verdict so far
+        self.preflight: list[str] = []  # lines to show when the first run starts
 
     def show(self, event: events.Event) -> None:
         """Print an event's permanent line, and update the live line."""
@@ -138,7 +138,7 @@ class TextView(View):
         return line
 
     def _show_verdict(self, event: events.Judged) -> None:
-        """Print what is new in the verdict so far."""
+        """Print new reasons in the current verdict."""
         news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._shown]
         self._shown.update(reason.code for reason in news)
         for reason in news:
@@ -171,7 +171,7 @@ class TextView(View):
         return _in_columns(cells)
 
     def _estimated(self) -> str:
-        """Return the estimate so far, with its interval."""
+        """Return the current estimate with its interval."""
         estimate, metric = self._state.series.latest_estimate, self._workload.metric
         assert estimate is not None
         value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"
@@ -186,7 +186,7 @@ class TextView(View):
         self._live.draw(live_text(share, self._progress(), self._live.room))
 
     def _progress(self) -> list[str]:
-        """Return the parts of the live line, what matters most first."""
+        """Return the parts of the live line, most important first."""
         progress, estimate = self._state.progress, self._state.series.latest_estimate
         left = "cli.time_left"
         if self._spec.preset == "quick" and estimate is not None and progress.phase == "measure":
@@ -217,7 +217,7 @@ class TextView(View):
 
 
 def _in_columns(cells: Sequence[str]) -> str:
-    """Return a line of the epoch table, without the validation loss where there is no room for it."""
+    """Return a line of the epoch table, without the validation loss if it doesn't fit."""
     width = room()
     is_narrow = width is not None and width < sum(_WIDTHS) + len(GAP) * (len(_WIDTHS) - 1)
     shown = [f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=False)]

@@ -1,4 +1,4 @@
-"""Child processes in their own groups, which can always be ended together with their descendants."""
+"""Child processes in their own process groups, which can always be terminated with all descendants."""
 
 import contextlib
 import ctypes
@@ -19,7 +19,7 @@ _CREATE_SUSPENDED = 0x4  # from winbase.h
 
 
 class Command(Protocol):
-    """What a child is started by."""
+    """The command that starts a child."""
 
     @property
     def arguments(self) -> Sequence[str]:
@@ -27,7 +27,7 @@ class Command(Protocol):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """All of its variables."""
+        """All environment variables of the child."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class CommandLine:
 
 
 class Child(subprocess.Popen[bytes]):
-    """A process of its own group that ends with this one, and with all its descendants.
+    """A child process in its own group that ends with this process, including all its descendants.
 
-    Its input, output and errors are pipes, or one pipe for both.
+    Its input, output and errors are pipes; output and errors may share one.
 
     Raises:
         OSError: It can't be started.
@@ -59,7 +59,7 @@ class Child(subprocess.Popen[bytes]):
             **_mortal(),
         )
         if sys.platform == "win32":
-            with contextlib.suppress(OSError):  # without one, its closed input ends it
+            with contextlib.suppress(OSError):  # without the signal, closing its input ends it
                 self._job = Job(int(self._handle))  # type: ignore[attr-defined,unused-ignore]
             try:
                 psutil.Process(self.pid).resume()
@@ -68,12 +68,12 @@ class Child(subprocess.Popen[bytes]):
                 raise OSError(str(error)) from error
 
     def end(self, *, force: bool) -> None:
-        """End it and all its children: terminate them, or kill them when forced. Doesn't wait."""
+        """Terminate the process and all its children, or kill them if `force` is set. Doesn't wait."""
         if self._job is not None:
             self._job.end()
             return
         children: list[psutil.Process] = []
-        if self.poll() is None:  # otherwise another process may have its ID by now
+        if self.poll() is None:  # otherwise its ID may have been reused
             with contextlib.suppress(psutil.Error):
                 children = psutil.Process(self.pid).children(recursive=True)
         if hasattr(os, "killpg"):
@@ -88,10 +88,10 @@ class Child(subprocess.Popen[bytes]):
 
 
 def _mortal() -> dict[str, Any]:
-    """Make Linux end the child along with the thread that starts it, even if stopped before its first line.
+    """Make Linux kill the child when the thread that started it ends, even before the child's first line runs.
 
-    Only between fork and exec is early enough. The function calls only the C library, which is already loaded, and
-    so never waits for a lock that another thread may hold at that moment.
+    This must happen between fork and exec. The function calls only the C library, which is already loaded, so it
+    can't block on a lock held by another thread.
     """
     if not sys.platform.startswith("linux"):
         return {}
@@ -107,7 +107,7 @@ def _mortal() -> dict[str, Any]:
 
 def _own_group() -> dict[str, Any]:
     if sys.platform == "win32":
-        # Suspended, so that all that it starts is in its job, too.
+        # Suspended, so that everything it starts belongs to its job, too.
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | _CREATE_SUSPENDED
         return {"creationflags": flags}
     return {"start_new_session": True}

@@ -1,15 +1,15 @@
-"""Times as they are stored: ISO 8601, UTC, to the second."""
+"""Stored timestamps: ISO 8601, UTC, to the second."""
 
 from datetime import UTC, datetime, timedelta
 
 
 def now_text(ago_s: float = 0.0) -> str:
-    """Return the current time, or the given one, as ISO 8601 in UTC, to the second."""
+    """Return the current time, or the time `ago_s` seconds ago, as ISO 8601 in UTC, to the second."""
     return _text(datetime.now(UTC) - timedelta(seconds=ago_s))
 
 
 def second_after(moment: str) -> str:
-    """Return the next second of a stored time; raises ValueError or OverflowError if it is none."""
+    """Return the second after a stored time. Raises ValueError or OverflowError if there is none."""
     return _text(datetime.fromisoformat(moment).astimezone(UTC) + timedelta(seconds=1))
 
 

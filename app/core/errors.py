@@ -1,14 +1,14 @@
-"""Errors that carry a message for the user. Subclasses exist only where someone catches them."""
+"""Errors with a message for the user. Subclasses exist only where they are caught separately."""
 
 from app.core.messages import Message, text
 
 
 class AppError(Exception):
-    """Something outside our control that the user can understand and act on.
+    """An error outside our control that the user can understand and act on.
 
     Args:
         message: What happened, and where, in one sentence.
-        advice: What to do next, in one sentence; None if there is nothing to advise.
+        advice: What to do next, in one sentence; None without advice.
     """
 
     def __init__(self, message: Message | str, advice: Message | str | None = None) -> None:
@@ -17,12 +17,12 @@ class AppError(Exception):
 
     @property
     def message_text(self) -> str:
-        """The sentence that says what happened."""
+        """The message as a sentence."""
         return self.message if isinstance(self.message, str) else text(self.message)
 
     @property
     def advice_text(self) -> str | None:
-        """The sentence that says what to do; None for no advice."""
+        """The advice as a sentence; None without advice."""
         return self.advice if self.advice is None or isinstance(self.advice, str) else text(self.advice)
 
     def __str__(self) -> str:

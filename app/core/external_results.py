@@ -1,22 +1,23 @@
-"""Records of other people's computers, which nobody has verified: imported results, rows of a table."""
+"""Unverified results of other people's computers: imported results and rows of the community table."""
 
 from dataclasses import dataclass
 
 from app.core.records import RunSummary
 
-# In the place of the version of the program that measured.
+# Used in place of the version of the program that measured.
 EPOCH_LOG = "epoch log"
 
 
 @dataclass(frozen=True, slots=True)
 class CommunityRow:
-    """What other people measured with one device in one way, from a table that was fetched.
+    """Other people's results for one device and configuration, from a downloaded community table.
 
     Attributes:
         name: The device.
-        summary: The median of the machines as a row; its id stands for nothing.
-        low, high: Of the machines' medians.
-        machines, results, cautions: How many there are, with how many results, and how many of these with caution.
+        summary: The median over the computers as a row; its id has no meaning.
+        low, high: Range of the computers' medians.
+        machines, results, cautions: Number of computers, of their results, and of results with the verdict
+            "caution".
     """
 
     name: str
@@ -30,14 +31,14 @@ class CommunityRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportedResult:
-    """One imported result of another computer, which nobody has verified.
+    """One imported, unverified result of another computer.
 
     Attributes:
         imported_at: ISO 8601, UTC.
         digest: SHA-256 of its canonical form.
         label: Name of the computer.
-        source: Name of the file that it came in.
-        summary: It as a row; its id stands for nothing.
+        source: Name of the imported file.
+        summary: The result as a row; its id has no meaning.
     """
 
     id: int

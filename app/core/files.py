@@ -1,4 +1,4 @@
-"""Writes users' files as well-behaved programs do: completely or not at all, through links, into pipes."""
+"""Writes users' files safely: completely or not at all, through links, and into pipes."""
 
 import contextlib
 import errno
@@ -17,32 +17,32 @@ Result = TypeVar("Result")
 
 _WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_CREAT | os.O_EXCL
-# A link that another program puts in a file's place is not followed.
+# A link that another program puts in place of a file isn't followed.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
-# A disk is full, or the user's share of it, or a file has reached the size that is allowed.
+# The disk or the user's quota is full, or a file has reached the maximum allowed size.
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SMALL_BYTES = 1 << 20
-# In a folder owned by others, or for a single file mounted into a container.
+# In a folder owned by another user, or for a single file mounted into a container.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
 PATIENCE_S = 10.0
-# For a file of the user's: another program may keep it open for longer, and then it is written in place.
+# For users' files. Another program may keep one open for longer; then it is written in place.
 _FILE_PATIENCE_S = 0.5
 _NAMES_AT_MOST = 10_000
 _BLOCK_BYTES = 1 << 16
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file completely, or leave the old one.
+    """Write a file completely, or keep the old one.
 
     A link is followed. An existing file keeps its permissions and owner; a new one follows the umask. Devices and
     pipes are written to; a pipe without a reader blocks. Other hard links to an existing file keep the old
     content.
 
     Raises:
-        OSError: It can't be written. Errors of `chunks` pass through and lose nothing.
+        OSError: It can't be written. Errors raised by `chunks` are passed on, and the old file is kept.
     """
     own = _own_descriptor(path)
     if own is not None:
@@ -59,7 +59,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
         _fill(_open_device(path), chunks)
         return
     target = path.resolve(strict=True)
-    # Replacing a file needs only rights in its folder; without write access to the file itself, refuse.
+    # Replacing a file requires only rights to its folder. Without write access to the file itself, refuse.
     patiently(lambda: os.close(os.open(target, _WRITE | _NO_LINK | _NO_WAIT)), _FILE_PATIENCE_S)
     _replace(target, chunks, status)
 
@@ -69,11 +69,11 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
     Args:
         folder: An existing folder.
-        name: File name; if it is taken, -2, -3 and so on are added before the ending.
+        name: File name. If it exists, -2, -3 and so on is added before the suffix.
         chunks: The content.
 
     Raises:
-        OSError: It can't be written; nothing is left of it.
+        OSError: It can't be written; no partial file is left.
     """
     plain = Path(name)
     if plain.name != name or name in ("", ".."):
@@ -97,12 +97,12 @@ def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, syst
     """Rename, delete or open a file; on Windows, wait for a virus scanner, which opens every new one.
 
     Args:
-        act: What to do.
+        act: The operation.
         patience_s: How long to try.
         system: As `sys.platform`; for tests.
 
     Raises:
-        PermissionError: It is still refused.
+        PermissionError: The operation is still refused.
     """
     for _ in range(round(patience_s / _LOOK_EVERY_S) if system == "win32" else 0):
         try:
@@ -114,7 +114,7 @@ def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, syst
 
 @contextlib.contextmanager
 def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
-    """Close a generator at the end of a `with`, before its source is closed."""
+    """Close a generator at the end of a `with` block, before its source is closed."""
     try:
         yield source
     finally:
@@ -123,7 +123,10 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return our own open descriptor that a path names: reopening it would truncate a redirected file."""
+    """Return the number of our own open descriptor if the path names one (/dev/stdout, /dev/fd/N …), else None.
+
+    Opening it again would truncate a redirected file.
+    """
     match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
     if match is None:
         return None
@@ -132,7 +135,7 @@ def _own_descriptor(path: Path) -> int | None:
 
 
 def _open_device(path: Path) -> int:
-    """Open what is neither file nor folder; wait for a pipe's reader in a way that Ctrl-C can end."""
+    """Open a path that is neither file nor folder. Waiting for a pipe's reader can be interrupted with Ctrl-C."""
     while True:
         try:
             descriptor = os.open(path, _WRITE | _NO_WAIT)
@@ -147,10 +150,10 @@ def _open_device(path: Path) -> int:
 
 
 def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | None) -> None:
-    """Put a new file in the target's place, or write to it if that isn't possible.
+    """Replace the target with a new file, or write to it if that isn't possible.
 
     Args:
-        target: Not a link.
+        target: The file; not a link.
         chunks: The content.
         status: The target's status; None if it doesn't exist.
     """
@@ -176,7 +179,7 @@ def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | Non
 
 
 def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
-    """Open a new file with the permissions and the owner of the file that it will replace."""
+    """Open a new file with the permissions and the owner of the file it will replace."""
     if status is None:
         return os.open(part, _WRITE | _NEW | _NO_LINK, 0o666)
     descriptor = os.open(part, _WRITE | _NEW | _NO_LINK, 0o600)
@@ -202,7 +205,7 @@ def _copy_attributes(target: Path, descriptor: int) -> None:
 
 
 def _write_in_place(target: Path, chunks: Iterable[bytes]) -> None:
-    """Write to an existing file whose folder allows no new one, once all of the content is known."""
+    """Write to an existing file in a folder where no new file can be created, once the whole content is known."""
     with tempfile.TemporaryFile() as spool:
         spool.writelines(chunks)
         spool.seek(0)
@@ -214,11 +217,11 @@ def _overwrite(target: Path, chunks: Iterable[bytes]) -> None:
 
 
 def _fill(descriptor: int, chunks: Iterable[bytes]) -> None:
-    """Write to a descriptor and close it; a file's content is then on the disk."""
+    """Write to a descriptor and close it; a file's content is flushed to disk."""
     try:
         for chunk in chunks:
             rest = memoryview(chunk)
-            while rest:  # unbuffered, as closing would block on a pipe to flush a buffer
+            while rest:  # unbuffered, because closing would block while flushing a buffer to a pipe
                 rest = rest[os.write(descriptor, rest) :]
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.fsync(descriptor)
@@ -232,7 +235,7 @@ def _remove(path: Path) -> None:
 
 
 def has_no_room(folder: Path) -> bool:
-    """Return whether a folder's disk, or the user's share of it, has no room even for so little."""
+    """Return whether a folder's disk, or the user's quota on it, is full."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(os.urandom(_SMALL_BYTES))

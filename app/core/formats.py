@@ -1,9 +1,9 @@
-"""How numbers are written with their units, without a word of any language."""
+"""Formats numbers with their units, independent of language."""
 
 import math
 
 _GIB_BYTES = 2**30
-# By how much more was installed than is reported, at most.
+# Largest difference between installed and reported memory.
 _KEPT_BY_SYSTEM = 1.04
 _KEPT_BY_DRIVER = 0.02
 
@@ -29,7 +29,7 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def format_energy(energy_j: float | None) -> str:
-    """Format an energy as meters show it: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
+    """Format an energy as electricity meters do: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
     if energy_j is None:
         return "n/a"
     joules = f"{energy_j / 1e3:,.1f} kJ" if energy_j >= 1e3 else f"{energy_j:.0f} J"
@@ -42,16 +42,16 @@ def format_file_size(size_bytes: float | None) -> str:
 
 
 def format_memory(memory_bytes: float | None) -> str:
-    """Format an amount of memory in binary units by their everyday names: "1.5 GB" for 1.5 × 2³⁰ bytes."""
+    """Format an amount of memory in binary units with their everyday names: "1.5 GB" for 1.5 × 2³⁰ bytes."""
     return "n/a" if memory_bytes is None else _sized(memory_bytes, 1024)
 
 
 def format_installed_memory(memory_bytes: float | None) -> str:
     """Format a computer's memory as it was sold: "24 GB" for the 23.6 GiB that programs can use.
 
-    Firmware and kernel keep some of it before anything can count it: a system reports 7.7 of 8, 15.5 of 16, 62.6
-    of 64, 125.6 of 128. So this is the next usual size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) where
-    that is at most 4 % more, and otherwise the amount itself: a virtual machine may have any.
+    Firmware and kernel reserve some of it, so that a system reports 7.7 of 8, 15.5 of 16, 62.6 of 64, 125.6 of
+    128. The result is the next common size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) if it is at most
+    4 % larger, and otherwise the reported amount, because a virtual machine may have any.
     """
     if memory_bytes is None or memory_bytes < _GIB_BYTES:
         return format_memory(memory_bytes)
@@ -62,9 +62,9 @@ def format_installed_memory(memory_bytes: float | None) -> str:
 
 
 def format_gpu_memory(memory_bytes: float | None) -> str:
-    """Format a GPU's memory as it was sold: "80 GB" for 81,559 MiB, as its driver keeps a little for itself.
+    """Format a GPU's memory as it was sold: "80 GB" for 81,559 MiB, because the driver reserves a little.
 
-    That is a whole number where one is within 2 %, and otherwise the amount itself.
+    Returns a whole number if one is within 2 %, and otherwise the reported amount.
     """
     if memory_bytes is None:
         return "n/a"
@@ -79,7 +79,7 @@ def _sold(size_gib: int) -> str:
 
 
 def _sized(size_bytes: float, base: int) -> str:
-    """Format a size in the first unit in which it is below `base` once rounded: never "1000 MB"."""
+    """Format a size in the first unit in which it rounds to less than `base`, so never "1000 MB"."""
     *units, largest = (("B", 0), ("kB", 0), ("MB", 0), ("GB", 1), ("TB", 1))
     for power, (unit, digits) in enumerate(units):
         if round(size_bytes / base**power, digits) < base:

@@ -1,4 +1,4 @@
-"""Locks between processes: a lock lives exactly as long as the process that took it."""
+"""Locks between processes. A lock lasts exactly as long as the process that acquired it."""
 
 import contextlib
 from pathlib import Path
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Hold:
-    """A lock that this process holds; `release`, or leaving its block, releases it."""
+    """A lock held by this process; released by `release` or at the end of a `with` block."""
 
     def __init__(self, lock: "BaseFileLock") -> None:
         self._lock = lock
 
     def release(self) -> None:
-        """Release the lock; the file stays, as others may be waiting for it."""
+        """Release the lock. The file is kept, because other processes may be waiting for it."""
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -32,7 +32,7 @@ class Hold:
 
 
 def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
-    """Take a file's lock; None if another holder, even in this process, keeps it for longer than the wait.
+    """Acquire a file's lock; None if another holder, even in this process, doesn't release it in time.
 
     Args:
         path: The lock file; created if missing.
@@ -41,10 +41,10 @@ def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
     Raises:
         AppError: The file can't be created.
     """
-    # Imported late: it imports asyncio, which takes a tenth of a second and no start needs.
+    # Imported late, because it imports asyncio, which takes a tenth of a second and isn't needed at start.
     from filelock import FileLock, Timeout
 
-    # Neither one lock per thread, nor one shared with other parts of this process.
+    # Not thread-local, and not shared with other parts of this process.
     lock = FileLock(path, timeout=patience_s, poll_interval=0.02, thread_local=False, is_singleton=False)
     try:
         lock.acquire()
@@ -59,7 +59,7 @@ def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether anyone holds the lock; raises AppError if unknown."""
+    """Return whether the lock is held by anyone. Raises AppError if unknown."""
     if not path.exists():
         return False
     hold = acquire(path)

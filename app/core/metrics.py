@@ -1,4 +1,4 @@
-"""The registry of numbers: each key's unit and digits, and how to format it; their names are in the catalogue."""
+"""The registry of metrics: each key's unit, digits and format. Names are in the catalogue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ class Metric:
     """Format of a number.
 
     Attributes:
-        name: Its name, if it isn't `metric.<key>` in the catalogue.
+        name: Code of its name, if it isn't `metric.<key>` in the catalogue.
     """
 
     unit: str = ""
     digits: int = 2
     scale: float = 1.0  # factor from the stored to the displayed unit
     is_signed: bool = False  # whether to show a plus sign
-    is_memory: bool = False  # in bytes, shown as `format_memory` does
+    is_memory: bool = False  # in bytes, shown by `format_memory`
     name: Message | None = None
 
 
@@ -33,7 +33,7 @@ class Headline:
         key: The metric.
         scale: Factor from the stored to the displayed value.
         is_rate: Whether higher is faster.
-        has_unit: Whether its unit, such as TFLOP/s, says less than its name.
+        has_unit: Whether its unit, such as TFLOP/s, is less descriptive than its name.
     """
 
     key: str
@@ -57,22 +57,22 @@ class Headline:
 
     @property
     def unit(self) -> str:
-        """The unit in words, as it follows the number in a sentence."""
+        """The unit as text after the number in a sentence."""
         return self._known(message(f"headline_unit.{self.key}"))
 
     @property
     def short_unit(self) -> str:
-        """The unit for narrow places."""
+        """The short unit where space is limited."""
         return self._known(message(f"headline_short.{self.key}"))
 
     @property
     def quantity(self) -> str:
-        """The title of an axis: the label if it includes the unit, or else the unit."""
+        """The title of an axis: the label if it includes the unit, otherwise the unit."""
         return self.unit if self.has_unit else self.label
 
     @property
     def tick_unit(self) -> str:
-        """The unit after a number on an axis whose title says the rest."""
+        """The unit after a number on an axis whose title contains the rest."""
         return " s" if self.key.startswith("seconds_") else ""
 
     def _known(self, name: Message) -> str:
@@ -94,7 +94,7 @@ HEADLINES: dict[str, Headline] = {
 
 
 def headline_kind(key: str) -> Headline:
-    """Return a headline's names and direction; one from another version of Epochmark is shown plainly."""
+    """Return a headline's names and direction; an unknown key from another version is used as its name."""
     return HEADLINES.get(key) or Headline(key, has_unit=True)
 
 
@@ -172,12 +172,12 @@ for _number in range(2, FOLDERS_LIMIT + 1):
             "%", 1, is_signed=True, name=message("metric.folder_difference", **_of)
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
-# Only part of an epoch's estimate, or shown elsewhere.
+# Only components of an epoch's estimate, or shown elsewhere.
 _HIDDEN = ("epoch_rest_s", *(f"{name}_{end}" for name in ("flop_per_s", "bytes_per_s") for end in ("low", "high")))
 
 
 def metric_label(key: str) -> str:
-    """Return a number's name; an unknown key is shown plainly."""
+    """Return a metric's name; an unknown key is returned unchanged."""
     if key not in METRICS:
         return key
     return text(METRICS[key].name or message(f"metric.{key}"))
@@ -190,7 +190,7 @@ def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
 
 
 def format_metric(key: str, value: float | None) -> str:
-    """Format a value with its unit; "n/a" for None; an unknown key is shown plainly."""
+    """Format a value with its unit; "n/a" for None. A value with an unknown key is shown without a unit."""
     if value is None:
         return "n/a"
     metric = METRICS.get(key, Metric("", 4))

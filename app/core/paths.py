@@ -1,4 +1,4 @@
-"""Where Epochmark keeps its files, in one place. EPOCHMARK_HOME moves them all to one folder."""
+"""The locations of Epochmark's files. EPOCHMARK_HOME moves them all into one folder."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ DOCUMENTATION = RESOURCES.parent / "docs"  # missing if only the app is installe
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The folders in use: `data` is worth keeping, `cache` can be recreated.
+    """The folders in use. `data` is worth keeping; `cache` can be recreated.
 
     Attributes:
         datasets_folder: The user's data set folder; None for the default one.
@@ -50,12 +50,12 @@ class Paths:
 
     @property
     def table(self) -> Path:
-        """The table of everybody's machines that was fetched."""
+        """The downloaded community table."""
         return self.data / "community" / "table.json"
 
     @property
     def previous_table(self) -> Path:
-        """The one before."""
+        """The previous community table."""
         return self.data / "community" / "previous.json"
 
     @property
@@ -70,7 +70,7 @@ class Paths:
 
     @property
     def locks(self) -> Path:
-        """Lock files, which show who is working on something."""
+        """Lock files, which show what other processes are working on."""
         return self.cache / "locks"
 
     @property
@@ -80,16 +80,16 @@ class Paths:
 
     @property
     def engines(self) -> Path:
-        """Engines that were installed beside Epochmark, one folder each."""
+        """Optional engines, one folder each."""
         return self.engines_folder or self.data / "engines"
 
     @property
     def keras_home(self) -> Path:
-        """A Keras folder of our own, so that a user's keras.json changes nothing."""
+        """Epochmark's own Keras folder, so that the user's keras.json has no effect."""
         return self.cache / "keras"
 
     def create(self) -> None:
-        """Create the folders; raises UsageError with the folder and the reason if that fails."""
+        """Create the folders. Raises UsageError with the folder and the reason if this fails."""
         if os.name == "posix":
             self._check_length()
         for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
@@ -110,7 +110,7 @@ class Paths:
 
 
 def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """Return the user's folders, or those in EPOCHMARK_HOME; raises UsageError if neither is known."""
+    """Return the default folders, or those in EPOCHMARK_HOME. Raises UsageError if neither is known."""
     home = environment.get("EPOCHMARK_HOME")
     if home:
         root = _root(home)
@@ -144,14 +144,14 @@ def _root(home: str) -> Path:
 
 
 def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
-    """Return the paths with the user's own data set folder; None or "" is the default one."""
+    """Return the paths with the user's own data set folder; None or "" for the default one."""
     return replace(paths, datasets_folder=Path(folder) if folder else None)
 
 
 def check_datasets_folder(paths: Paths) -> None:
     """Raise UsageError if the user's own data set folder is missing.
 
-    It is never created: if its drive is unplugged, the files would land on another one.
+    It is never created, because the files would be written to another drive if its drive is unplugged.
     """
     folder = paths.datasets_folder
     if folder is None:
@@ -178,7 +178,7 @@ def check_datasets_folder(paths: Paths) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents; raises UsageError that names the folder and the reason."""
+    """Create a folder and its parents. Raises UsageError with the folder and the reason."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

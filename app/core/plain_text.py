@@ -1,4 +1,4 @@
-"""Makes text from outside safe to show: it can neither steer a terminal nor hide its content."""
+"""Makes external text safe to show, so that it can't control a terminal or hide its content."""
 
 import unicodedata
 
@@ -8,7 +8,7 @@ _LINE_BREAKS = "\n\t\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class _Shown(dict[int, str]):
-    """Replacements by character, created on demand: str.translate asks for each."""
+    """Replacements by character, created on demand by str.translate."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -40,12 +40,12 @@ def safe_text(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a safe text without line breaks or tabs, cut with "…" to at most `limit` characters."""
-    # Only as much as is shown is processed, however long the text is.
+    """Return a safe text without line breaks or tabs, truncated with "…" to at most `limit` characters."""
+    # Only the visible part is processed, however long the text is.
     line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
     return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"
 
 
 def safe_json(document: str) -> str:
-    """Return a JSON document of the same value that is safe for terminals."""
+    """Return an equivalent JSON document that is safe for terminals."""
     return document.translate(_SHOWN_IN_JSON)

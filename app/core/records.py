@@ -1,4 +1,4 @@
-"""The plain records passed between hardware, monitor, runner, database and views."""
+"""Plain records passed between hardware, monitor, runner, database and views."""
 
 import itertools
 import random
@@ -14,19 +14,19 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
-# Status of a run whose row can't be read completely; it is never stored.
+# Status of a run whose row can't be read completely; never stored.
 DAMAGED = "damaged"
-# Valid types and ranges of stored values, checked when they are read, as a file may hold anything.
+# Valid types and ranges of stored values, checked when they are read, because a file may contain anything.
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-# Numbers below it have no reciprocal, and nothing can be drawn to their scale.
+# Smaller numbers have no finite reciprocal, and nothing can be drawn to their scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
 
 
 @dataclass(frozen=True, slots=True)
 class PowerState:
-    """What a computer runs on now. None means that the system doesn't report it, or has no such thing."""
+    """The current power source and plan. None means that the system doesn't have or report it."""
 
     on_battery: bool | None = None  # None without a battery
     battery_pct: float | None = None
@@ -35,23 +35,23 @@ class PowerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """The number that a run gives, and how certain it is; stored, shown, exported and compared as a whole.
+    """The result of a run and its uncertainty; stored, shown, exported and compared as a whole.
 
     None means unknown or not reached.
 
     Attributes:
-        value: In the unit of the run's metric.
-        seconds_per_epoch_s: Set even if the value is another number.
+        value: Value in the unit of the run's metric.
+        seconds_per_epoch_s: Duration of an epoch; set even if `value` is another quantity.
         basis: later_epochs, first_epoch, estimate, repetitions.
-        minimum_s, maximum_s: Of an epoch, or of a step if the headline comes from steps.
-        spread_pct: Of epochs or parts of steps: sample standard deviation in percent of the value.
+        minimum_s, maximum_s: Range of an epoch, or of a step if the headline is computed from steps.
+        spread_pct: Sample standard deviation of epochs or parts of steps, in percent of the value.
         step_median_s: The typical step of all kinds.
         value_low, value_high: Confidence interval of `value`, in its unit.
-        confidence_pct: Of the interval; below 95 with too few epochs.
+        confidence_pct: Confidence level of the interval; below 95 with too few epochs.
         value_mean: The plain average, including interruptions.
-        warmup_steps: Left out by an estimate.
+        warmup_steps: Steps excluded from an estimate.
         interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
-        sustained_pct: Of a Sustained run, the speed of its last third in percent of its first.
+        sustained_pct: For a Sustained run, the speed of its last third in percent of its first third.
     """
 
     value: Amount | None = None
@@ -77,9 +77,9 @@ HEADLINE_FIELDS = tuple(field.name for field in fields(Headline))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary(Headline):
-    """One stored run in one row, with its headline: what lists show and CSV files contain.
+    """One stored run in one row, with its headline, as shown in lists and written to CSV files.
 
-    None means unknown, not reached or not asked for. Times are in seconds, `started_at` and `finished_at` ISO 8601
+    None means unknown, not reached or not requested. Times are in seconds, `started_at` and `finished_at` ISO 8601
     in UTC.
     """
 
@@ -89,9 +89,9 @@ class RunSummary(Headline):
     status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
     workload: Text
     workload_version: Count
-    variant: Text  # parameters that change the network from the usual one, "" for none
+    variant: Text  # parameters that change the default network, "" for none
     preset: Text
-    metric: Text  # what `value` measures: a workloads.workload.HeadlineKey
+    metric: Text  # metric of `value`: a workloads.workload.HeadlineKey
     epochs: Positive
     epochs_done: Count
     steps: Positive | None
@@ -116,17 +116,17 @@ class RunSummary(Headline):
     app_version: Text
     error_code: Text | None
     error_message: Text | None
-    comment: Text | None  # the user's own name or comment
-    verdict: Text | None = None  # valid, caution, invalid; None while it runs and in old records
-    reasons: Text | None = None  # its codes of app.core.verdict.rules, worst first, separated by spaces
+    comment: Text | None  # name or comment by the user
+    verdict: Text | None = None  # valid, caution, invalid; None while running and in old records
+    reasons: Text | None = None  # codes of app.core.verdict.rules, worst first, separated by spaces
     group_id: Count | None = None  # its group: repetitions, or both sides of an A/B
     side: Text | None = None  # "A" or "B"
-    cpu_energy_j: Finite | None = None  # of the CPU, from the first telemetry to the last
+    cpu_energy_j: Finite | None = None  # of the CPU, from the first to the last telemetry
     cpu_energy_per_epoch_j: Finite | None = None  # for a typical epoch
     gpu_energy_j: Finite | None = None  # of the GPU that the run used
     gpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_basis: Text | None = None  # counter: the GPU's own; power: integrated second by second
-    settings: Text = ""  # settings without a column that differ from the default: "name=value …"
+    settings: Text = ""  # non-default settings without a column: "name=value …"
 
     @property
     def row(self) -> tuple[Any, ...]:
@@ -135,17 +135,17 @@ class RunSummary(Headline):
 
     @property
     def wall_s(self) -> float | None:
-        """Time from start to end in seconds; None if it isn't stored."""
+        """Time from start to end in seconds; None if unknown."""
         if self.finished_at is None:
             return None
         try:
             lasted = datetime.fromisoformat(self.finished_at) - datetime.fromisoformat(self.started_at)
             return lasted.total_seconds()
-        except (ValueError, TypeError):  # TypeError: one with a time zone, the other one without
+        except (ValueError, TypeError):  # TypeError: only one of them has a time zone
             return None
 
 
-# RunSummary's fields as rows have them. Spreadsheets rely on their order, which is since the first version.
+# RunSummary's fields in the order of rows. Spreadsheets rely on this order, which dates from the first version.
 RUN_COLUMNS = (
     *("id", "started_at", "finished_at", "status", "workload", "workload_version", "variant", "preset", "metric"),
     *("value", "seconds_per_epoch_s", "basis", "first_epoch_s", "minimum_s", "maximum_s", "spread_pct"),
@@ -161,7 +161,7 @@ RUN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochColumns:
-    """A run's epochs as CSV cells, each of them all values in order, separated by spaces."""
+    """A run's epochs as CSV cells, each with all values in order, separated by spaces."""
 
     epoch_durations_s: str | None
     epoch_train_s: str | None
@@ -174,12 +174,12 @@ class EpochColumns:
 
 @dataclass(frozen=True, slots=True)
 class PeakShare:
-    """A run's share of peak.
+    """A run's share of the device's peak speed.
 
     Attributes:
-        reached_flop_per_s: Matrix products and convolutions of the network per typical step.
-        peak_flop_per_s: The fastest matrix product on the same machine, device and precision; None if not
-            measured.
+        reached_flop_per_s: Speed of the network's matrix products and convolutions in a typical step.
+        peak_flop_per_s: Speed of the fastest matrix product on the same computer, device and precision; None if
+            not measured.
     """
 
     reached_flop_per_s: float
@@ -193,7 +193,7 @@ class PeakShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A stored run with everything that was kept of it."""
+    """A stored run with everything that was recorded."""
 
     summary: RunSummary
     spec: RunSpec  # as far as it can be read
@@ -201,15 +201,15 @@ class Run:
     environment: Environment | None
     dataset: Dataset | None
     model: Model | None
-    error_said: Message | None = None  # why it failed; None if it didn't, and in old records
+    error_said: Message | None = None  # why it failed; None if it didn't fail, and in old records
     epochs: tuple[Epoch, ...]
     steps: tuple[Steps, ...]
     metrics: dict[str, float | None]
     warnings: tuple[Warn, ...]
     telemetry: tuple[TelemetryEvent, ...]
     peak: PeakShare | None = None  # its share of peak
-    damage: tuple[str, ...] = ()  # which parts of the record can't be read, in clauses
-    # Then everything stored of it, unchanged, by table; without anything that may name folders.
+    damage: tuple[str, ...] = ()  # unreadable parts of the record, as clauses
+    # Raw contents of a damaged record by table, without anything that may contain folder names.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
@@ -222,7 +222,7 @@ class PlannedRun:
     """One run of a plan.
 
     Attributes:
-        number: From 1.
+        number: Number of the run, from 1.
         count: Number of runs in the plan.
         side: None in a plan without sides.
         label: Name of the side.
@@ -237,11 +237,11 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class PlanPlace:
-    """Where a run belongs.
+    """A run's position in a plan.
 
     Attributes:
-        group_id: Its stored plan.
-        number: Which run of the plan it is, from 1.
+        group_id: Id of its stored plan.
+        number: Number of the run in the plan, from 1.
         side: None in a plan without sides.
     """
 
@@ -252,7 +252,7 @@ class PlanPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A point of a study that isn't run, and why."""
+    """A configuration of a study that can't be run, and why."""
 
     spec: RunSpec
     reason: Message | str
@@ -260,13 +260,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """What a study asks, besides its runs.
+    """The question of a study, without its runs.
 
     Attributes:
-        preset: One of app.core.plans.study.presets; "" for axes of the user's own.
-        axes: What differs between its points, in the order of tables: names of app.core.plans.study.axes.
+        preset: Key in app.core.plans.study.presets; "" for custom axes.
+        axes: What differs between its configurations, in table order; names from app.core.plans.study.axes.
         seed: Shuffles the order of the runs.
-        refused: Points that can't be run on this computer.
+        refused: Configurations that can't be run on this computer.
     """
 
     preset: str = ""
@@ -277,34 +277,34 @@ class Study:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Which suite a plan carries out, besides its runs.
+    """The suite that a plan runs, without its runs.
 
     Attributes:
-        number: One of app.core.plans.suite.definition.
-        refused: Parts that can't be run on this computer.
+        number: Number in app.core.plans.suite.definition.
+        refused: Tests that can't be run on this computer.
     """
 
-    number: Count = -1  # which no definition has
+    number: Count = -1  # not used by any definition
     refused: tuple[Refusal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Runs requested as one; a single run is a plan of one round.
+    """Runs requested together. A single run is a plan of one round.
 
     Attributes:
         kind: A key of app.core.plans.registry; other versions of Epochmark may have more.
-        specs: What to run: one to repeat, A and B, workloads with several engines each, a study's points, a
-            suite's parts.
-        rounds: How often each of them runs; for an A/B, the number of pairs.
-        order: "in_turn": all specs in their order, again and again. "pairs": A B B A A B B A …, each pair two
-            neighbours, so that slow changes affect both sides equally. "there_and_back": the same for any number,
-            workload by workload: A B C C B A. "shuffled": each round in an order of its own, so that heat affects
+        specs: Specs to run: one to repeat, A and B, workloads with several engines each, a study's configurations,
+            or a suite's tests.
+        rounds: Number of runs per spec; for an A/B, the number of pairs.
+        order: "in_turn": all specs in order, repeatedly. "pairs": A B B A A B B A …, with neighbours as pairs, so
+            that slow changes affect both sides equally. "there_and_back": the same for any number of specs,
+            workload by workload: A B C C B A. "shuffled": each round in a different order, so that heat affects
             all equally.
-        survives_failures: Whether the rest goes on after a run that fails: an engine may lack memory where another
-            doesn't.
+        survives_failures: Whether the plan continues after a failed run, because one engine may run out of memory
+            where another doesn't.
         label_a, label_b: Names of the sides.
-        by_hand: Whether the user changes something between the sides that Epochmark can't set.
+        by_hand: Whether the user changes something between the sides by hand.
         study: Set if it is a study.
         suite: Set if it is a suite.
     """
@@ -327,7 +327,7 @@ class Plan:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one run, which is stored on its own, without a group."""
+        """Whether it is a single run, which is stored without a group."""
         return self.count == 1 and self.study is None and self.suite is None
 
     def runs(self) -> list[PlannedRun]:
@@ -365,14 +365,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A plan and what came of it.
+    """A plan and its runs so far.
 
     Attributes:
         plan: The plan, as far as it can be read.
-        runs: Its runs that are still there, in the order in which they began.
-        numbers: Which of the plan's runs each is, from 1, by its own number; without an entry, its place in
-            `runs`.
-        begun: How many were started; None if none of these was deleted since.
+        runs: Its existing runs, in the order they were started.
+        numbers: Number in the plan, from 1, by run id; without an entry, the position in `runs`.
+        begun: Number of started runs; None if none of them has been deleted.
     """
 
     id: int
@@ -394,37 +393,37 @@ class Group:
 
     @property
     def deleted(self) -> int:
-        """How many of its runs were deleted."""
+        """The number of deleted runs."""
         return max(0, (self.begun or 0) - len(self.runs))
 
     @property
     def not_begun(self) -> int:
-        """How many of the planned runs were never started."""
+        """The number of planned runs that were never started."""
         return max(0, self.plan.count - len({number for number, _ in self.numbered}) - self.deleted)
 
     @property
     def planned(self) -> int:
-        """Planned number of runs."""
+        """The planned number of runs."""
         return self.plan.count
 
     @property
     def labels(self) -> tuple[str, str]:
-        """Names of the sides."""
+        """The names of the sides."""
         return self.plan.label_a or "A", self.plan.label_b or "B"
 
     @property
     def workload(self) -> str:
-        """Id of the workload; "" if the plan doesn't say."""
+        """The id of the workload; "" if it isn't in the plan."""
         return self.plan.specs[0].workload if self.plan.specs else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRun:
-    """A run of the past with what may change between runs of one computer; None means unknown."""
+    """A past run with conditions that may change between runs; None means unknown."""
 
     run: RunSummary
     gpu_driver: str | None = None  # of the first GPU
     kernel: str | None = None
     bios_version: str | None = None
-    power_plan: str | None = None  # when it began, as is `on_battery`
+    power_plan: str | None = None  # when the run started, as is `on_battery`
     on_battery: bool | None = None

@@ -1,4 +1,4 @@
-"""The user's settings: a small JSON file, written atomically; an unreadable file is set aside."""
+"""The user's settings: a small JSON file, written atomically. An unreadable file is set aside."""
 
 import errno
 import itertools
@@ -24,17 +24,17 @@ Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 DeviceName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-# Printable ASCII, as an address that a browser or a server gets must be.
+# Printable ASCII, as required for an address passed to a browser or server.
 WebAddress = Annotated[str, msgspec.Meta(pattern=r"^(https?://[!-~]+)?\Z", max_length=2_000)]
 _log = logging.getLogger(__name__)
 
 
 class OwnDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device of the user's costs; None means not told, and the computer's own counts.
+    """The costs of one of the user's devices. None means not set; the computer's costs are used instead.
 
     Attributes:
-        power_w: Of the whole computer while the device trains, from the wall.
-        purchase_usd: What the device cost, with what was bought for it.
+        power_w: Power draw of the whole computer at the wall while the device trains.
+        purchase_usd: Price of the device, including related purchases.
     """
 
     power_w: Amount | None = None
@@ -45,15 +45,15 @@ Devices = Annotated[dict[DeviceName, OwnDevice], msgspec.Meta(max_length=64)]
 
 
 class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user's computer costs; None means not told.
+    """The costs of the user's computer. None means not set.
 
     Attributes:
-        power_w: While it trains, from the wall.
+        power_w: Power draw at the wall while training.
         electricity_usd_per_kwh: Price of electricity.
-        purchase_usd: What it cost.
-        lifetime_years: How long it will be used.
-        hours_per_month: How many hours it trains in a month, over which the purchase is spread.
-        devices: What is special about training on a device, by its name.
+        purchase_usd: Price of the computer.
+        lifetime_years: Expected years of use.
+        hours_per_month: Hours of training per month, over which the purchase is spread.
+        devices: Different costs of training on a device, by its name.
     """
 
     power_w: Amount | None = None
@@ -65,19 +65,19 @@ class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def electricity_usd_per_hour(self) -> float | None:
-        """Electricity of an hour of training."""
+        """The cost of electricity for an hour of training; None if unknown."""
         if self.power_w is None or self.electricity_usd_per_kwh is None:
             return None
         return self.power_w / 1_000 * self.electricity_usd_per_kwh
 
     @property
     def purchase_usd_per_month(self) -> float | None:
-        """The purchase, spread evenly over the lifetime."""
+        """The purchase price, spread evenly over the lifetime; None if unknown."""
         return None if self.purchase_usd is None else self.purchase_usd / (12 * self.lifetime_years)
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Electricity, and the purchase spread over the hours of training; None if neither is told."""
+        """Electricity plus the purchase spread over the hours of training; None if neither is set."""
         parts = [self.electricity_usd_per_hour]
         if self.purchase_usd_per_month is not None:
             parts.append(self.purchase_usd_per_month / self.hours_per_month)
@@ -89,25 +89,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's choices. Fields from a newer version are ignored."""
 
     preset: Literal["quick", "standard", "sustained"] | None = (
-        None  # None: never chosen; each view has its own default
+        None  # None: never chosen, so each view uses its own default
     )
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
     datasets_folder: Folder | None = None  # None: Epochmark's own folder
-    save_folder: Folder | None = None  # where something was saved last
+    save_folder: Folder | None = None  # last folder used for saving
     favourite_workloads: Names = ()
-    recent_workloads: Names = ()  # the newest first
-    table_address: WebAddress = ""  # of a table of everybody's machines
-    collection_address: WebAddress = ""  # where results are collected
+    recent_workloads: Names = ()  # newest first
+    table_address: WebAddress = ""  # of the community table
+    collection_address: WebAddress = ""  # of the submission page
     geometry: str | None = None  # the window's geometry from Qt, in base64
     zoom_pct: ZoomPct = 100
-    own_computer: OwnComputer = OwnComputer()  # its costs
+    own_computer: OwnComputer = OwnComputer()  # costs of the user's computer
 
 
 def load_settings(path: Path) -> Settings:
     """Return the settings, or the defaults if there are none.
 
-    A damaged file is renamed, never deleted, and named in a warning; anything but a file stays where it is.
+    A damaged file is renamed, never deleted, and a warning names it. Anything other than a file isn't touched.
     """
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=Settings)
@@ -127,7 +127,7 @@ class _Zoom(msgspec.Struct, frozen=True):
 
 
 def stored_zoom_pct(path: Path) -> int:
-    """Return the stored zoom before anything else can be read or said; 100 if there is none, or no such file."""
+    """Return the stored zoom, before anything else can be read or reported; 100 if there is none."""
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=_Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -135,7 +135,7 @@ def stored_zoom_pct(path: Path) -> int:
 
 
 def checked_address(text: str) -> str:
-    """Return a web address without spaces around it; raises UsageError if it isn't one. "" is none."""
+    """Return a web address without surrounding spaces; "" for no address. Raises UsageError if it is invalid."""
     address = text.strip()
     try:
         return msgspec.convert(address, WebAddress)
@@ -146,12 +146,12 @@ def checked_address(text: str) -> str:
 def save_settings(path: Path, settings: Settings) -> None:
     """Write the settings so that a crash leaves either the old file or the new one.
 
-    Links and permissions are kept; raises AppError if it can't be written.
+    Links and permissions are preserved. Raises AppError if the file can't be written.
     """
     try:
         content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # which might block forever
+            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # which may block forever
         write_whole(path, [content])
     except UnicodeEncodeError as error:
         raise AppError(message("settings.folder_not_utf8"), message("settings.rename_folder")) from error
@@ -160,7 +160,7 @@ def save_settings(path: Path, settings: Settings) -> None:
 
 
 def _set_aside(path: Path, reason: str) -> Settings:
-    path = path.resolve()  # the link's target, so that the link stays
+    path = path.resolve()  # the link's target, so that the link is preserved
     stem = f"{path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     aside = next(free for name in names if not (free := path.with_name(name + path.suffix)).exists())

@@ -1,4 +1,4 @@
-"""Names of workloads and of differing settings, for people."""
+"""Display names of workloads, settings and other stored values."""
 
 from app.core.messages import ENGLISH, Message, message, text
 from workloads import CATALOGUE
@@ -8,54 +8,54 @@ from workloads.settings import all_settings
 
 
 def workload_title(name: str) -> str:
-    """Return a workload's title; the name of one that only another version has."""
+    """Return a workload's title, or its stored name if it is unknown to this version."""
     return text(CATALOGUE[name].title) if name in CATALOGUE else name
 
 
 def level_title(level: str) -> str:
-    """Return a verdict's level, or a reason's, as it is shown: "Caution"."""
+    """Return the display name of a verdict's or reason's level: "Caution"."""
     return _known(message(f"level.{level}"), level)
 
 
 def preset_title(preset: str) -> str:
-    """Return a preset as it is shown: "Quick"."""
+    """Return the display name of a preset: "Quick"."""
     return _known(message(f"preset.{preset}"), preset)
 
 
 def status_title(status: str) -> str:
-    """Return how a run ended: "Completed"."""
+    """Return the display name of a run's status: "Completed"."""
     return _known(message(f"status.{status}"), status)
 
 
 def data_title(source: str | None) -> str:
-    """Return what was trained on: "real data"; "" for None."""
+    """Return the display name of a data source: "real data"; "" for None."""
     return _known(message(f"setting_value.data_{source}"), source) if source else ""
 
 
 def verdict_title(verdict: str | None) -> str:
-    """Return a run's verdict as it is shown; "n/a" for None."""
+    """Return the display name of a run's verdict; "n/a" for None."""
     return level_title(verdict) if verdict else "n/a"
 
 
 def switch_title(name: str, is_on: bool | None) -> str:
-    """Return a setting that is on or off in words: "without oneDNN"; "" for None."""
+    """Return a switch setting as text: "without oneDNN"; "" for None."""
     return "" if is_on is None else text(message(f"setting_value.{name}_{'on' if is_on else 'off'}"))
 
 
 def choice_title(choice: str) -> str:
-    """Return a value as a drop-down shows it: "on" in the user's language; names are the same in all."""
+    """Return a value as shown in a drop-down: "on" is translated, and names are unchanged."""
     return _known(message(f"value.{choice}"), choice) if choice in ("on", "off", "auto") else choice
 
 
 def _known(name: Message, plain: str) -> str:
-    """Return a name; what another version stored is shown plainly."""
+    """Return a display name; a name stored by another version is returned unchanged."""
     return text(name) if name.code in ENGLISH else plain
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Describe briefly how two specs differ, each in its own words; "A" and "B" if they don't."""
+    """Describe briefly how two specs differ, one text for each; "A" and "B" if they don't."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
-    if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # each as usual
+    if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # both with their default
         apart = [setting for setting in apart if setting.name != "jit"]
     words = [", ".join(text(setting.phrase(setting.of(spec))) for setting in apart) for spec in (a, b)]
     return words[0] or "A", words[1] or "B"

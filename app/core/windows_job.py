@@ -1,4 +1,4 @@
-"""Windows' Job objects: what belongs to one ends with it, however its owner ends."""
+"""Windows' Job objects, whose processes end together with their owner, however it ends."""
 
 import ctypes
 from typing import Any
@@ -38,17 +38,17 @@ class _ExtendedLimits(ctypes.Structure):
 
 
 class Job:
-    """A Job object that this process alone holds: Windows ends what belongs to it when this process ends.
+    """A Job object held only by this process. Windows ends its processes when this process ends.
 
     Args:
-        process: Handle of the process that belongs to it from now on, with all that it starts later.
+        process: Handle of the process to add, including all processes it starts later.
 
     Raises:
         OSError: Windows refuses.
     """
 
     def __init__(self, process: int) -> None:
-        windows: Any = ctypes  # which has these names there only
+        windows: Any = ctypes  # the names exist only on Windows
         self._kernel = windows.WinDLL("kernel32", use_last_error=True)
         self._kernel.CreateJobObjectW.restype = ctypes.c_void_p
         self._handle = ctypes.c_void_p(self._kernel.CreateJobObjectW(None, None))
@@ -63,9 +63,9 @@ class Job:
             raise windows.WinError(windows.get_last_error())
 
     def end(self) -> None:
-        """End all that belongs to it, at once."""
+        """End all its processes immediately."""
         self._kernel.TerminateJobObject(self._handle, ctypes.c_uint32(_EXIT_KILLED))
 
     def __del__(self) -> None:
-        """End all that still belongs to it."""
+        """End all its remaining processes."""
         self._kernel.CloseHandle(self._handle)

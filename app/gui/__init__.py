@@ -1,1 +1,1 @@
-"""The window, the only package that uses Qt; it shows what app.core does and decides nothing itself."""
+"""The window, the only package that uses Qt. It shows the results of app.core and contains no logic of its own."""

@@ -30,16 +30,16 @@ from tests.gui.test_texts import SIZES, faults, show_result
 from tests.pseudo import speak_pseudo, unmarked
 from tests.recording import recorded_events, store_recording, until_epoch
 from workloads import CATALOGUE
-from workloads.workload import STUDIES
 from workloads.datasets import DATASETS
+from workloads.workload import STUDIES
 
 ROWS = 30
 WIDE = SIZES[1:]
 # Names, which are the same in every language: of products, formats, units and files, and abbreviations.
 _NAMES = re.compile(
     r"Epochmark|TensorFlow|PyTorch|JAX|Keras|oneDNN|TF32|XLA|CPU|TPU|GPU|\bvCPU|\bx86_64|\bext4|\bdocker|\bL[123]\b|"
-    r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Xeon Skylake|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|MX150|"
-    r"Demo|[iKMP]\d\S*|"
+    r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Xeon Skylake|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|"
+    r"MX150|Demo|[iKMP]\d\S*|"
     r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bkWh|n/a|https?://|"
     r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9A-F]{4}-[0-9A-F]{4}\b|\b[0-9a-f]{16,}\b"
 )
@@ -130,7 +130,7 @@ def in_english(driver: Driver) -> Iterator[str]:
     names += [source.SOURCE.title for source in DATASETS.values()]
     names += [workload.source for workload in CATALOGUE.values()]
     names += [workload.id for workload in CATALOGUE.values()]
-    names += [name for name in STUDIES.values()]
+    names += STUDIES.values()
     names += ["automatic", "1 thread", "Œuvre"]  # what the recorded runs are called
     for kind, text in texts():
         left = unmarked(re.sub(r"<[^>]*>", " ", text))

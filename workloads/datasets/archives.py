@@ -1,4 +1,4 @@
-"""Reading archives that may be hostile: with limits, regular files only, under our own names."""
+"""Reads potentially hostile archives: with limits, regular files only, under our own names."""
 
 import gzip
 import tarfile
@@ -17,7 +17,7 @@ _NAME_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that an archive may hold, wanted or not: a stream must be unpacked to be skipped."""
+    """Limits of an archive, including unwanted members, because a stream must be unpacked to be skipped."""
 
     members: int
     member_bytes: int
@@ -25,17 +25,17 @@ class Limits:
 
 
 def plain(name: str) -> str:
-    """Return a name from an archive in a form that is short and safe for terminals."""
+    """Return a name from an archive in a short form that is safe for terminals."""
     shown = "".join(sign if sign.isprintable() else "?" for sign in name[: _NAME_LIMIT + 1])
     return shown if len(shown) <= _NAME_LIMIT else f"{shown[:_NAME_LIMIT]}…"
 
 
 @contextmanager
 def refusing_damage() -> Iterator[None]:
-    """Turn errors of unpacking damaged files into HostileArchiveError; disk errors stay OSError."""
+    """Turn errors of unpacking damaged files into HostileArchiveError. Disk errors are still raised as OSError."""
     try:
         yield
-    except AttributeError as error:  # of tarfile before Python 3.11.4, in place of zlib's
+    except AttributeError as error:  # raised by tarfile before Python 3.11.4 in place of zlib's error
         if not isinstance(error.__context__, zlib.error):
             raise
         raise HostileArchiveError(message("archive.damaged", reason=plain(str(error.__context__)))) from error
@@ -55,13 +55,13 @@ def tar_members(archive: Path, title: str, limits: Limits) -> Iterator["Members"
 
 
 class Members:
-    """The members of a tar stream; each can be read only while it is the current one."""
+    """The members of a tar stream. Each can be read only while it is the current one."""
 
     def __init__(self, tar: tarfile.TarFile, title: str, limits: Limits) -> None:
         self._tar, self._title, self._limits = tar, title, limits
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
-        """Yield each member; raises HostileArchiveError at the first one beyond the limits."""
+        """Yield each member. Raises HostileArchiveError at the first one beyond the limits."""
         total_bytes = 0
         for count, member in enumerate(self._tar, start=1):
             total_bytes += member.size
@@ -83,7 +83,7 @@ class Members:
             return content.read()
 
     def copy(self, member: tarfile.TarInfo, target: Path, size_bytes: int) -> None:
-        """Copy a regular member of exactly this size to a new file."""
+        """Copy a regular member of exactly `size_bytes` to a new file."""
         _check_regular(member)
         if member.size != size_bytes:
             arguments = {"file": plain(member.name), "size_bytes": member.size, "expected_bytes": size_bytes}
@@ -96,10 +96,10 @@ class Members:
 
 
 def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
-    """Return the contents of a .gz file, which must unpack to exactly this size."""
+    """Return the contents of a .gz file, which must unpack to exactly `size_bytes`."""
     try:
         with refusing_damage(), gzip.open(path) as file:
-            content = file.read(size_bytes + 1)  # one more byte reveals a bomb, and checks the trailer
+            content = file.read(size_bytes + 1)  # one extra byte detects a bomb, and checks the trailer
     except HostileArchiveError as error:
         raise HostileArchiveError(message("archive.in_file", file=name, reason=error.message)) from error
     if len(content) != size_bytes:

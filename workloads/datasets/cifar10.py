@@ -51,7 +51,7 @@ _RECIPE = 1
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy only the six data files out of the archive, and note their checksum next to them.
+    """Copy only the six data files out of the archive, and write their checksum next to them.
 
     Raises:
         HostileArchiveError: Not a tar.gz, or a data file is missing, duplicated, not regular or of the wrong size.
@@ -73,15 +73,15 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all six files exist in their exact size, with their checksum."""
+    """Return whether all six files exist with their exact size and checksum."""
     return source.are_there(folder, FILES, FILE_BYTES)
 
 
 def load(folder: Path | None, *, scale: float = 255) -> Arrays:
-    """Return the arrays that the studies' scripts use: float32 images, labels of shape (n, 1).
+    """Return the arrays used by the studies' scripts: float32 images, labels of shape (n, 1).
 
-    Pixels are divided by `scale`: 255 gives 0..1, and 1 leaves them in 0..255. Without a folder, the synthetic
-    twin is made. Images are converted to float32 file by file, so that no second full copy exists.
+    Pixels are divided by `scale`: 255 gives 0..1, and 1 keeps 0..255. Without a folder, the synthetic twin is
+    created. Images are converted to float32 file by file, so that no second full copy exists.
 
     Raises:
         MissingDataError: A file is missing, changed, of the wrong size, or has an invalid label.
@@ -112,7 +112,7 @@ def load(folder: Path | None, *, scale: float = 255) -> Arrays:
 
 
 def write_checksum(folder: Path) -> None:
-    """Note the checksum of the six files."""
+    """Write the checksum of the six files."""
     source.write_checksum(folder, FILES)
 
 
@@ -141,7 +141,7 @@ def _real_files(folder: Path) -> Iterator[_File]:
 
 
 def _synthetic_files() -> Iterator[_File]:
-    """Yield six files' worth of learnable images."""
+    """Yield learnable images for six files."""
     shapes = twins.patterns([_RECIPE, 99], classes=CLASSES, coarse=8, channels=3, shifts=8)
     for number in range(len(FILES)):
         images, labels = twins.pictures([_RECIPE, number], IMAGES_PER_FILE, shapes, doubt_bits=3)

@@ -1,6 +1,6 @@
 """Fashion-MNIST from its four IDX files, and its synthetic twin. Reads files, never the network.
 
-The files are identified by their contents: Debian's package compresses the same contents again.
+The files are identified by their contents, because Debian's package recompresses the same contents.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,10 @@ is_installed = idx.is_installed
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Unpack and check the four files; raises HostileArchiveError."""
+    """Unpack and check the four files. Raises HostileArchiveError."""
     idx.install(files, folder, CONTENTS)
 
 
 def load(folder: Path | None) -> Arrays:
-    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels; raises MissingDataError."""
+    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels. Raises MissingDataError."""
     return idx.load(folder, SOURCE.title, _TWIN)

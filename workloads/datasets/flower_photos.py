@@ -1,4 +1,4 @@
-"""Flower photos as they are passed on: where they are, what they show, in which order."""
+"""Flower photos as passed between modules: their location, labels and order."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ class Photos:
 
     Attributes:
         paths: The real photos, of any size.
-        pictures: The twin's, (n, size, size, 3) pixels.
+        pictures: Pictures of the twin as (n, size, size, 3) pixels.
         train, test: Indexes into `paths` or `pictures`.
         folder: Folder of the real photos.
     """
@@ -36,13 +36,13 @@ class Photos:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """JPEGs of one size with their labels, in order: in files of records, or in memory.
+    """JPEGs of one size with their labels, in order, in record files or in memory.
 
     Attributes:
         classes: Number of different labels.
         count: Number of examples.
         shards: Files whose records are examples with "jpeg" and "label".
-        jpegs: Or JPEGs, each of which is used for many examples.
+        jpegs: Alternatively, JPEGs, each of which is used for many examples.
         which: Index into `jpegs` of each example.
         labels: Label of each example.
     """

@@ -1,4 +1,4 @@
-"""Flower photos as they are read: packed once, in one size, into sixteen of TensorFlow's files of records."""
+"""Flower photos in the form they are read: packed once, in one size, into sixteen TensorFlow record files."""
 
 import contextlib
 import os
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PER_SHARD = 230  # 13 of these files are exactly the training photos
+PER_SHARD = 230  # 13 of these files contain exactly the training photos
 QUALITY = 95
-LOCK_FILE = "packing.lock"  # held while a folder of records is being made
+LOCK_FILE = "packing.lock"  # held while a folder of records is being created
 
 
 class Packer(Protocol):
-    """What packing needs of an engine; records of one are read by all."""
+    """The functions of an engine that packing needs. All engines can read each other's records."""
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
         """Return pixels as a JPEG."""
 
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
-        """Return the middle of a picture as a square JPEG; raises OSError if it can't be decoded."""
+        """Return the middle of a picture as a square JPEG. Raises OSError if it can't be decoded."""
 
     def record_writer(self, path: Path) -> AbstractContextManager[Any]:
-        """Return what writes a file of records, by its method `write`."""
+        """Return a writer for a record file, with a method `write`."""
 
     def record(self, features: Mapping[str, Value]) -> bytes:
-        """Return an example as a record."""
+        """Return an example in the form of a record."""
 
     def working_in(self, folder: Path) -> AbstractContextManager[None]:
         """Turn errors about a folder's files into OSError."""
@@ -47,7 +47,7 @@ def examples(photos: Photos, classes: int, packer: Packer) -> tuple[Examples, Ex
     """Return the JPEGs for training and for validation, in the order of `photos`.
 
     Raises:
-        MissingDataError: A real photo can't be decoded, or there is no room for the records.
+        MissingDataError: A real photo can't be decoded, or there isn't enough space for the records.
     """
     parts = ((photos.train, photos.train_labels), (photos.test, photos.test_labels))
     if photos.pictures is not None:
@@ -69,15 +69,15 @@ def examples(photos: Photos, classes: int, packer: Packer) -> tuple[Examples, Ex
 def prepared(
     photos: Photos, packer: Packer, report: Callable[[int, int], None] = lambda *_: None
 ) -> tuple[Path, ...]:
-    """Return the files of records, creating them if they don't exist yet.
+    """Return the record files, creating them if they don't exist yet.
 
     Args:
         photos: Real photos.
-        packer: Makes the records.
-        report: Called with the number of finished photos, and of all.
+        packer: Creates the records.
+        report: Called with the number of finished photos, and their total.
 
     Raises:
-        MissingDataError: A photo can't be decoded, or there is no room for the records.
+        MissingDataError: A photo can't be decoded, or there isn't enough space for the records.
     """
     assert photos.folder is not None
     folder = photos.folder / f"tfrecords-{photos.size}"
@@ -93,7 +93,8 @@ def prepared(
             _write(
                 files, [photos.paths[place] for place in order], labels, photos.size, packer=packer, report=report
             )
-            # One by one: other files in the folder may be the user's, and another run may have been faster.
+            # One by one, because other files in the folder may be the user's, and another run may have created
+            # some.
             folder.mkdir(exist_ok=True)
             for file, shard in zip(files, shards, strict=True):
                 file.replace(shard)
@@ -105,7 +106,7 @@ def prepared(
 
 @contextlib.contextmanager
 def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[Path]:
-    """Create a folder for records that others leave alone while this process works on it."""
+    """Create a folder for records that other processes don't touch while this process works on it."""
     from filelock import FileLock  # imported late: it takes a tenth of a second
 
     fresh = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
@@ -120,7 +121,7 @@ def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[P
 
 
 def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
-    """Delete what killed runs left behind while packing, and nothing that is in use or the user's."""
+    """Delete the remains of killed packing runs, but nothing that is in use or belongs to the user."""
     from filelock import FileLock
 
     for leftover in parent.iterdir():
@@ -135,7 +136,7 @@ def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
 
 
 def _remove_records(folder: Path, shards: Sequence[Path]) -> None:
-    with contextlib.suppress(OSError):  # other files are in there
+    with contextlib.suppress(OSError):  # it contains other files
         for name in (*(shard.name for shard in shards), LOCK_FILE):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()

@@ -1,7 +1,7 @@
-"""Shared by the two data sets in MNIST's format: four compressed IDX files of 28 × 28 grey images.
+"""MNIST's format, used by two data sets: four compressed IDX files of 28 × 28 grey images.
 
 IDX: two zero bytes, the type (8: one unsigned byte per value), the number of dimensions, each dimension as four
-bytes with the highest first, and the values.
+bytes in big-endian order, and the values.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TRAIN_COUNT, TEST_COUNT = 60_000, 10_000
 CLASSES = 10
 _BYTES_TYPE = 8
-# The official files by part, with their required shape.
+# The official files by content, with their required shape.
 _PARTS = (("train", TRAIN_COUNT), ("t10k", TEST_COUNT))
 SHAPES: dict[str, tuple[int, ...]] = {}
 for _part, _count in _PARTS:
@@ -31,7 +31,7 @@ for _part, _count in _PARTS:
 
 
 def stored_name(name: str) -> str:
-    """Return the name under which an official file is installed."""
+    """Return the name under which an official file is stored."""
     return name.partition("-idx")[0] + ".idx"
 
 
@@ -41,7 +41,7 @@ def header_bytes(shape: tuple[int, ...]) -> int:
 
 
 def parse_shape(raw: bytes) -> tuple[int, ...]:
-    """Return the dimensions that an IDX file of bytes declares; raises UnfitError."""
+    """Return the dimensions in the header of an IDX file of bytes. Raises UnfitError."""
     if len(raw) < 4 or raw[:3] != bytes((0, 0, _BYTES_TYPE)):
         raise UnfitError(message("idx.bad_mark", found=raw[:4].hex()) if raw else message("idx.empty"))
     end = 4 + 4 * raw[3]
@@ -51,7 +51,7 @@ def parse_shape(raw: bytes) -> tuple[int, ...]:
 
 
 def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str] | None = None) -> None:
-    """Unpack and check the four files; `contents` are checksums of the contents, if archives differ.
+    """Unpack and check the four files. `contents` has checksums of the contents, for varying archives.
 
     Raises:
         HostileArchiveError: A file is damaged, not an IDX file, of the wrong shape or checksum, or has a label
@@ -87,7 +87,7 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
     Args:
         folder: Folder of the real files; None for the synthetic twin.
         title: Name of the data set.
-        twin: Which twin.
+        twin: The twin to create.
 
     Raises:
         MissingDataError: A file is missing, changed, of the wrong shape, or has an invalid label.

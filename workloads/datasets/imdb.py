@@ -1,7 +1,7 @@
 """50,000 film reviews from the official archive as numbers, and a synthetic twin. Reads files, never the network.
 
-The conventions are Keras': a review begins with 1; 2 stands for a word that isn't frequent enough, 0 for padding,
-and a word's number is its rank among the training reviews plus 3.
+Keras's conventions are used. A review begins with 1; 2 represents a word that isn't frequent enough, 0 is padding,
+and a word's number is its rank in the training reviews plus 3.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
 STORED = source.StoredFiles(FILES)
 START, UNKNOWN, FIRST_WORD = 1, 2, 4
 MAX_REVIEW_BYTES = 1 << 17
-# The archive also holds 50,000 reviews without a label, and tables of word counts.
+# Limits that include the archive's 50,000 unlabelled reviews and tables of word counts.
 LIMITS = Limits(members=150_000, member_bytes=1 << 28, total_bytes=1 << 30)
 _MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d{1,9})_(\d{1,2})\.txt", re.ASCII)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -54,8 +54,8 @@ class Reviews:
     """Reviews as numbers: the nth is `ids[offsets[n] : offsets[n + 1]]`; labels are 0 (negative) and 1 (positive).
 
     Attributes:
-        words: Numbers of words are below this; those of pairs are above.
-        vocabulary: All numbers are below this: the rows that an embedding needs.
+        words: Numbers of words are below this, numbers of pairs above.
+        vocabulary: All numbers are below this, which is the number of rows an embedding needs.
     """
 
     train_ids: "NDArray[np.int32]"
@@ -71,10 +71,10 @@ class Reviews:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Store the labelled reviews, one per line in the order of their numbers, in a file per split and label.
+    """Store the labelled reviews in one file per split and label, one per line in the order of their numbers.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, too much in it, or a review is duplicated, missing, too long, not a
+        HostileArchiveError: Not a tar.gz, beyond the limits, or a review is duplicated, missing, too long, not a
             regular file or not UTF-8 text.
     """
     by_file: dict[str, dict[str, str]] = {name: {} for name in FILES}
@@ -102,14 +102,14 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
-    """Return the reviews, shuffled so that labels are mixed, or those of the synthetic twin.
+    """Return the shuffled reviews, or reviews of the synthetic twin.
 
     Args:
         folder: Folder of the real reviews; None for the twin.
-        words: Numbers from this one on become 2.
+        words: Numbers from this one on are replaced by 2.
 
     Raises:
-        MissingDataError: A file is missing or was changed.
+        MissingDataError: A file is missing or has been changed.
     """
     if folder is not None:
         return _real(folder, words)
@@ -127,7 +127,7 @@ def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
 
 
 def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) -> "NDArray[np.int32]":
-    """Return (n, length) ids: the last ones of each sequence, padded with zeros in front."""
+    """Return (n, length) ids: the last ones of each sequence, padded with zeros at the front."""
     import numpy as np
 
     if not ids.size:
@@ -138,10 +138,10 @@ def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) 
 
 
 def with_bigrams(reviews: Reviews) -> Reviews:
-    """Return the reviews with a number appended for each pair of neighbours that occurs in the training reviews.
+    """Return the reviews with an additional number for each pair of neighbours found in the training reviews.
 
     Pairs are numbered from `words` + 1 in the order of their words; `vocabulary` grows accordingly. Pairs that
-    occur only in test reviews are left out.
+    occur only in test reviews are ignored.
     """
     import numpy as np
 
@@ -192,7 +192,7 @@ def _pairs(
 
 
 def _places(sorted_pairs: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Return the index of each number, or where it would be inserted, among sorted ones."""
+    """Return the index of each number among sorted ones, or where it would be inserted."""
     import numpy as np
 
     order = np.argsort(asked)  # sorted queries are found much faster

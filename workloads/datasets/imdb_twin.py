@@ -1,4 +1,4 @@
-"""Made-up reviews: as many and as long as real ones, with words and word pairs about as frequent."""
+"""Synthetic reviews with the number, lengths, and word and word-pair frequencies of real ones."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ def make_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.i
     labels = (twins.shuffled([_RECIPE, split, 0], count) % 2).astype(np.int32)
     phrases = _phrase_counts(twins.raw_numbers([_RECIPE, split, 1], count))
     choice = twins.raw_numbers([_RECIPE, split, 2], int(phrases.sum()))
-    # Two in ten telling phrases say the opposite, so that no network can always be right.
+    # Two of ten revealing phrases are contradictory, so that no network can always be right.
     contrary = (choice >> np.uint64(40)) % np.uint64(10) < 2
     version = np.repeat(labels, phrases) ^ contrary
     which = (choice % np.uint64(_PHRASES)).astype(np.int64) + version * _PHRASES
@@ -51,7 +51,7 @@ def _phrase_table() -> "NDArray[np.int32]":
     import numpy as np
 
     against = twins.phrases([_RECIPE, 9], _PHRASES, WORDS)
-    # Words of opinions are reserved for telling phrases.
+    # Words of opinions are reserved for revealing phrases.
     against[(against >= _FIRST_OPINION) & (against < _FIRST_OPINION + 2 * _OPINIONS)] = 0
     telling = np.arange(0, _PHRASES, _TELLING)
     against[telling, 1] = _FIRST_OPINION + 2 * (telling // _TELLING % _OPINIONS)

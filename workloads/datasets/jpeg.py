@@ -1,4 +1,4 @@
-"""A JPEG's size, read without decoding it."""
+"""Reads a JPEG's size without decoding it."""
 
 from workloads.datasets.source import UnfitError
 from workloads.protocol.messages import message
@@ -13,7 +13,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
     """Return width and height in pixels from the frame's header.
 
     Raises:
-        UnfitError: It isn't a JPEG, or is cut or damaged before its frame header.
+        UnfitError: It isn't a JPEG, or is truncated or damaged before its frame header.
     """
     if data[:2] != bytes((0xFF, _START)):
         raise UnfitError(message("jpeg.bad_start"))
@@ -36,7 +36,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 
 
 def _frame_size(header: bytes) -> tuple[int, int]:
-    """Read length, precision, height and width."""
+    """Read the frame header (length, precision, height and width) and return width and height."""
     if len(header) < 7:
         raise UnfitError(message("jpeg.cut"))
     height, width = int.from_bytes(header[3:5], "big"), int.from_bytes(header[5:7], "big")

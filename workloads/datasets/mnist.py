@@ -25,5 +25,5 @@ install, is_installed = idx.install, idx.is_installed
 
 
 def load(folder: Path | None) -> Arrays:
-    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels; raises MissingDataError."""
+    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels. Raises MissingDataError."""
     return idx.load(folder, SOURCE.title, _TWIN)

@@ -1,7 +1,7 @@
 """A book by Nietzsche as characters, and its synthetic twin. Reads files, never the network.
 
-No checksum of the file is published. It is identified by its bytes, characters and symbols, which the study's
-script prints.
+No checksum of the file is published. It is identified by its numbers of bytes, characters and symbols, which the
+study's script prints.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ _SUCCESSORS = 8
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text as numbers: `symbols[ids[n]]` is its nth character, in lower case."""
+    """A text as numbers. `symbols[ids[n]]` is its nth character, in lower case."""
 
     ids: "NDArray[np.uint8]"
     symbols: str
@@ -47,7 +47,7 @@ class Text:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the text; raises HostileArchiveError."""
+    """Check and store the text. Raises HostileArchiveError."""
     path = files[FILE]
     if (found_bytes := path.stat().st_size) != FILE_BYTES:
         raise HostileArchiveError(message("archive.size", size_bytes=found_bytes, expected_bytes=FILE_BYTES))
@@ -66,7 +66,10 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None) -> Text:
-    """Return the text, or a synthetic twin with as many characters and symbols; raises MissingDataError."""
+    """Return the text, or a synthetic twin with the same number of characters and symbols.
+
+    Raises MissingDataError.
+    """
     if folder is None:
         raw = _twin().encode()
     else:
@@ -82,7 +85,7 @@ def load(folder: Path | None) -> Text:
 def windows(
     ids: "NDArray[np.uint8]", length: int = 40, stride: int = 3
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return pieces of `length` characters, one every `stride`, and the character after each."""
+    """Return pieces of `length` characters, one every `stride`, and the character that follows each."""
     import numpy as np
 
     if len(ids) <= length:
@@ -92,7 +95,7 @@ def windows(
 
 
 def _characters(raw: bytes) -> str:
-    """Return the text in lower case; raises UnfitError."""
+    """Return the text in lower case. Raises UnfitError."""
     try:
         text = raw.decode("utf-8").lower()
     except UnicodeDecodeError as error:
@@ -113,7 +116,7 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
 
 
 def _twin() -> str:
-    """Return a text of made-up words, each followed by one of eight, so that characters are predictable."""
+    """Return a text of random words, each followed by one of eight, so that characters are predictable."""
     letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
     words = [_word(number) for number in letters]
     follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()
@@ -134,7 +137,7 @@ def _twin() -> str:
 
 
 def _word(number: int) -> str:
-    """Make a word of two to nine letters from a number, alternating vowels and consonants."""
+    """Return a word of two to nine letters for a number, alternating vowels and consonants."""
     text = ""
     for place in range(2 + number % 8):
         choices = "aeiou" if (place + number // 8) % 2 else "bcdfghjklmnpqrstvwxyz"

@@ -1,4 +1,4 @@
-"""Penn Treebank as word numbers, from the user's own copy, and its twin. Reads files, never the network."""
+"""Penn Treebank as word numbers, from the user's copy, and its synthetic twin. Reads files, never the network."""
 
 import hashlib
 from collections import Counter
@@ -29,7 +29,7 @@ MD5 = dict(
     )
 )
 LINES = dict(zip(FILES, (42_068, 3_370, 3_761), strict=True))
-TOKENS = dict(zip(FILES, (929_589, 73_760, 82_430), strict=True))  # including one end of sentence per line
+TOKENS = dict(zip(FILES, (929_589, 73_760, 82_430), strict=True))  # including one end-of-sentence token per line
 VOCABULARY = 10_000
 MAX_FILE_BYTES = 16 << 20
 END = "<eos>"
@@ -47,7 +47,7 @@ _PHRASES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text as word numbers, 0 being the most frequent; `end` marks the end of each sentence.
+    """A text as word numbers, where 0 is the most frequent word. `end` marks the end of each sentence.
 
     Attributes:
         sentences: For train, valid and test: the nth sentence is `ids[offsets[n] : offsets[n + 1]]`.
@@ -64,7 +64,7 @@ class Words:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the three texts; raises HostileArchiveError."""
+    """Check and store the three texts. Raises HostileArchiveError."""
     for name in FILES:
         if (size_bytes := files[name].stat().st_size) > MAX_FILE_BYTES:
             arguments = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
@@ -91,7 +91,7 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None) -> Words:
-    """Return the three texts, or a synthetic twin with as many sentences and words; raises MissingDataError."""
+    """Return the three texts, or a synthetic twin with as many sentences and words. Raises MissingDataError."""
     return _twin() if folder is None else _real(folder)
 
 
@@ -151,7 +151,7 @@ def _twin() -> Words:
         is_end[ends - 1] = True
         needed = len(text) - len(ends)
         count = -(-needed // twins.PHRASE_WORDS)
-        # The training text contains every phrase once, so that it has every word.
+        # The training text contains every phrase once, and so every word.
         once = np.arange(_PHRASES if number == 0 else 0)
         drawn = twins.raw_numbers([_RECIPE, number, 1], count - len(once)) % np.uint64(_PHRASES)
         which = np.concatenate([once, drawn.astype(np.int64)])[twins.shuffled([_RECIPE, number, 2], count)]
@@ -182,7 +182,7 @@ def _phrase_table() -> "NDArray[np.int32]":
 
 
 def _sentence_ends(seed: list[int], lines: int, tokens: int) -> "NDArray[np.int64]":
-    """Return where sentences end: most have 10 to 35 words, and the total is exact."""
+    """Return where sentences end. Most have 10 to 35 words, and the total is exact."""
     import numpy as np
 
     raw = twins.raw_numbers(seed, lines)

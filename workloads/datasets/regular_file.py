@@ -1,4 +1,4 @@
-"""Reading files that may have been replaced by something endless: a pipe, a device, a folder."""
+"""Reads files that may have been replaced by something endless: a pipe, a device, a folder."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
 
     Args:
         path: The file; a link to one is followed.
-        buffer_bytes: Size of the buffer; -1 for the usual one.
+        buffer_bytes: Size of the buffer; -1 for the default.
 
     Raises:
         OSError: It can't be opened, or isn't a regular file.

@@ -1,4 +1,4 @@
-"""Common to data sets: their source, their arrays, and recognising their files."""
+"""Shared by data sets: their sources, their arrays, and recognising their files."""
 
 import hashlib
 import math
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Origin: TypeAlias = Literal["real", "synthetic"]
 _CHUNK_BYTES = 1 << 20
-_ALIGNMENT_BYTES = 64  # TensorFlow needs it to share an array's memory instead of copying it
+_ALIGNMENT_BYTES = 64  # TensorFlow requires this to share an array's memory instead of copying it
 _CHECKSUM_FILE = "contents.sha256"
 
 
 class MessageError(Exception):
-    """Something is wrong with data, as a clause.
+    """Something is wrong with data, described by a clause.
 
     Args:
-        message: The clause: it completes "… was refused: ", or names the file.
+        message: The clause, which completes "… was refused: " or names the file.
     """
 
     def __init__(self, message: Message) -> None:
@@ -33,7 +33,7 @@ class MessageError(Exception):
 
 
 class HostileArchiveError(MessageError):
-    """A file isn't what it should be."""
+    """A file doesn't have the expected contents."""
 
 
 class MissingDataError(MessageError):
@@ -41,7 +41,7 @@ class MissingDataError(MessageError):
 
 
 class UnfitError(MessageError, ValueError):
-    """A file's contents aren't what they should be; the clause has no subject, or "it"."""
+    """A file's contents aren't as expected. The clause has no subject, or "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SourceFile:
     Attributes:
         url: Download address; None if only the user may supply the file.
         size_bytes: None if not published.
-        sha256: None if not published, or not meaningful: then the data set checks the contents itself.
+        sha256: None if not published or not meaningful, in which case the data set checks the contents itself.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource:
-    """Where a data set officially comes from, and how to recognise it."""
+    """The official source of a data set, and how to recognise its files."""
 
     id: str
     title: str
@@ -72,7 +72,7 @@ class DatasetSource:
 
     @property
     def fetchable(self) -> bool:
-        """Whether it may be downloaded; if not, the user must supply it."""
+        """Whether it may be downloaded. If not, the user must supply it."""
         return all(file.url is not None for file in self.files)
 
     @property
@@ -89,14 +89,14 @@ class StoredFiles:
         self._names = frozenset([*names, _CHECKSUM_FILE])
 
     def contents(self, folder: Path) -> frozenset[str]:
-        """Return the names of the files that `install` has stored in a folder, as far as its own lists tell."""
+        """Return the names of the files that `install` has stored in a folder, according to its own lists."""
         return self._names
 
     def owns(self, name: str, noted: Collection[str] | None) -> bool:
-        """Return whether `install`, or a later run, creates a file of this name; all others are the user's.
+        """Return whether `install` or a later run creates a file with this name. All others are the user's.
 
         Args:
-            name: Path in the data set's folder, with slashes; a folder's ends with one.
+            name: Path in the data set's folder, with slashes; folders end with one.
             noted: The files stored there; None if unknown.
         """
         return name in self._names
@@ -109,7 +109,7 @@ class Dataset(Protocol):
     STORED: StoredFiles
 
     def install(self, files: Mapping[str, Path], folder: Path) -> None:
-        """Store the contents of the official files, by name, in a new folder.
+        """Store the contents of the official files, given by name, in a new folder.
 
         Raises:
             HostileArchiveError: A file isn't the official one, or has the wrong contents.
@@ -121,7 +121,7 @@ class Dataset(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Training and test data in memory. `checksum` is the SHA-256 of the bytes they were made from."""
+    """Training and test data in memory. `checksum` is the SHA-256 of the bytes they were created from."""
 
     x_train: "NDArray[Any]"
     y_train: "NDArray[Any]"
@@ -147,7 +147,7 @@ def is_aligned(array: "NDArray[Any]") -> bool:
 
 
 def write_checksum(folder: Path, names: Iterable[str]) -> None:
-    """Note the joint SHA-256 of installed files, so that `load` notices changes."""
+    """Write the combined SHA-256 of installed files, so that `load` detects changes."""
     digest = hashlib.sha256()
     for name in names:
         with (folder / name).open("rb") as file:
@@ -157,7 +157,7 @@ def write_checksum(folder: Path, names: Iterable[str]) -> None:
 
 
 def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
-    """Return whether installed files exist, with the right size if it is fixed, and their checksum."""
+    """Return whether installed files exist with their checksum and, if it is fixed, the right size."""
     try:
         sizes = [(folder / name).stat().st_size for name in names]
         return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})
@@ -166,7 +166,7 @@ def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None)
 
 
 def check_unchanged(folder: Path, digest: str, title: str) -> None:
-    """Raise MissingDataError unless the files read are the installed ones."""
+    """Raise MissingDataError unless the bytes read match the installed files."""
     try:
         noted = read_regular(folder / _CHECKSUM_FILE).decode("ascii", errors="replace").strip()
     except OSError:
@@ -176,7 +176,7 @@ def check_unchanged(folder: Path, digest: str, title: str) -> None:
 
 
 def read_installed(folder: Path, name: str, title: str) -> bytes:
-    """Return the contents of an installed file; raises MissingDataError."""
+    """Return the contents of an installed file. Raises MissingDataError."""
     try:
         return read_regular(folder / name)
     except OSError as error:

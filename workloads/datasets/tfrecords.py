@@ -1,8 +1,9 @@
-"""TensorFlow's record files, read and written without TensorFlow.
+"""Reads and writes TensorFlow's record files without TensorFlow.
 
-A record is its length, a checksum of that, the data and a checksum of that. The data is a `tf.train.Example` in
-protobuf's encoding, of which only what Epochmark's files need is here: features with one value, bytes or a whole
-number. Files may come from anywhere: whatever they claim, little more than a record's limit is kept in memory.
+A record consists of its length, a checksum of the length, the data, and a checksum of the data. The data is a
+`tf.train.Example` in protobuf's encoding. Only the subset used by Epochmark's files is implemented: features with
+one value, bytes or a whole number. Files aren't trusted, and whatever they contain, little more than a record's
+limit is kept in memory.
 """
 
 import errno
@@ -20,12 +21,12 @@ Value = bytes | int
 RECORD_LIMIT_BYTES = 16_000_000
 _HEADER, _CHECKSUM = struct.Struct("<QI"), struct.Struct("<I")
 _MASK = 0xA282EAD8
-_BUFFER_BYTES = 262_144  # TensorFlow's
+_BUFFER_BYTES = 262_144  # TensorFlow's value
 # Protobuf's wire types.
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 _VARINT_BYTES = 10
-# The numbers of fields: in Example and Features, in a map's entry, and the kinds of a Feature.
+# Field numbers in Example and Features, in a map's entry, and for the kinds of a Feature.
 _INSIDE, _KEY, _VALUE, _BYTES_LIST, _INT64_LIST = 1, 1, 2, 1, 3
 
 
@@ -55,14 +56,14 @@ def read_records(path: Path, limit_bytes: int = RECORD_LIMIT_BYTES) -> Iterator[
     """Yield a file's records one by one.
 
     Raises:
-        OSError: It can't be read, isn't a regular file, or is damaged or cut.
+        OSError: It can't be read, isn't a regular file, or is damaged or truncated.
     """
     with open_regular(path, _BUFFER_BYTES) as file:
         while header := file.read(_HEADER.size):
             if len(header) < _HEADER.size:
                 raise _damaged(path)
             length, checksum = _HEADER.unpack(header)
-            # The length is only believed with its checksum.
+            # The length is trusted only if its checksum is correct.
             if _masked_checksum(header[:8]) != checksum or length > limit_bytes:
                 raise _damaged(path)
             yield _record(file, length, path)
@@ -77,10 +78,10 @@ def _record(file: BinaryIO, length: int, path: Path) -> bytes:
 
 
 def read_examples(path: Path, name: str, limit_bytes: int = RECORD_LIMIT_BYTES) -> Iterator[tuple[bytes, int]]:
-    """Yield a feature of each record, which is bytes, and its "label".
+    """Yield one bytes feature of each record, and its "label".
 
     Raises:
-        OSError: As `read_records`; or a record has no such features.
+        OSError: As for `read_records`, or a record lacks these features.
     """
     for record in read_records(path, limit_bytes):
         try:
@@ -108,12 +109,12 @@ def _feature(value: Value) -> bytes:
 
 
 def _feature_of(record: bytes, name: bytes) -> Value | None:
-    """Return the only value of an example's feature; None if it has none, or another kind or number of them.
+    """Return the only value of an example's feature; None if it is missing, or has another kind or count.
 
     Raises:
         ValueError: It isn't an example.
     """
-    last: deque[memoryview] = deque(maxlen=1)  # as in any reader of protobuf
+    last: deque[memoryview] = deque(maxlen=1)  # the last one counts, as in any protobuf reader
     for features in _parts(memoryview(record), _INSIDE):
         for entry in _parts(features, _INSIDE):
             if any(key == name for key in _parts(entry, _KEY)):
@@ -124,7 +125,7 @@ def _feature_of(record: bytes, name: bytes) -> Value | None:
 def _value(feature: memoryview) -> Value | None:
     data = (part for values in _parts(feature, _BYTES_LIST) for part in _parts(values, _INSIDE))
     numbers = (number for values in _parts(feature, _INT64_LIST) for number in _numbers(values))
-    match list(islice(chain(data, numbers), 2)):  # there may be millions
+    match list(islice(chain(data, numbers), 2)):  # limited, because there may be millions
         case [memoryview() as only]:
             return bytes(only)
         case [int(only)]:
@@ -133,7 +134,7 @@ def _value(feature: memoryview) -> Value | None:
 
 
 def _numbers(values: memoryview) -> Iterator[int]:
-    """Yield whole numbers, whether each is a field or all are packed into one."""
+    """Yield whole numbers, stored as separate fields or packed into one."""
     for field, part in _fields(values):
         if field != _INSIDE:
             continue
@@ -177,7 +178,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, "memoryview | int"]]:
 
 
 def _read_varint(data: memoryview, place: int) -> tuple[int, int]:
-    """Return the number that begins at a place, and where it ends."""
+    """Return the number that begins at an offset, and the offset after it."""
     number = 0
     for index, byte in enumerate(data[place : place + _VARINT_BYTES]):
         number |= (byte & 0x7F) << (7 * index)
@@ -203,7 +204,7 @@ def _masked_checksum(data: bytes) -> int:
     from google_crc32c import value
 
     checksum = int(value(data))
-    # TensorFlow's mask: a checksum of data that holds checksums would be weak.
+    # TensorFlow's masking, because a checksum of data that contains checksums would be weak.
     return ((checksum >> 15 | checksum << 17) + _MASK) & 0xFFFFFFFF
 
 

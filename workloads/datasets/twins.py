@@ -1,8 +1,8 @@
-"""Building blocks of synthetic twins: learnable pictures and words that are the same everywhere.
+"""Building blocks of synthetic twins: learnable pictures and words that are identical everywhere.
 
-Only raw PCG64 output and integer arithmetic are used: NumPy keeps that stream the same in all versions (NEP 19),
-but not its distributions. A recipe's numbers determine every value: when a twin's recipe changes, raise the first
-number of its seed, and update the checksum that its test expects.
+Only raw PCG64 output and integer arithmetic are used, because NumPy guarantees this stream in all versions (NEP
+19), but not its distributions. Every value depends on the constants of a twin. If they change, increment the first
+number of its seed, and update the checksum in its test.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ _ZIPF_TABLE = 1 << 20  # large enough for the rarest of 30,000 words
 
 
 def raw_numbers(seed: list[int], count: int) -> "NDArray[np.uint64]":
-    """Return this many uniform 64-bit numbers."""
+    """Return `count` uniform 64-bit numbers."""
     import numpy as np
 
     return np.random.PCG64(seed).random_raw(count)
@@ -35,9 +35,9 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
     Args:
         seed: Seed of the patterns.
         classes: Number of classes.
-        coarse: Squares of four pixels per side.
+        coarse: Number of four-pixel squares per side.
         channels: Number of colours.
-        shifts: Number of positions, two pixels apart, both down and right; around the edges.
+        shifts: Number of positions, two pixels apart, vertically and horizontally, wrapping around the edges.
     """
     import numpy as np
 
@@ -55,9 +55,9 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
 def pictures(
     seed: list[int], count: int, shapes: "NDArray[np.uint8]", doubt_bits: int
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return images, each a pattern of its class at some position under noise, and their labels.
+    """Return images, each a noisy pattern of its class at some position, and their labels.
 
-    One label in 2 ** doubt_bits is drawn again at random, so that the loss has a floor, as with real pictures.
+    One label in 2 ** doubt_bits is redrawn at random, so that the loss has a floor, as with real pictures.
     """
     import numpy as np
 
@@ -76,7 +76,7 @@ def pictures(
 
 
 def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return this many of `words` words by rank, 0 being the most frequent, distributed as in a language."""
+    """Return `count` of `words` words by rank, 0 being the most frequent, distributed as in natural language."""
     import numpy as np
 
     frequency = (1 << 40) // (10 * np.arange(words, dtype=np.int64) + 27)
@@ -88,5 +88,5 @@ def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
 
 
 def phrases(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return (count, 4) words by rank; in texts made of such phrases, the next word depends on the word."""
+    """Return (count, 4) words by rank. In texts made of such phrases, the next word depends on the current one."""
     return zipf_words(seed, count * PHRASE_WORDS, words).reshape(count, PHRASE_WORDS)

@@ -1,1 +1,1 @@
-"""The software that trains: the engine interface, one file per engine, and the registry."""
+"""Engines, the software that trains: the interface, one file per engine, and the registry."""

@@ -1,4 +1,4 @@
-"""Which CPUs this process may use: limited by the system, a container, the user, or a run's settings."""
+"""The CPUs that this process may use, limited by the system, a container, the user, or a run's settings."""
 
 import ctypes
 import os
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 _PROCESSOR_CORE, _ALL = 0, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
-# Windows 11 and Server 2022 spread a process over all groups of up to 64 CPUs; older ones keep it to one group
+# Windows 11 and Server 2022 let a process use all groups of up to 64 CPUs; older versions limit it to one group
 # (learn.microsoft.com, "Processor Groups").
 _SPREADS_SINCE_BUILD = 20_348
 
 
 def visible_cpus() -> int | None:
-    """Return the logical CPUs that this process may run on; None if the system doesn't say."""
+    """Return the number of logical CPUs that this process may run on; None if the system doesn't report it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     if sys.platform == "win32":
@@ -25,14 +25,14 @@ def visible_cpus() -> int | None:
 
 
 def can_limit_cpus() -> bool:
-    """Return whether a process can be kept to some CPUs on this system: macOS has no call for it."""
+    """Return whether a process can be pinned to specific CPUs on this system. macOS doesn't support this."""
     return hasattr(os, "sched_setaffinity") or sys.platform == "win32"
 
 
 def limit_cpus(count: int) -> bool:
-    """Keep this process to so many logical CPUs; return whether it is: there may not be as many.
+    """Limit this process to `count` logical CPUs; return whether this succeeded. There may be fewer.
 
-    Called before anything starts threads, which inherit it.
+    Must be called before threads are started, because they inherit the limit.
     """
     if hasattr(os, "sched_setaffinity"):
         chosen = choose_cpus(os.sched_getaffinity(0), linux_cores(), count)
@@ -43,12 +43,12 @@ def limit_cpus(count: int) -> bool:
 
 
 def choose_cpus(allowed: Iterable[int], cores: Mapping[int, tuple[int, str]], count: int) -> set[int]:
-    """Return which logical CPUs to use: the fastest cores first, and one CPU of each before any second one.
+    """Return which logical CPUs to use: fastest cores first, and one CPU of each core before any second one.
 
     Args:
         allowed: Numbers of the logical CPUs to choose from.
-        cores: For each of them its core's speed, in any unit, and name; those without one are cores of their own.
-        count: How many; all of `allowed` if there are fewer.
+        cores: Speed (in any unit) and name of each CPU's core. CPUs without an entry count as separate cores.
+        count: Number of CPUs; all of `allowed` if there are fewer.
     """
     taken: dict[str, int] = {}
     order = []
@@ -60,7 +60,7 @@ def choose_cpus(allowed: Iterable[int], cores: Mapping[int, tuple[int, str]], co
 
 
 def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
-    """Return each logical CPU's core: its highest clock in kHz (0: unknown) and its name."""
+    """Return each logical CPU's core as its highest clock in kHz (0: unknown) and its name."""
     cores = {}
     for folder in root.glob("sys/devices/system/cpu/cpu[0-9]*"):
         names = [_read_text(folder / "topology" / part).strip() for part in ("physical_package_id", "core_id")]
@@ -71,13 +71,13 @@ def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
 
 
 def cpus_in_masks(process_mask: int, group_mask: int, cpus: int | None, is_spread: bool) -> int | None:
-    """Return how many logical CPUs a process of Windows may use, from its affinity masks.
+    """Return how many logical CPUs a Windows process may use, from its affinity masks.
 
     Args:
-        process_mask: Its CPUs; 0 if they are unknown, or in several groups.
-        group_mask: All CPUs of its group.
-        cpus: Those of all groups; None if unknown.
-        is_spread: Whether a process that isn't limited has the CPUs of all groups.
+        process_mask: CPUs of the process; 0 if unknown, or in several groups.
+        group_mask: All CPUs of the process's group.
+        cpus: Number of CPUs in all groups; None if unknown.
+        is_spread: Whether an unlimited process may use the CPUs of all groups.
     """
     if process_mask == 0 or (is_spread and process_mask == group_mask):
         return cpus
@@ -85,11 +85,11 @@ def cpus_in_masks(process_mask: int, group_mask: int, cpus: int | None, is_sprea
 
 
 def windows_cores(topology: bytes, group: int = 0) -> dict[int, tuple[int, str]]:
-    """Return the core of each logical CPU in a group: its class, higher for faster ones, and its name.
+    """Return the core of each logical CPU in a group, as its class (higher is faster) and its name.
 
     Args:
-        topology: PROCESSOR_RELATIONSHIPs and others, from winnt.h, as `windows_topology` returns them.
-        group: The group that the numbers of CPUs refer to: a process's mask has the CPUs of one.
+        topology: PROCESSOR_RELATIONSHIPs and others, from winnt.h, as returned by `windows_topology`.
+        group: The group that CPU numbers refer to, because a process's mask is for a single group.
     """
     cores: dict[int, tuple[int, str]] = {}
     for at, kind, size in windows_relations(topology):
@@ -101,7 +101,7 @@ def windows_cores(topology: bytes, group: int = 0) -> dict[int, tuple[int, str]]
 
 
 def windows_relations(topology: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield each relation in Windows' description of its CPUs: where it begins, its kind and its size in bytes."""
+    """Yield each relation in Windows' description of its CPUs as its offset, kind and size in bytes."""
     at = 0
     while at + 8 <= len(topology):
         kind, size = struct.unpack_from("<II", topology, at)
@@ -112,7 +112,7 @@ def windows_relations(topology: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def windows_topology() -> bytes:
-    """Return Windows' description of its CPUs and caches; nothing elsewhere."""
+    """Return Windows' description of its CPUs and caches; empty on other systems."""
     if sys.platform != "win32":
         return b""
     ask = ctypes.windll.kernel32.GetLogicalProcessorInformationEx
@@ -145,7 +145,7 @@ def _windows_masks() -> tuple[int, int]:
 
 
 def _windows_group() -> int:
-    """Return the group of this thread, which is the process's until it starts others; 0 if unknown."""
+    """Return this thread's group, which is the process's until it starts others; 0 if unknown."""
     kernel, _ = _windows_process()
     kernel.GetCurrentThread.restype = ctypes.c_void_p
     affinity = ctypes.create_string_buffer(16)  # a GROUP_AFFINITY: mask, group, reserved
@@ -155,25 +155,25 @@ def _windows_group() -> int:
 
 
 def _windows_process() -> tuple[Any, ctypes.c_void_p]:
-    """Return Windows' library of processes, and this process's handle."""
-    windows: Any = ctypes  # which has these names there only
+    """Return Windows' process library, and this process's handle."""
+    windows: Any = ctypes  # the names exist only on Windows
     kernel = windows.WinDLL("kernel32", use_last_error=True)
     kernel.GetCurrentProcess.restype = ctypes.c_void_p
     return kernel, ctypes.c_void_p(kernel.GetCurrentProcess())
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
-    """Return the CPU time that Linux grants this process's groups, in CPUs; None without a limit.
+    """Return the CPU time that Linux grants to this process's groups, in CPUs; None without a limit.
 
     Args:
-        root: Where Linux's proc and sys folders are found.
+        root: Folder that contains Linux's proc and sys.
     """
     quotas = [quota for folder in cgroup_folders(root) if (quota := _quota_of(folder)) is not None]
     return min(quotas, default=None)
 
 
 def cgroup_folders(root: Path) -> list[Path]:
-    """Return the folders that may limit this process's CPU time: its groups' and all above them."""
+    """Return the folders of all groups that may limit this process's CPU time: its own and their parents."""
     folders = []
     for line in _read_text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")

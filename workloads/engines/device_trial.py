@@ -1,4 +1,4 @@
-"""What the doctor asks of an engine's devices: real work, forward and backward, compared with NumPy's."""
+"""Trials of an engine's devices for the doctor: real work, forward and backward, compared with NumPy's results."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,10 +8,10 @@ Work = Callable[[], tuple[Any, Any]]
 
 
 class DeviceTrial:
-    """An engine, imported to be examined.
+    """An imported engine under examination.
 
     Attributes:
-        errors: What it raises if a device can't do something.
+        errors: Exceptions raised if a device can't do something.
     """
 
     errors: tuple[type[BaseException], ...] = (RuntimeError, ValueError, TypeError)
@@ -19,17 +19,17 @@ class DeviceTrial:
     def build(self) -> dict[str, Any]:
         """Return how the engine was built.
 
-        `version`, whether for `cuda` and `rocm`, `cuda_version`, `cudnn_version`, and `capabilities`, the GPU
-        architectures that it has code for ("8.9"); None or () where it doesn't say.
+        Keys: `version`, `cuda` and `rocm` (whether supported), `cuda_version`, `cudnn_version`, and
+        `capabilities`, the supported GPU architectures ("8.9"). None or () where unknown.
         """
         raise NotImplementedError
 
     def gpus(self) -> list[dict[str, str | None]]:
-        """Return the GPUs that it lists: `id`, `name`, `capability`."""
+        """Return the GPUs that the engine lists, as `id`, `name` and `capability`."""
         raise NotImplementedError
 
     def steps(self, device: str) -> dict[str, Work]:
-        """Return work for a device by name; each returns an array, and what NumPy gets."""
+        """Return work for a device by name. Each function returns an array, and NumPy's result."""
         raise NotImplementedError
 
 
@@ -41,7 +41,7 @@ def product() -> tuple[Any, Any, Any]:
 
 @cache
 def convolution() -> tuple[Any, Any, Any]:
-    """Return images and kernels, channels last, and the convolution of the two behind a ReLU."""
+    """Return images and kernels, channels last, and their convolution followed by a ReLU."""
     import numpy as np
 
     images, kernels = numbers(4, 12, 12, 8), numbers(3, 3, 8, 16)
@@ -50,7 +50,7 @@ def convolution() -> tuple[Any, Any, Any]:
 
 
 def kernel_slopes() -> Any:
-    """Return the gradient of the sum of `convolution` by its kernels."""
+    """Return the gradient of the sum of `convolution` with respect to its kernels."""
     import numpy as np
 
     images, _, results = convolution()
@@ -59,7 +59,7 @@ def kernel_slopes() -> Any:
 
 
 def layer() -> tuple[Any, Any, Any]:
-    """Return inputs and weights, and the gradient by the weights of the sum of the tangent of their product."""
+    """Return inputs, weights, and the gradient of the sum of tanh of their product with respect to the weights."""
     import numpy as np
 
     inputs, weights = numbers(32, 64), numbers(64, 16) / 8
@@ -74,5 +74,5 @@ def numbers(*shape: int) -> Any:
 
 
 def text_or_none(value: object) -> str | None:
-    """Return a value as text; None stays."""
+    """Return a value as text, or None for None."""
     return None if value is None else str(value)

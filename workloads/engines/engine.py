@@ -1,4 +1,4 @@
-"""The interface of an engine, the software that trains. Imports no engine: app and worker share it."""
+"""The interface of an engine, the software that trains. Imports no engine, because app and worker share it."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,11 +15,11 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """What an engine resolved its settings to when it started; None if unknown or not applicable.
+    """Settings as resolved by an engine when it started; None if unknown or not applicable.
 
     Attributes:
         device: "cpu", "gpu:0" and so on.
-        device_name: None on the CPU, whose name is part of the machine.
+        device_name: None on the CPU, whose name is in the computer's record.
         threads: Threads inside one operation; 0 if the engine chooses.
     """
 
@@ -32,20 +32,20 @@ class Started:
 
 
 def tf32_refusal() -> Message:
-    """Explain why a run can't choose TensorFloat-32."""
+    """Explain why TensorFloat-32 isn't available as a setting of a run."""
     return Message("engine.tf32_needs_gpu", {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEvidence:
-    """What the training steps of a model have really done, by the engine's own account.
+    """The work that a model's training steps have really done, as counted inside the engine.
 
     Attributes:
         examples: Examples that went into the weight updates.
-        operations_per_example: Products and convolutions behind the new weights, a multiplication and an addition
-            as two; None if they can't be counted.
-        operations: How many of them were in each type of number ("float32" …).
-        steps_counted: In how many steps operations were counted; None for all.
+        operations_per_example: Products and convolutions that the new weights depend on, with a multiplication and
+            an addition as two; None if they can't be counted.
+        operations: Number of operations in each number type ("float32" …).
+        steps_counted: Number of steps whose operations were counted; None for all.
     """
 
     examples: int
@@ -58,31 +58,31 @@ class StepWatch(Protocol):
     """Counts the examples and the operations of a model's training steps."""
 
     def examples(self) -> tuple[int, ...]:
-        """Return how many examples each form of the step has counted so far."""
+        """Return the number of examples counted so far by each compiled form of the step."""
         ...
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return what steps with these examples have done."""
+        """Return the work done by steps with these examples."""
         ...
 
 
 class Engine:
-    """Runs Keras networks with one of Keras' backends; subclasses may override any step.
+    """Runs Keras networks with one of Keras's backends. Subclasses may override any step.
 
-    The app also calls the first group of methods, where the engine may not be installed: they must not import it.
-    All others are for the worker, after `start`.
+    The app also calls the first group of methods, which must not import the engine because it may not be installed
+    there. All others are for the worker, after `start`.
 
     Attributes:
         name: Name in specs and results.
-        title: Name as its makers write it.
-        backend: Keras' name for it.
+        title: Official name.
+        backend: Keras's name for it.
         vendors: Vendors whose GPUs it can use, with the right driver on the right system.
-        reads: Prefixes of environment variables that change what it does.
+        reads: Prefixes of environment variables that change its behaviour.
         settings: Engine-specific run settings that it supports.
-        capabilities: NVIDIA's compute capabilities that it has code for, from the first, up to but without the
-            second; None if that depends on what is installed.
-        compiler: What compiles its steps if asked to.
-        compiles_always: Whether it has no other way.
+        capabilities: Range of supported NVIDIA compute capabilities (first included, second excluded); None if it
+            depends on the installed build.
+        compiler: The compiler it uses for steps, if requested.
+        compiles_always: Whether it always compiles steps.
     """
 
     name: str
@@ -94,16 +94,16 @@ class Engine:
     capabilities: tuple[float, float] | None = None
     compiler: str = "XLA"
     compiles_always: bool = False
-    _watched: tuple[Any, StepWatch] | None = None  # the model compiled last, if its steps are watched
+    _watched: tuple[Any, StepWatch] | None = None  # the last compiled model, if its steps are watched
 
     # Also called by the app
 
     def variables(self) -> dict[str, str]:
-        """Return environment variables for every process with this engine."""
+        """Return the environment variables for every process that uses this engine."""
         return {"KERAS_BACKEND": self.backend}
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return environment variables for a run."""
+        """Return the environment variables for a run."""
         return self.variables()
 
     def may_use(self, vendor: str, os_name: str) -> bool:
@@ -111,7 +111,7 @@ class Engine:
         return vendor in self.vendors
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Explain, before a run, what the engine can't do of what is asked for; None if it can do everything."""
+        """Explain before a run what the engine doesn't support; None if it supports everything."""
         for name, usual in (("jit", False), ("onednn", None)):
             if name not in self.settings and getattr(spec, name) != usual:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
@@ -122,7 +122,7 @@ class Engine:
         return tf32_refusal() if spec.device == "cpu" else None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why a network can't do what is asked for without a GPU; None if it can."""
+        """Explain why a network's spec requires a GPU; None if it doesn't."""
         return None
 
     # Worker only
@@ -137,11 +137,14 @@ class Engine:
         raise NotImplementedError
 
     def trial(self) -> DeviceTrial:
-        """Import the engine to examine it; raises whatever importing it raises."""
+        """Import the engine to examine it. Errors of the import are passed on."""
         raise NotImplementedError
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Return whether an error means that the device's memory ran out; for the computer's it is MemoryError."""
+        """Return whether an error means that the device ran out of memory.
+
+        For the computer's memory, it is MemoryError.
+        """
         return False
 
     def gpu_memory_peak_bytes(self) -> int | None:
@@ -153,7 +156,10 @@ class Engine:
         return 0
 
     def gpu_index(self, asked: str, count: int) -> int | None:
-        """Return which of so many GPUs a run uses, None for the CPU; raises WorkloadError if it has none such."""
+        """Return the index of the GPU for a run, or None for the CPU.
+
+        Raises WorkloadError if there is no such GPU.
+        """
         if asked == "cpu" or (asked == "auto" and not count):
             return None
         index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
@@ -171,8 +177,8 @@ class Engine:
 
         Args:
             model: Not compiled yet.
-            spec: Of the run.
-            watched: Whether its steps are to be counted, if it will be trained and the engine can.
+            spec: Spec of the run.
+            watched: Whether to count its training steps, if the engine supports it.
             options: As for `model.compile`.
         """
         model.compile(jit_compile=spec.jit, **options)
@@ -180,27 +186,27 @@ class Engine:
         self._watched = None if watch is None else (model, watch)
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
-        """Watch the training steps of a compiled model, not yet built by `fit`; None if the engine can't."""
+        """Watch the training steps of a compiled model, before `fit` builds it; None if the engine can't."""
         return None
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train as `model.fit` does; when a step's callback is called, the step has ended on the device too."""
+        """Train like `model.fit`. When a step's callback is called, the step has also ended on the device."""
         model.fit(**arguments)
 
     def examples_seen(self, model: Any) -> tuple[int, ...] | None:
-        """Return how many examples have gone into a compiled model's weights; None if the engine doesn't count.
+        """Return the number of examples behind a compiled model's weights; None if the engine doesn't count.
 
-        Counts each form of the training step by itself, if it has compiled several.
+        If the engine has compiled several forms of the training step, each is counted separately.
         """
         watch = self._watch_of(model)
         return None if watch is None else watch.examples()
 
     def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
-        """Return what the training steps of a compiled model have done; None if the engine doesn't say.
+        """Return the work done by the training steps of a compiled model; None if the engine doesn't report it.
 
         Args:
-            model: The model, trained.
-            examples: How many examples each form of the step was given in the timed steps.
+            model: The trained model.
+            examples: Number of examples passed to each form of the step in the timed steps.
             batch_size: Size of the batches.
         """
         watch = self._watch_of(model)
@@ -210,12 +216,12 @@ class Engine:
         return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
-        """Evaluate as `model.evaluate` does; return losses and metrics by name."""
+        """Evaluate like `model.evaluate`; return losses and metrics by name."""
         logs: dict[str, float] = model.evaluate(self.shared(x), y, return_dict=True, **arguments)
         return logs
 
     def predict(self, model: Any, x: Any, **arguments: Any) -> None:
-        """Predict as `model.predict` does."""
+        """Predict like `model.predict`."""
         model.predict(x, **arguments)
 
     def predict_batch(self, model: Any, x: Any) -> Any:
@@ -225,11 +231,11 @@ class Engine:
     # Data
 
     def shared(self, array: Any) -> Any:
-        """Return an array in the engine's form, sharing its memory if possible."""
+        """Return an array in the engine's own type, sharing its memory if possible."""
         return array
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
-        """Return numbers as one-hot rows of bool, in the computer's memory, one byte each."""
+        """Return numbers as one-hot rows of bool in the computer's memory, one byte each."""
         import numpy as np
 
         return np.eye(classes, dtype=bool)[numbers]
@@ -251,7 +257,7 @@ class Engine:
         return self.with_rows(self.generated(lambda: _rows(x, y)), x.reshape(-1, *x.shape[2:]))
 
     def with_rows(self, stream: Any, rows: Any) -> Any:
-        """Return a stream of batches with the array of examples that it is made from, as its attribute `rows`."""
+        """Return a stream of batches with an attribute `rows`, the array of examples it is made from."""
         return stream
 
     def generated(
@@ -268,7 +274,7 @@ class Engine:
         return make()
 
     def pictures(self) -> Pictures:
-        """Return what decodes, encodes and feeds pictures."""
+        """Return the object that decodes, encodes and feeds pictures."""
         return Pictures(lambda make, *_: Prefetcher(make))
 
     # Operations
@@ -287,7 +293,7 @@ class Engine:
     ) -> Callable[[], object]:
         """Return a function that multiplies matrices, (rows, inner) by (inner, columns), and waits for the result.
 
-        The second matrix may be stored transposed; `dtype` is that of the numbers.
+        The second matrix may be stored transposed; `dtype` is the type of the numbers.
         """
         raise NotImplementedError
 
@@ -301,7 +307,7 @@ class Engine:
 
 
 class _Batches:
-    """Batches of arrays in order, which can be iterated repeatedly."""
+    """Batches of arrays in order, which can be iterated over repeatedly."""
 
     def __init__(self, x: Any, y: Any, batch_size: int) -> None:
         self._x, self._y, self._batch_size = x, y, batch_size

@@ -1,4 +1,4 @@
-"""Pictures with Pillow and NumPy: what TensorFlow's operations do, for engines that have none of their own."""
+"""Image operations with Pillow and NumPy that match TensorFlow's, for engines without their own."""
 
 import errno
 import io
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# At 45°, the corners of a square reach furthest beyond its sides.
+# At 45°, the corners of a square extend furthest beyond its sides.
 _FURTHEST = (math.sqrt(2) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How a picture is changed at random.
+    """A random change of a picture.
 
     Attributes:
         contrast: Factor on the distance of each pixel from the mean of its colour.
-        angle: Of the rotation around the middle, in radians.
+        angle: Angle of the rotation around the middle, in radians.
     """
 
     is_flipped: bool
@@ -29,10 +29,10 @@ class Variation:
 
 
 def decoded(jpeg: bytes) -> Any:
-    """Return a JPEG as Pillow's picture, in red, green and blue.
+    """Return a JPEG as an RGB image of Pillow.
 
     Raises:
-        OSError: It isn't a JPEG, or is damaged, cut or enormous.
+        OSError: It isn't a JPEG, or is damaged, truncated or too large.
     """
     from PIL import Image
 
@@ -40,13 +40,13 @@ def decoded(jpeg: bytes) -> Any:
         picture = Image.open(io.BytesIO(jpeg), formats=("JPEG",))
         picture.load()
         return picture if picture.mode == "RGB" else picture.convert("RGB")
-    # Pillow's own errors say what is wrong with the file's format, not with the drive.
+    # Pillow's own errors describe a problem of the file's format, not of the drive.
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise OSError(errno.EIO, "a picture is damaged") from error
 
 
 def encoded(pixels: "NDArray[np.uint8]", quality: int) -> bytes:
-    """Return pixels as a JPEG, with colours at half the resolution."""
+    """Return pixels as a JPEG with colours at half the resolution."""
     from PIL import Image
 
     return _jpeg(Image.fromarray(pixels), quality)
@@ -63,7 +63,10 @@ def enlarged(values: "NDArray[np.float32]", width: int, height: int) -> "NDArray
 
 
 def resized(picture: Any, side_px: int) -> "NDArray[np.uint8]":
-    """Return a picture's pixels as a square, each from the nearest four: not smoothed, as in TensorFlow."""
+    """Return a picture's pixels as a square, each interpolated from the nearest four.
+
+    As in TensorFlow, without smoothing.
+    """
     import numpy as np
     from PIL import Image
 
@@ -77,7 +80,7 @@ def unpacked(pixels: bytes, packed_px: int, side_px: int) -> "NDArray[np.uint8]"
     """Return the pixels of a square in another size.
 
     Raises:
-        OSError: They are too few or too many.
+        OSError: There are too few or too many of them.
     """
     from PIL import Image
 
@@ -115,10 +118,12 @@ def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
 
 
 def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float32]":
-    """Return the same, flipped, with another contrast, and rotated; beyond its sides, the picture is mirrored.
+    """Return the same after flipping, changing the contrast, and rotating.
+
+    The picture is mirrored beyond its sides.
 
     Raises:
-        OSError: As `floats`.
+        OSError: As for `floats`.
     """
     import numpy as np
     from PIL import Image
@@ -126,7 +131,7 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
     picture = _square(jpeg, side_px)
     if variation.is_flipped:
         picture = picture.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-    # A pixel of 8 bits has 256 values: with their contrast in a table, nothing else is computed for each pixel.
+    # An 8-bit pixel has 256 values. With a contrast lookup table, nothing else is computed for each pixel.
     shades = np.arange(256) / 255
     counts = np.asarray(picture.histogram()).reshape(3, 256)
     margin = math.ceil(side_px * _FURTHEST) + 1
@@ -143,7 +148,7 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
 
 
 def _rotation(angle: float, side_px: int, margin: int) -> tuple[float, ...]:
-    """Return where each pixel of a square comes from in one with a margin, as Pillow's six numbers."""
+    """Return the transformation from a square to one with a margin, as Pillow's six numbers."""
     cosine, sine = math.cos(angle), math.sin(angle)
     middle = side_px / 2
     right = margin + middle - middle * cosine + middle * sine

@@ -1,6 +1,6 @@
-"""Pictures for the storage test and the flower networks: made, packed and fed.
+"""Pictures for the storage test and the flower networks: creating, packing and feeding them.
 
-`Pictures` is the interface, and does it with Pillow and NumPy for engines without a pipeline of their own.
+`Pictures` is the interface, and implements it with Pillow and NumPy for engines without their own pipeline.
 """
 
 import math
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# As study 002: photos are shuffled among so many, flipped, and changed by up to these.
+# As in study 002: size of the shuffle buffer, and maximum random changes.
 SHUFFLED = 2_048
 CONTRAST, ROTATION = 0.8, 0.1
-# Records that are read ahead of each file, where several are read at once.
+# Records read ahead from each file, if several are read at once.
 _RECORDS_AHEAD = 4
 
 _Item = TypeVar("_Item")
@@ -39,7 +39,7 @@ Feed = Callable[[Callable[[], Iterator[Batch]], int | None, Callable[[], Iterabl
 
 
 class Writer(Protocol):
-    """Writes a file of records."""
+    """Writes a record file."""
 
     def write(self, record: bytes) -> object:
         """Add a record."""
@@ -53,11 +53,12 @@ class Source(Protocol):
 
 
 class Pictures:
-    """What an engine does with pictures.
+    """Picture operations of an engine.
 
     Args:
-        feed: Returns batches for the engine's `fit`. It takes a function that returns a new iterator of them, the
-            number of batches, None if they never end, and one that returns a batch of each other length.
+        feed: Returns batches for the engine's `fit`. Its arguments are a function that returns a new iterator of
+            them, the number of batches (None if endless), and a function that returns a batch of each other
+            length.
     """
 
     def __init__(self, feed: Feed) -> None:
@@ -75,7 +76,7 @@ class Pictures:
         return image_ops.enlarged(values, width, height)
 
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
-        """Return the middle of a picture as a square JPEG, scaled so that the shorter side fits; smoothed.
+        """Return the middle of a picture as a square JPEG, scaled with smoothing so that the shorter side fits.
 
         Raises:
             OSError: It isn't a JPEG, or is damaged.
@@ -85,16 +86,16 @@ class Pictures:
     # Files
 
     def record_writer(self, path: Path) -> AbstractContextManager[Writer]:
-        """Return what writes a file of records."""
+        """Return a writer for a record file."""
         return tfrecords.RecordWriter(path)
 
     def record(self, features: Mapping[str, tfrecords.Value]) -> bytes:
-        """Return an example as a record."""
+        """Return an example in the form of a record."""
         return tfrecords.example(features)
 
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
-        """Turn the engine's errors about a folder's files into OSError; nothing reads them afterwards."""
+        """Turn the engine's errors about a folder's files into OSError, and end reading from them afterwards."""
         try:
             yield
         finally:
@@ -104,12 +105,12 @@ class Pictures:
     # Feeding, with labels, in order
 
     def from_files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Any:
-        """Return JPEGs as pixels, each picture pressed into a square."""
+        """Return JPEGs as pixels, each picture resized to a square."""
         calls = [partial(_loaded, path, label, side_px) for path, label in zip(paths, labels, strict=True)]
         return _Made(lambda: calls)
 
     def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Return the same from records of "image", a square's pixels, and "label", taking turns with the files."""
+        """Return the same from records with "image" (a square's pixels) and "label", alternating between files."""
         return _Made(lambda: _unpacking(paths, packed_px, side_px))
 
     def cached(self, data: Any) -> Any:
@@ -117,7 +118,7 @@ class Pictures:
         return _Cached(data)
 
     def batches(self, data: Any, batch_size: int, *, whole: bool = False) -> Any:
-        """Return pictures in batches that are read ahead; `whole` leaves out a last, smaller one."""
+        """Return prefetched batches of pictures. `whole` drops a smaller last batch."""
         return _Batches(data, batch_size, whole, self._readers)
 
     def array(self, images: Any) -> "NDArray[Any]":
@@ -125,11 +126,11 @@ class Pictures:
         return images  # type: ignore[no-any-return]
 
     def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
-        """Return endless batches for `fit`: each pass in another order, each photo changed at random."""
+        """Return endless batches for `fit`, in a new order each pass, with each photo changed at random."""
         return self._feed(lambda: _in_batches(_varied(examples, seed), batch_size, examples.classes), None, tuple)
 
     def in_order(self, examples: Examples, batch_size: int) -> Any:
-        """Return batches for `fit`: once, in order, unchanged."""
+        """Return batches for `fit` once, in order and unchanged."""
         return self._feed(
             lambda: _in_batches(_plain(examples), batch_size, examples.classes),
             -(-examples.count // batch_size),
@@ -138,7 +139,7 @@ class Pictures:
 
 
 class _Made:
-    """Pictures that a pool of threads makes, by calls."""
+    """Pictures created by calls in a pool of threads."""
 
     def __init__(self, calls: Callable[[], Iterable[Callable[[], Example]]]) -> None:
         self._calls = calls
@@ -166,7 +167,7 @@ class _Cached:
 
 
 class _Batches:
-    """Pictures in batches that a thread reads ahead, which ends as soon as nobody wants them."""
+    """Batches of pictures that a thread prefetches until they are no longer needed."""
 
     def __init__(
         self,
@@ -200,7 +201,7 @@ class _Batches:
 
 
 def shuffled(items: Iterable[_Item], window: int, random: "np.random.Generator") -> Iterator[_Item]:
-    """Yield items in another order: each is drawn from the next so many, as tf.data does it."""
+    """Yield items in random order, each drawn from a buffer of `window` items, as in tf.data."""
     waiting: list[_Item] = []
     for item in items:
         if len(waiting) < window:
@@ -221,7 +222,7 @@ def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[
     def unpack(image: bytes, label: int) -> Example:
         return image_ops.unpacked(image, packed_px, side_px), label
 
-    # A thread for each file, as a drive may be faster when it is asked for several.
+    # One thread per file, because a drive may be faster with several requests at once.
     files = deque(
         iter(Prefetcher(partial(tfrecords.read_examples, path, "image"), _RECORDS_AHEAD)) for path in paths
     )
@@ -249,7 +250,7 @@ def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
         for jpeg, label in shuffled(_jpegs(examples), SHUFFLED, order):
             variation = image_ops.Variation(
                 is_flipped=change.random() <= 0.5,
-                # Keras makes contrasts stronger only, though its documentation promises weaker ones too.
+                # Keras only strengthens contrasts, although its documentation promises weaker ones too.
                 contrast=change.uniform(1, 1 + CONTRAST),
                 angle=change.uniform(-ROTATION, ROTATION) * 2 * math.pi,
             )
@@ -272,7 +273,7 @@ def _jpegs(examples: Examples) -> Iterator[tuple[bytes, int]]:
 
 
 def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes: int) -> Iterator[Batch]:
-    """Yield batches of photos that a pool makes, with one-hot labels."""
+    """Yield batches of photos created in a pool, with one-hot labels."""
     import numpy as np
 
     rows = np.eye(classes, dtype=np.float32)
@@ -283,7 +284,7 @@ def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes
 
 
 def _rest(examples: Examples, batch_size: int) -> list[Batch]:
-    """Return an empty batch as long as the last one, if that is shorter than the first."""
+    """Return an empty batch of the last batch's length in a list; [] if all batches have the same length."""
     import numpy as np
 
     rest = examples.count % batch_size
@@ -294,16 +295,16 @@ def _rest(examples: Examples, batch_size: int) -> list[Batch]:
 
 
 def usable_cpus() -> int:
-    """Return how many threads can compute at once in this process."""
+    """Return how many threads can compute at the same time in this process."""
     return max(1, math.ceil(min(visible_cpus() or 1, cpu_quota() or math.inf)))
 
 
 def made(calls: Iterable[Callable[[], _Item]], threads: int) -> Iterator[_Item]:
-    """Yield the results of calls in their order; two calls for each thread are made ahead.
+    """Yield the results of calls in order. Two calls per thread are processed ahead.
 
     Args:
-        calls: Taken one by one, in the caller's thread.
-        threads: How many of them run at once.
+        calls: Calls, read one by one in the caller's thread.
+        threads: Number of calls that run at once.
     """
     waiting: deque[Future[_Item]] = deque()
     with ThreadPoolExecutor(threads, "pictures") as pool:

@@ -26,7 +26,7 @@ class Jax(KerasFeed):
     def variables(self) -> dict[str, str]:
         return super().variables() | {
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or else it takes three quarters of the GPU's memory
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise it allocates three quarters of the GPU's memory
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
@@ -42,7 +42,7 @@ class Jax(KerasFeed):
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Refuse steps that aren't compiled, too: they would take many times as long."""
+        """Also refuse uncompiled steps, which would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         return super().refusal(spec)
@@ -60,7 +60,7 @@ class Jax(KerasFeed):
             version=str(jax.__version__),
             device=device,
             device_name=None if on_cpu else str(self._device.device_kind),
-            # By default, on GPUs that have it; Keras asks for no other precision.
+            # The default on GPUs that support it; Keras doesn't request another precision.
             tf32=None if on_cpu else jax.config.jax_default_matmul_precision in (None, "tensorfloat32"),
             threads=spec.threads or 0,
         )
@@ -88,13 +88,13 @@ class Jax(KerasFeed):
         return None if peak is None else int(peak)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for other batches, on a copy of the model's state."""
+        """Compile the steps for other batch shapes, on a copy of the model's state."""
         import jax
 
         def state(**parts: bool) -> Any:
             kinds = ("trainable_variables", "non_trainable_variables", "metrics_variables")
             variables = model._get_jax_state(**dict.fromkeys(kinds, True), **parts)
-            return jax.tree.map(jax.numpy.copy, variables)  # each step takes over what it is given
+            return jax.tree.map(jax.numpy.copy, variables)  # each step consumes its inputs
 
         model.get_metrics_result()  # at the end of an epoch, operation by operation
         for batch in trained:
@@ -123,7 +123,7 @@ class Jax(KerasFeed):
         def multiply(left: Any, right: Any) -> Any:
             return left @ (right.T if transposed else right)
 
-        # All of it: XLA would compute only what is asked for.
+        # The whole product, because XLA would compute only the part that is used.
         return lambda: multiply(left, right).block_until_ready()
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
@@ -156,7 +156,7 @@ ENGINE = Jax()
 
 
 def _choose_device(jax: Any, asked: str) -> tuple[str, Any]:
-    """Return the device as specs name it, and as JAX has it."""
+    """Return the device's name in specs, and JAX's device."""
     gpus = [] if asked == "cpu" else gpus_of(jax)
     index = ENGINE.gpu_index(asked, len(gpus))
     if index is None:
@@ -165,7 +165,7 @@ def _choose_device(jax: Any, asked: str) -> tuple[str, Any]:
 
 
 def gpus_of(jax: Any) -> list[Any]:
-    """Return the GPUs that this build uses."""
+    """Return the GPUs supported by this build."""
     try:
         return list(jax.devices("gpu"))
     except RuntimeError:  # a build for CPUs, or no driver

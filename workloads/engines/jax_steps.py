@@ -1,4 +1,4 @@
-"""Watches Keras' training steps inside the programs that JAX traces: what they train on, with what operations."""
+"""Watches Keras's training steps inside the programs traced by JAX: which examples and operations they use."""
 
 import logging
 import math
@@ -8,27 +8,27 @@ from typing import Any
 
 from workloads.engines.engine import StepEvidence
 
-# Each traced form of the step counts by itself; any others share the last count.
+# Each traced form of the step has its own counter; any further ones share the last counter.
 _FORMS = 8
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 _OPAQUE = ("while", "custom_call", "rnn", "rnn_fwd", "rnn_bwd", "ffi_call", "pallas_call")
-# The analysis uses parts of JAX that aren't documented: it must not cost a run if they change.
+# The analysis uses undocumented parts of JAX. If they change, the run must not fail.
 _UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)
 _log = logging.getLogger(__name__)
 
 
 class UncountableError(Exception):
-    """A program's operations can't be counted, because of this operation."""
+    """A program's operations can't be counted because of this operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A training step as it was traced for batches of one shape, and then compiled.
+    """A training step traced for batches of one shape, and then compiled.
 
     Attributes:
-        program: What runs, as far as the new weights depend on it.
-        given: Examples that it is given.
-        counted: Examples that it counts.
+        program: The part of the program that the new weights depend on.
+        given: Number of examples passed to it.
+        counted: Number of examples that it counts.
     """
 
     program: Any
@@ -37,10 +37,10 @@ class _Form:
 
 
 class StepWatch:
-    """Counts the examples of each training step, inside the step, wherever the optimizer updates the weights.
+    """Counts the examples of each training step inside the step, where the optimizer updates the weights.
 
     Args:
-        model: A compiled model, not yet built by `fit`.
+        model: A compiled model that `fit` hasn't built yet.
     """
 
     def __init__(self, model: Any) -> None:
@@ -56,11 +56,11 @@ class StepWatch:
         self._usual_step, model.train_step = model.train_step, self._step
 
     def examples(self) -> tuple[int, ...]:
-        """Return how many examples each form of the step has counted so far."""
+        """Return the number of examples counted so far by each compiled form of the step."""
         return tuple(int(count.value) for count in self._counts)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return what steps with these examples have done; their programs are analysed now."""
+        """Return the work done by steps with these examples. Their programs are analysed now."""
         operations: Counter[str] | None = Counter()
         given = 0.0
         for form, seen in zip(self._forms, examples, strict=False):
@@ -79,7 +79,7 @@ class StepWatch:
         return StepEvidence(examples=sum(examples), operations_per_example=per_example, operations=operations)
 
     def _step(self, state: Any, data: Any) -> Any:
-        """Make a training step; when one is traced, remember the very program that goes on to be compiled."""
+        """Return a training step. When it is traced, the program that will be compiled is recorded."""
         import jax
 
         numbers, _ = jax.tree.flatten((state, data))
@@ -92,7 +92,7 @@ class StepWatch:
         return jax.tree.unflatten(jax.tree.structure(shapes), results)
 
     def _note(self, program: Any, shapes: Any, given: int) -> None:
-        """Remember a form of the step that counts examples."""
+        """Record a form of the step that counts examples."""
         if not self._counted:
             return
         try:
@@ -103,12 +103,12 @@ class StepWatch:
         self._forms.append(_Form(pruned, given, self._counted))
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and remember for how many examples the network predicted something."""
+        """Compute the loss, and record how many examples the network predicted."""
         self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 
     def _count(self, optimizer_variables: Any, *arguments: Any, **named: Any) -> Any:
-        """Update the weights, and count the examples behind the predictions: runs when a step is traced."""
+        """Update the weights, and count the examples behind the predictions. Runs when a step is traced."""
         weights, variables = self._apply(optimizer_variables, *arguments, **named)
         count = self._counts[min(len(self._forms), _FORMS - 1)]
         self._counted += self._predicted
@@ -120,7 +120,7 @@ class StepWatch:
 
 
 def _behind_weights(program: Any, shapes: Any) -> Any:
-    """Return what of a training step's program its new weights depend on: XLA leaves out all that nothing uses."""
+    """Return the part of a training step's program that its new weights depend on. XLA drops everything unused."""
     import jax
     from jax.interpreters.partial_eval import dce_jaxpr
 
@@ -134,7 +134,7 @@ def _behind_weights(program: Any, shapes: Any) -> Any:
 
 
 def matrix_operations(program: Any) -> Counter[str]:
-    """Count a traced program's products and convolutions by type of number, an addition as one operation.
+    """Count a traced program's products and convolutions by number type, with an addition as one operation.
 
     Raises:
         UncountableError: It has a loop of unknown length, or an operation of unknown contents.
@@ -163,9 +163,9 @@ def matrix_operations(program: Any) -> Counter[str]:
 
 
 def _convolution(equation: Any) -> int:
-    """Return a multiplication and an addition for each weight of a convolution that meets a number.
+    """Return a multiplication and an addition for each pair of a convolution's weight and a real input.
 
-    The gradient of strided inputs is a convolution over numbers with zeros between them, which don't count.
+    The gradient of strided inputs is a convolution over numbers interleaved with zeros, which don't count.
     """
     numbers = equation.params["dimension_numbers"]
     filters = equation.invars[1].aval.shape

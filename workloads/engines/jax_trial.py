@@ -9,10 +9,10 @@ from workloads.engines.jax import gpus_of
 
 
 class JaxTrial(DeviceTrial):
-    """Computes with JAX' own calls, compiled by XLA."""
+    """Computes with JAX's own calls, compiled by XLA."""
 
     def build(self) -> dict[str, Any]:
-        """Return how JAX was built: for CUDA if its plug-in has listed GPUs."""
+        """Return how JAX was built. It counts as a CUDA build if its plug-in has listed GPUs."""
         return {"version": str(jax.__version__), "cuda": bool(gpus_of(jax)), "rocm": False}
 
     def gpus(self) -> list[dict[str, str | None]]:
@@ -65,7 +65,7 @@ def _convolved(images: Any, kernels: Any) -> Any:
 
 
 def _run(work: Any, place: Any, *arrays: Any) -> Any:
-    """Compute on a device; raise if the result is elsewhere."""
+    """Compute on a device. Raises an error if the result is elsewhere."""
     import numpy as np
 
     result = jax.jit(work)(*(jax.device_put(array, place) for array in arrays))

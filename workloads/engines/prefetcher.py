@@ -1,4 +1,4 @@
-"""Reading ahead: a thread makes the next batches while the last one is used."""
+"""Prefetching: a thread creates the next batches while the current one is used."""
 
 import threading
 from collections import deque
@@ -6,21 +6,21 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 
 _Batch = TypeVar("_Batch")
-# A thread that hangs, in a read from a lost drive for instance, mustn't hold up a cancelled run.
+# A hanging thread, for example reading from a disconnected drive, must not block a cancelled run.
 _PATIENCE_S = 0.5
 
 
 class Prefetcher(Generic[_Batch]):
-    """Batches that a thread makes ahead of their use. Each iteration begins anew, with a thread of its own.
+    """Batches that a thread creates in advance. Each iteration starts from the beginning, with its own thread.
 
-    The thread starts with the first batch that is asked for, and has ended when the iterator is closed, dropped or
-    exhausted. An error in it is raised where the batch is asked for, after the batches before it.
+    The thread starts when the first batch is requested, and has ended when the iterator is closed, dropped or
+    exhausted. Its errors are raised where the affected batch is requested, after the preceding batches.
 
     Args:
-        make: Returns a new iterator of batches; only the thread uses it, and drops it at the end.
-        depth: How many batches may be finished or in the making before they are asked for.
-        stop: Called when the iterator is closed, by the thread that closes it, to cut a batch in the making short.
-        patience_s: How long closing waits for a batch in the making; the thread then ends by itself.
+        make: Returns a new iterator of batches, which only the thread uses and finally drops.
+        depth: Maximum number of batches finished or in preparation before they are requested.
+        stop: Called by the thread that closes the iterator, to abort a batch in preparation.
+        patience_s: How long closing waits for a batch in preparation. After that, the thread ends by itself.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Prefetcher(Generic[_Batch]):
 
     def __iter__(self) -> Generator[_Batch, None, None]:
         buffer = _Buffer[_Batch](self._depth)
-        # Daemonic: a thread that hangs must not keep the process alive.
+        # Daemon, because a hanging thread must not keep the process alive.
         thread = threading.Thread(target=buffer.fill, args=(self._make,), name="reading ahead", daemon=True)
         thread.start()
         try:
@@ -45,13 +45,13 @@ class Prefetcher(Generic[_Batch]):
             buffer.close()
             if self._stop is not None:
                 self._stop()
-            # Python may drop the iterator in any thread, even in this one.
+            # Python may drop the iterator in any thread, including this one.
             if threading.current_thread() is not thread:
                 thread.join(self._patience_s)
 
 
 class _Buffer(Generic[_Batch]):
-    """What the thread has finished and nobody has taken yet."""
+    """Batches finished by the thread and not yet consumed."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
@@ -62,7 +62,7 @@ class _Buffer(Generic[_Batch]):
         self._is_closed = False
 
     def fill(self, make: Callable[[], Iterator[_Batch]]) -> None:
-        """Put batches on the buffer until there are no more, or nobody wants them."""
+        """Add batches to the buffer until there are no more, or it is closed."""
         error: BaseException | None = None
         try:
             self._fill(make())
@@ -81,16 +81,16 @@ class _Buffer(Generic[_Batch]):
             with self._changed:
                 self._batches.append(batch)
                 self._changed.notify_all()
-            del batch  # whoever takes it is to be the last to hold it
+            del batch  # the consumer must hold the last reference
 
     def _has_room(self) -> bool:
-        """Wait for room; return False if nobody wants more."""
+        """Wait for space; return False if the buffer is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed or len(self._batches) < self._depth)
             return not self._is_closed
 
     def is_filled(self) -> bool:
-        """Wait for a batch; return False after the last one, and raise the thread's error."""
+        """Wait for a batch; return False after the last one, or raise the thread's error."""
         with self._changed:
             self._changed.wait_for(lambda: self._batches or self._is_complete)
             if self._batches:
@@ -101,13 +101,13 @@ class _Buffer(Generic[_Batch]):
         return False
 
     def pop(self) -> _Batch:
-        """Take the oldest batch."""
+        """Remove and return the oldest batch."""
         with self._changed:
             self._changed.notify_all()
             return self._batches.popleft()
 
     def close(self) -> None:
-        """Drop what is left, and end the thread."""
+        """Discard the remaining batches, and make the thread end."""
         with self._changed:
             self._is_closed = True
             self._batches.clear()

@@ -1,4 +1,4 @@
-"""The engines that Epochmark knows: one row each, with module and folder."""
+"""The known engines: one row each, with module and folder."""
 
 import importlib
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class EngineEntry:
     """One engine.
 
     Attributes:
-        module: Defines ENGINE; importing it doesn't import the engine yet.
-        packages_folder: Of its packages, among those of engines; None for an engine that comes with the app.
+        module: Module that defines ENGINE; importing it doesn't import the engine.
+        packages_folder: Folder of its packages within the engines folder; None for an engine included in the app.
     """
 
     module: str
@@ -34,7 +34,7 @@ def engine_named(name: str) -> Engine:
     """Return the engine with this name.
 
     Raises:
-        KeyError: There is none.
+        KeyError: The engine is unknown.
         WorkloadError: engine_missing; its module can't be imported.
     """
     try:
@@ -46,7 +46,7 @@ def engine_named(name: str) -> Engine:
 
 
 def engine_title(name: str) -> str:
-    """Return an engine's name as its makers write it; an unknown or broken one is returned unchanged."""
+    """Return an engine's official name; an unknown or broken one is returned unchanged."""
     if name == NO_ENGINE:
         return "Demo"
     try:
@@ -56,7 +56,7 @@ def engine_title(name: str) -> str:
 
 
 def compiler_name(engine: str) -> str:
-    """Return what an engine compiles its steps with; XLA, which older records mean, if it is unknown or broken."""
+    """Return the name of an engine's compiler; XLA, as in older records, if the engine is unknown or broken."""
     try:
         return engine_named(engine).compiler
     except (KeyError, WorkloadError):
@@ -64,7 +64,7 @@ def compiler_name(engine: str) -> str:
 
 
 def compiles_always(engine: str) -> bool:
-    """Return whether an engine has no steps that aren't compiled; no for an unknown or broken one."""
+    """Return whether an engine always compiles steps; False for an unknown or broken one."""
     try:
         return engine_named(engine).compiles_always
     except (KeyError, WorkloadError):

@@ -14,7 +14,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 
-# Prefixes of variables that Keras and the libraries below engines read; most are undocumented.
+# Prefixes of variables read by Keras and by the libraries below engines; most are undocumented.
 _READ_BY_LIBRARIES = (
     *("KERAS_", "OMP_", "GOMP_", "MKL_", "KMP_", "DNNL_", "ONEDNN_"),
     *("OPENBLAS_", "CUBLAS_", "CUDNN_", "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT"),
@@ -42,7 +42,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     if spec.settings.get("tf32") is not None and started.tf32 is None:
         raise WorkloadError("device_unavailable", tf32_refusal())
     try:
-        import keras  # some engines choose Keras' device
+        import keras  # after the engine, because some engines choose Keras's device
     except MemoryError:
         raise
     except Exception as error:
@@ -76,32 +76,32 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
 
 
 def is_gone(engine: Engine) -> bool:
-    """Return whether files of an engine that was imported aren't there anymore."""
+    """Return whether files of an imported engine are missing now."""
     modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
     files = [getattr(module, "__file__", None) for module in modules]
     try:
         return not all(Path(file).exists() for file in files if file is not None)
-    except OSError:  # a drive that is gone
+    except OSError:  # a disconnected drive
         return True
 
 
 def _not_imported(engine: Engine, error: Exception) -> WorkloadError:
-    """Return the error for an engine whose import ended with this one, whatever it is."""
+    """Return the error for an engine whose import raised this exception."""
     reason = " ".join(str(error).split())[:300] or type(error).__name__
     return WorkloadError("engine_missing", message("engine.not_imported", engine=engine.title, reason=reason))
 
 
 def check_gpu(engine: Engine, need: Message | None) -> None:
-    """Refuse to go on without a GPU if there is a need for one."""
+    """Raise WorkloadError if a GPU is needed but not available."""
     if need is not None and not engine.gpus():
         raise WorkloadError("device_unavailable", need)
 
 
 def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
-    """Return the variables that change what an engine does and that Epochmark didn't set for this run."""
+    """Return the variables that change an engine's behaviour and weren't set by Epochmark for this run."""
     engine = engine_named(spec.engine)
     ours, reads = engine.run_variables(spec), _READ_BY_LIBRARIES + engine.reads
-    # Keras' folder depends on the app's folders, and its contents are written by the app.
+    # Keras's folder depends on the app's folders, and its contents are written by the app.
     foreign = (
         name.encode("ascii", errors="replace").decode()[:100]
         for name, value in environment.items()
@@ -111,7 +111,7 @@ def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[st
 
 
 def report_memory(engine: Engine, reporter: Reporter) -> None:
-    """Report the peak memory of this process and its GPU so far; nothing if unknown."""
+    """Report the peak memory of this process and its GPU so far, where known."""
     if (process_bytes := peak_bytes()) is not None:
         reporter.send(Metric(key="peak_memory_bytes", value=float(process_bytes)))
     if (peak_gpu_bytes := engine.gpu_memory_peak_bytes()) is not None:
@@ -122,7 +122,7 @@ def peak_bytes() -> int | None:
     """Return the peak memory of this process so far in bytes; None if unknown."""
     if sys.platform == "win32":
         try:
-            import psutil  # a worker's Python may lack it
+            import psutil  # may be missing in a worker's Python
         except ImportError:
             return None
         return int(psutil.Process().memory_info().peak_wset)

@@ -22,7 +22,7 @@ class TensorFlow(Engine):
     vendors = frozenset({"nvidia"})
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn", "tf32"})
-    capabilities = (6.0, 10.0)  # of 2.21: not the RTX 50 series
+    capabilities = (6.0, 10.0)  # of version 2.21, which excludes the RTX 50 series
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
@@ -90,7 +90,7 @@ class TensorFlow(Engine):
     def shared(self, array: Any) -> Any:
         """Return a float32 array as a tensor in the same memory, anything else unchanged.
 
-        `fit` would copy the array twice on the way to its own.
+        `fit` would copy the array twice while converting it.
         """
         import numpy as np
         import tensorflow as tf
@@ -119,7 +119,7 @@ class TensorFlow(Engine):
         return rows.batch(batch_size).cache().prefetch(tf.data.AUTOTUNE)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless batches, each pass in a new order, prefetched."""
+        """Return endless prefetched batches, in a new order each pass."""
         import tensorflow as tf
 
         rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y)).cache()
@@ -127,7 +127,7 @@ class TensorFlow(Engine):
         return self.with_rows(batches, x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return rows that are already batches, repeated forever, prefetched."""
+        """Return rows that are already batches, repeated forever and prefetched."""
         import tensorflow as tf
 
         batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
@@ -142,20 +142,20 @@ class TensorFlow(Engine):
         make: Callable[[], Iterator[tuple[Any, Any]]],
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
-        """Return batches of sequences of any size and length made in Python, prefetched."""
+        """Return prefetched batches of sequences of any size and length, created in Python."""
         import tensorflow as tf
 
         kind = tf.TensorSpec((None, None), "int32")
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
 
     def pictures(self) -> Pictures:
-        """Return what decodes, encodes and feeds pictures with tf.data."""
+        """Return the object that decodes, encodes and feeds pictures with tf.data."""
         return TensorFlowPictures()
 
     def response_normalisation(self, x: Any) -> Any:
         import tensorflow as tf
 
-        # Caffe divides its factor of 1e-4 by the five channels, TensorFlow doesn't.
+        # Caffe divides its factor of 1e-4 by the five channels; TensorFlow doesn't.
         return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
 
     def matmul_step(
@@ -199,7 +199,7 @@ class TensorFlow(Engine):
             there = tf.identity(here)
 
         def copied(array: Any, place: str) -> float:
-            # Reading one number waits for the copy; nothing is cached that could answer a second read.
+            # Reading one number waits for the copy. Nothing is cached, so a second read isn't faster.
             with tf.device(place):
                 return float(tf.identity(array)[-1].numpy())
 
@@ -212,9 +212,9 @@ ENGINE = TensorFlow()
 def leave_untuned() -> None:
     """Turn off tf.data's autotuning for all data that `fit` reads, for the life of this process.
 
-    At the end of each epoch Keras drops its iterator, and with TensorFlow 2.21 that may wait, idle for up to a
-    minute, until its tuner next wakes up: of ten epochs of 47 s, four took 29 to 38 s longer. What the tuner
-    decides for data in memory, how many threads cut batches out of arrays, made no measurable difference.
+    At the end of each epoch Keras drops its iterator, which with TensorFlow 2.21 may wait idle for up to a minute
+    until the tuner next wakes up. Of ten epochs of 47 s, four took 29 to 38 s longer. For data in memory, the
+    tuner only chooses the number of threads that slice batches out of arrays, which made no measurable difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
@@ -245,7 +245,7 @@ def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
         tf.config.set_visible_devices([], "GPU")
         return "cpu", None
     tf.config.set_visible_devices([gpus[index]], "GPU")
-    # Otherwise TensorFlow takes all GPU memory, which affects other programs and telemetry.
+    # Otherwise TensorFlow allocates all GPU memory, which affects other programs and telemetry.
     tf.config.experimental.set_memory_growth(gpus[index], True)
     details = tf.config.experimental.get_device_details(gpus[index])
     return f"gpu:{index}", details.get("device_name")

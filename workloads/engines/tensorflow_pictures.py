@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class TensorFlowPictures(Pictures):
-    """What TensorFlow does with pictures."""
+    """Picture operations with TensorFlow."""
 
     def __init__(self) -> None:
-        super().__init__(lambda *_: None)  # it feeds `fit` itself
+        super().__init__(lambda *_: None)  # not used, because tf.data feeds `fit`
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
         import tensorflow as tf
@@ -36,7 +36,7 @@ class TensorFlowPictures(Pictures):
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
         import tensorflow as tf
 
-        with tf.device("CPU:0"):  # a GPU would only wait for each photo
+        with tf.device("CPU:0"):  # a GPU would only wait for single photos
             try:
                 image = tf.io.decode_jpeg(jpeg, channels=3)
             except tf.errors.InvalidArgumentError as error:
@@ -174,7 +174,7 @@ def _varying(seed: int) -> Any:
     """Return a function that randomly flips and rotates photos and changes their contrast."""
     from keras import layers
 
-    # In float32 even if the network computes in half precision, as photos leave the CPU that way.
+    # In float32 even if the network uses half precision, because photos are passed on from the CPU that way.
     steps = (
         layers.RandomFlip("horizontal", seed=seed, dtype="float32"),
         layers.RandomContrast(CONTRAST, value_range=(0, 1), seed=seed, dtype="float32"),

@@ -1,4 +1,4 @@
-"""Watches Keras' training steps inside TensorFlow's graphs: what they train on, and with what operations."""
+"""Watches Keras's training steps inside TensorFlow's graphs: which examples and operations they use."""
 
 import logging
 from collections import Counter
@@ -7,22 +7,22 @@ from typing import Any
 from workloads.engines.engine import StepEvidence
 from workloads.engines.tensorflow_graph import UncountableError, matrix_operations
 
-# Each traced form of the step counts by itself. Keras traces the first one twice, then one for the other size of a
-# last batch; any others share the last count.
+# Each traced form of the step has its own counter. Keras traces the first one twice, then one for a smaller last
+# batch; any further ones share the last counter.
 _FORMS = 8
-# The analysis uses parts of TensorFlow that aren't documented: it must not cost a run if they change.
+# The analysis uses undocumented parts of TensorFlow. If they change, the run must not fail.
 _UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)
 _log = logging.getLogger(__name__)
 
 
 class StepWatch:
-    """Counts the examples of each training step, and remembers the graphs that were traced for it.
+    """Counts the examples of each training step, and records the graphs traced for it.
 
-    The step itself does the counting, wherever the optimizer updates the weights: one addition of a whole number.
+    The step itself counts, where the optimizer updates the weights, by one integer addition.
 
     Args:
         model: A compiled model.
-        jit: Whether XLA compiles the step; it needs the count on the step's device.
+        jit: Whether XLA compiles the step, which requires the counter on the step's device.
     """
 
     def __init__(self, model: Any, *, jit: bool) -> None:
@@ -39,11 +39,11 @@ class StepWatch:
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def examples(self) -> tuple[int, ...]:
-        """Return how many examples each form of the step has counted so far."""
+        """Return the number of examples counted so far by each compiled form of the step."""
         return tuple(int(count.numpy()) for count in self._examples)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return what steps with these examples have done; the graphs are analysed now, in up to a second."""
+        """Return the work done by steps with these examples. The graphs are analysed now, in up to a second."""
         operations: Counter[str] | None = Counter()
         weights = self._model.trainable_variables
         for graph, seen in zip(self._forms, examples, strict=False):
@@ -63,23 +63,23 @@ class StepWatch:
         return StepEvidence(examples=total, operations_per_example=each, operations=operations)
 
     def _is_rewritten(self) -> bool:
-        """Return whether TensorFlow was told to compute in another precision than the graph says."""
+        """Return whether TensorFlow was configured to use another precision than in the graph."""
         options = self._tf.config.optimizer.get_experimental_options()
         return any(is_on for name, is_on in options.items() if name.startswith("auto_mixed_precision"))
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and remember what the network predicted."""
+        """Compute the loss, and record the network's predictions."""
         self._predicted = named["y_pred"] if "y_pred" in named else arguments[2]
         return self._compute_loss(*arguments, **named)
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
-        """Update the weights, and count the examples behind the predictions: runs when a step is traced."""
+        """Update the weights, and count the examples behind the predictions. Runs when a step is traced."""
         tf = self._tf
         form = min(len(self._forms), _FORMS - 1)
         if not tf.executing_eagerly():
             self._forms.append(tf.compat.v1.get_default_graph())
         if self._predicted is not None:
-            # A GPU knows the shapes of its tensors in the computer's memory, where the addition is made.
+            # The shapes of a GPU's tensors are in the computer's memory, where the addition is made.
             shapes = [tf.shape(part, out_type=tf.int64) for part in tf.nest.flatten(self._predicted)]
             with tf.device(self._place):
                 sizes = [shape[0] for shape in shapes]

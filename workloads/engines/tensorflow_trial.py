@@ -36,7 +36,7 @@ class TensorFlowTrial(DeviceTrial):
         """Return a product, a convolution, and gradients compiled by XLA."""
         kind, _, index = device.partition(":")
         place = f"/{kind.upper()}:{index or 0}"
-        # An operation that can't run on the device must fail, not silently run elsewhere.
+        # An operation that can't run on the device must fail instead of silently running elsewhere.
         tf.config.set_soft_device_placement(False)
         for gpu in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
@@ -75,7 +75,7 @@ def _compiled() -> tuple[Any, Any]:
     def step(values: Any, kernel: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(kernel)
-            # tanh comes from CUDA's libdevice, which may be missing.
+            # tanh is in CUDA's libdevice, which may be missing.
             loss = tf.reduce_sum(tf.tanh(tf.matmul(values, kernel)))
         return tape.gradient(loss, kernel)
 

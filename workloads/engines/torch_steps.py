@@ -1,4 +1,4 @@
-"""Watches Keras' training steps under PyTorch: what they train on, and with what operations."""
+"""Watches Keras's training steps under PyTorch: which examples and operations they use."""
 
 import math
 import random
@@ -9,18 +9,18 @@ from typing import Any
 
 from workloads.engines.engine import StepEvidence
 
-# Operations that PyTorch's own counter doesn't know.
+# Operations missing in PyTorch's own counter.
 _OPAQUE = ("_cudnn_rnn", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell", "lstm_mps")
 
 
 class StepWatch:
-    """Counts the examples of each training step, and the operations of some, which no one can foresee.
+    """Counts the examples of each training step, and the operations of some unpredictable steps.
 
-    Counting operations makes a step of small ones slower, by about a tenth: of a run's steps, the first one is
-    counted, and of the others so few that it makes no difference, each at random before there are twice as many.
+    Counting slows a step of small operations down by about a tenth. So only the first step is counted and then a
+    negligible number of others, each chosen at random before the number of steps doubles.
 
     Args:
-        model: A compiled model, whose steps torch.compile doesn't compile.
+        model: A compiled model whose steps aren't compiled by torch.compile.
     """
 
     def __init__(self, model: Any) -> None:
@@ -29,18 +29,18 @@ class StepWatch:
         self._predicted = 0
         self._steps = 0
         self._next = 1
-        self._random = random.SystemRandom()  # nothing that a run's seed decides
+        self._random = random.SystemRandom()  # independent of the run's seed
         self._counts: list[Counter[str] | None] = []
         self._usual_step, model.train_step = model.train_step, self._step
         self._compute_loss, model.compute_loss = model.compute_loss, self._remember
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def examples(self) -> tuple[int]:
-        """Return how many examples the steps have counted so far."""
+        """Return the number of examples counted so far."""
         return (self._examples,)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return what steps with these examples have done: their operations are the least of those counted."""
+        """Return the work done by steps with these examples. Their operations are the minimum of those counted."""
         counts = [each for each in self._counts if each is not None]
         if not counts or None in self._counts:
             return StepEvidence(examples=sum(examples))
@@ -54,7 +54,7 @@ class StepWatch:
         )
 
     def _step(self, data: Any) -> Any:
-        """Make a training step, and count its operations if it is its turn."""
+        """Return a training step that counts its operations if it is selected."""
         self._steps += 1
         if self._steps < self._next:
             return self._usual_step(data)
@@ -69,9 +69,9 @@ class StepWatch:
         return result
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and remember for how many examples the network predicted something."""
+        """Compute the loss, and record how many examples the network predicted."""
         if self._model.training:
-            # Not the predictions themselves, which would need memory until the next step.
+            # Not the predictions themselves, which would use memory until the next step.
             self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 
@@ -88,7 +88,7 @@ def _length(tensors: Any) -> int:
 
 @dataclass(slots=True)
 class _Call:
-    """An operation that was called: how much it computed, in which numbers, from the results of which others."""
+    """A call of an operation: its amount of computation, its number type, and the calls it depends on."""
 
     count: int
     kind: str
@@ -96,7 +96,7 @@ class _Call:
 
 
 def _behind(calls: Iterable[_Call]) -> Counter[str]:
-    """Return the operations of these calls and of all that they depend on, by type of number."""
+    """Return the operations of these calls and of all their dependencies, by number type."""
     total: Counter[str] = Counter()
     waiting, seen = list(calls), set()
     while waiting:
@@ -109,9 +109,10 @@ def _behind(calls: Iterable[_Call]) -> Counter[str]:
 
 
 def _counter() -> Any:
-    """Return a context that counts the operations of PyTorch's calls: products and convolutions.
+    """Return a context that counts the products and convolutions of PyTorch's calls.
 
-    It notes what each call depends on: `total` returns only those behind the new values of some tensors.
+    It records the dependencies of each call. `total` returns only operations behind the new values of some
+    tensors.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -121,7 +122,7 @@ def _counter() -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.is_opaque = False
-            self._last: dict[int, _Call] = {}  # the last one that wrote there, by a place in memory
+            self._last: dict[int, _Call] = {}  # the last writer, by memory address
 
         def total(self, tensors: Iterable[Any]) -> Counter[str]:
             places = [_place(each) for each in tensors]
@@ -136,7 +137,7 @@ def _counter() -> Any:
             done = _Call(count, kind, before)
             results = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
             for place in map(_place, [*results, *_written(call, args, named)]):
-                if place:  # not of an empty tensor
+                if place:  # not for an empty tensor
                     self._last[place] = done
             self.is_opaque = self.is_opaque or str(call._overloadpacket).removeprefix("aten.") in _OPAQUE
             return result
@@ -145,12 +146,12 @@ def _counter() -> Any:
 
 
 def _place(tensor: Any) -> int:
-    """Return where a tensor's numbers are, which its views share."""
+    """Return the memory address of a tensor's numbers, which its views share."""
     return int(tensor.untyped_storage().data_ptr())
 
 
 def _written(call: Any, args: Any, named: Any) -> list[Any]:
-    """Return the tensors among a call's arguments that it changes."""
+    """Return the tensors among a call's arguments that it modifies."""
     tensors: list[Any] = []
     for place, argument in enumerate(call._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
@@ -160,7 +161,7 @@ def _written(call: Any, args: Any, named: Any) -> list[Any]:
 
 
 def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, str]:
-    """Return how many operations a call computed, and in which numbers."""
+    """Return the number of operations computed by a call, and their number type."""
     import torch
     from torch.utils.flop_counter import flop_registry
 
@@ -169,14 +170,15 @@ def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, 
     count = _of_gradients(args) if operation is torch.ops.aten.convolution_backward else None
     if count is None:
         count = flop_registry[operation](*args, **named, out_val=result)
-    # The last tensor is a weight or a gradient; the first of `addmm` is what is added.
+    # The last tensor is a weight or a gradient; the first one of `addmm` is the addend.
     return int(count), str(args[1].dtype).removeprefix("torch.")
 
 
 def _of_gradients(arguments: Any) -> int | None:
     """Return the operations of a convolution's gradients; None for a transposed one.
 
-    Each of the two costs as much as the convolution. PyTorch's own count is too high for groups of channels.
+    Each of the two gradients costs as much as the convolution. PyTorch's own count is too high for grouped
+    channels.
     """
     slopes, _, weights, *_, is_transposed, _, _, wanted = arguments
     if is_transposed:

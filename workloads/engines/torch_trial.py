@@ -20,7 +20,7 @@ class TorchTrial(DeviceTrial):
     """Computes with PyTorch's own calls."""
 
     def build(self) -> dict[str, Any]:
-        """Return how PyTorch was built; code for "sm_89" is for capability 8.9."""
+        """Return how PyTorch was built. Code for "sm_89" is for capability 8.9."""
         names = torch.cuda.get_arch_list() if torch.version.cuda else []
         numbers = [name.partition("_")[2] for name in names if name.startswith("sm_")]
         return {
@@ -80,7 +80,7 @@ def _gradients(place: Any) -> tuple[Any, Any]:
 
 
 def _convolved(images: Any, kernels: Any) -> Any:
-    # Channels last, as Keras' networks are.
+    # Channels last, as in Keras's networks.
     results = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), kernels.permute(3, 2, 0, 1))
     return torch.relu(results).permute(0, 2, 3, 1)
 

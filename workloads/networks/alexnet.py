@@ -1,4 +1,4 @@
-"""DLBench's AlexNet; Caffe's is with the networks of study 001."""
+"""DLBench's AlexNet. For Caffe's, see the networks of study 001."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,7 @@ class AlexNetS(DlBench, ConstantBatch):
         return gradient_descent(0.01)
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return ones, as the study did."""
+        """Return ones, as in the study."""
         return labels * 0 + 1
 
 
@@ -74,7 +74,7 @@ class AlexNetR(DlBench):
     batch_size = 1_024
     samples_per_epoch = 50_000
     parameters_count = 85_098
-    # Chance is ln 10 = 2.30; the first epoch barely gets below it.
+    # Chance is ln 10 = 2.30; the first epoch barely improves on it.
     loss_band = (0.0, 2.8)
     operations_per_example = 59_477_760
     proof = first_losses(20, 2.18, 2.50, real=(1.1, 2.8, OTHER_DATA), unlearned=2.61)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Cifar10KerasCnn(Training):
     """The standard benchmark: the network of study 004 (Song Yansong, 2019), layer by layer.
 
-    Its convolutions really have no activation function; adding one would make it a different workload.
+    As in the study, its convolutions have no activation function; adding one would make it a different workload.
     """
 
     id = "cifar10_keras_cnn"
@@ -37,7 +37,8 @@ class Cifar10KerasCnn(Training):
     # Chance is ln 10 = 2.30.
     loss_band = (0.0, 2.2)
     operations_per_example = 236_330_496
-    # Chance is 2.30, and mixed-up labels end at 2.32: however hard the pictures, learning ends below both.
+    # Chance is 2.30, and shuffled labels end at 2.32. However difficult the pictures are, learning ends below
+    # both.
     proof = first_losses(100, 1.02, 1.80, real=(0.59, 2.28, OTHER_DATA), unlearned=2.34)
     memory_needs = measured_memory(tensorflow=(1400, 0.69), torch=(1200, 1.8), jax=(1200, 2.1))
 
@@ -58,11 +59,11 @@ class Cifar10KerasCnn(Training):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam with its defaults, on whole-number labels."""
+        """Return Adam with default settings, for integer labels."""
         return {"optimizer": "adam", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the images in 0..1; the first 1,000 test images validate each epoch."""
+        """Return the images in 0..1, with the first 1,000 test images for validation after each epoch."""
         arrays = cifar10.load(folder)
         validation = slice(0, self.validation_samples)
         return Feed(
@@ -81,7 +82,7 @@ class Cifar10KerasCnn(Training):
 class Cifar10Cnn(Training):
     """The Keras example of study 000: convolutions with ReLU and dropout, on augmented images.
 
-    The study's generator augmented image by image, this one a whole batch at once: the same kind of work for the
+    The study's generator augmented single images, this one a whole batch at once: the same kind of work for the
     CPU, but less of it.
     """
 
@@ -100,12 +101,13 @@ class Cifar10Cnn(Training):
     # Chance is ln 10 = 2.30.
     loss_band = (0.0, 2.3)
     operations_per_example = 122_677_248
-    # It learns slowly, at a rate of 0.0001: on real pictures, 2.29 is honest and 2.31 is a rate of zero.
+    # It learns slowly, at a rate of 0.0001. On real pictures, 2.29 is an honest loss, and 2.31 means a rate of
+    # zero.
     proof = first_losses(780, 1.94, 2.16, real=(1.0, 2.4, OTHER_DATA), unlearned=2.31)
     memory_needs = measured_memory(tensorflow=(1700, 0.38), torch=(1200, 1.1), jax=(1300, 4))
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the whole batches of an epoch: the study left out the last, smaller one."""
+        """Return the number of whole batches in an epoch. The study dropped the smaller last one."""
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
@@ -125,7 +127,7 @@ class Cifar10Cnn(Training):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return RMSprop with the study's decay in every step."""
+        """Return RMSprop with the study's decay applied in every step."""
         from keras import optimizers
 
         rate = optimizers.schedules.InverseTimeDecay(1e-4, decay_steps=1, decay_rate=1e-6)
@@ -133,7 +135,7 @@ class Cifar10Cnn(Training):
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return augmented batches; all test images, not augmented, validate each epoch."""
+        """Return augmented batches, with all test images, not augmented, for validation after each epoch."""
         arrays = cifar10.load(folder)
         return Feed(
             x=augmented_batches(arrays.x_train, one_hot(arrays.y_train), spec.batch_size, spec.seed),
@@ -146,13 +148,13 @@ class Cifar10Cnn(Training):
         )
 
 
-_SHIFT = 0.1  # of the side, at most: random shifts and flips, computed on the CPU during training
+_SHIFT = 0.1  # of the side, at most; random shifts and flips are computed on the CPU during training
 
 
 def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: int, seed: int) -> Any:
-    """Return an endless PyDataset of whole batches, with a new order in each pass.
+    """Return an endless PyDataset of whole batches, in a new order each pass.
 
-    One thread makes them ahead of the training: with one worker, Keras has TensorFlow run it and prefetch.
+    One thread creates them in advance. With one worker, Keras makes TensorFlow run and prefetch it.
     """
     import numpy as np
     from keras.utils import PyDataset
@@ -162,7 +164,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
     order = random.permutation(len(x))
 
     class Batches(PyDataset):  # type: ignore[misc] # Keras ships no types
-        num_batches = None  # endless: an epoch may be cut anywhere
+        num_batches = None  # endless, because an epoch may be cut anywhere
 
         def __getitem__(self, index: int) -> tuple[Any, Any]:
             place = index % steps
@@ -177,7 +179,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
 
 
 def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Generator") -> "NDArray[np.float32]":
-    """Return each image shifted by up to a tenth of its sides, even by fractions of pixels, and maybe flipped."""
+    """Return each image shifted by up to a tenth of its sides (also by fractions of pixels), and maybe flipped."""
     for axis in (1, 2):
         side = images.shape[axis]
         images = shifted(images, random.uniform(-_SHIFT, _SHIFT, len(images)) * side, axis)
@@ -187,7 +189,7 @@ def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Genera
 
 
 def shifted(images: "NDArray[np.float32]", shifts_px: "NDArray[np.float64]", axis: int) -> "NDArray[np.float32]":
-    """Shift each image along an axis, interpolating between pixels and repeating the border's."""
+    """Shift each image along an axis, interpolating between pixels and repeating the border pixels."""
     import numpy as np
 
     last = images.shape[axis] - 1

@@ -1,4 +1,4 @@
-"""Common to DLBench's networks, and the solver that study 001 uses too."""
+"""Shared by DLBench's networks, and the solver that study 001 also uses."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ class DlBench(Training):
 def gradient_descent(
     rate: Any, momentum: float = 0.0, *, categorical: bool = False, weight_decay: float | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of `compile` for gradient descent on scores, which the loss turns into probabilities.
+    """Return the arguments of `compile` for gradient descent, with a loss that turns scores into probabilities.
 
     Args:
         rate: Learning rate, or its schedule.
-        momentum: What remains of the previous step.
+        momentum: Momentum.
         categorical: Whether labels are one-hot.
         weight_decay: Weight decay per step, multiplied by the rate.
     """

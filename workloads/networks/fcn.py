@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class FcnS(DlBench, ConstantBatch):
     """Large dense layers on generated numbers; the labels are one-hot, and copied too.
 
-    The paper mentions four hidden layers, its programs build three.
+    The paper mentions four hidden layers, but its programs build three.
     """
 
     id = "fcn_s"
@@ -79,8 +79,8 @@ class FcnR(DlBench):
     validation_samples = 10_000
     parameters_count = 14_205_962
     operations_per_example = 81_981_440
-    # Its loss rises before it falls, differently for each seed: halfway to a learning rate of zero, which
-    # stays below, and as far above.
+    # Its loss rises before it falls, differently for each seed. The band extends halfway to the loss with a
+    # learning rate of zero, which is lower, and equally far above.
     proof = first_losses(50, 4.33, 10.0, real=(4.33, 11.0, REAL_DIGITS), unlearned=2.59)
     memory_needs = measured_memory(tensorflow=(1200, 0.059), torch=(890, 0.051), jax=(990, 0))
 
@@ -103,7 +103,10 @@ class FcnR(DlBench):
         return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return flat images; the test images follow each epoch and don't count in the time of a batch."""
+        """Return flat images.
+
+        Test images are evaluated after each epoch and not included in the time of a batch.
+        """
         return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
 
 

@@ -1,6 +1,7 @@
 """Large networks that classify five kinds of flowers, starting from random weights.
 
-The study started from weights trained on ImageNet, which need a download; speed doesn't depend on them.
+The study started from weights trained on ImageNet, which would have to be downloaded. Speed doesn't depend on
+them.
 """
 
 from pathlib import Path
@@ -20,7 +21,7 @@ _RAMP_EPOCHS, _DECAY = 5, 0.8
 
 
 class Flowers(Training):
-    """A network of keras.applications with five outputs, all of it trained.
+    """A network of keras.applications with five outputs, trained completely.
 
     Attributes:
         network: Its name there.
@@ -41,7 +42,7 @@ class Flowers(Training):
     network: str
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the whole batches of an epoch: the study left out the last, smaller one."""
+        """Return the number of whole batches in an epoch. The study dropped the smaller last one."""
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
@@ -58,7 +59,7 @@ class Flowers(Training):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam, whose learning rate changes per epoch."""
+        """Return Adam, with a learning rate that changes each epoch."""
         from keras import optimizers
 
         optimizer = optimizers.Adam(_START_RATE)
@@ -118,7 +119,7 @@ class FlowersVgg16(Flowers):
 
 
 def learning_rate(epoch: int) -> float:
-    """Return the study's learning rate for an epoch, counted from 0: a linear rise, then a fifth less each."""
+    """Return the study's learning rate for an epoch, counted from 0: a linear rise, then 20 % less each epoch."""
     above = _MOST_RATE - _START_RATE
     share = epoch / _RAMP_EPOCHS if epoch < _RAMP_EPOCHS else _DECAY ** (epoch - _RAMP_EPOCHS)
     return float(_START_RATE + above * share)

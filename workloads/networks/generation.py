@@ -1,4 +1,4 @@
-"""Text generation with a key-value cache: how fast a language model reads a prompt, and how fast it writes."""
+"""Text generation with a key-value cache: how fast a language model reads a prompt and writes tokens."""
 
 import math
 import statistics
@@ -27,9 +27,9 @@ STEPS_AT_LEAST = 8
 
 
 class GptSmallGeneration(Workload):
-    """Always the likeliest token; a step writes one for each sequence of the batch.
+    """Greedy decoding. Each step writes one token for each sequence of the batch.
 
-    Reading the prompt gives the first token, which is in none of the steps.
+    Reading the prompt yields the first token, which isn't part of any step.
     """
 
     id = "gpt_small_generation"
@@ -47,7 +47,7 @@ class GptSmallGeneration(Workload):
     memory_needs = measured_memory(tensorflow=(1290, 28), torch=(940, 102), jax=(980, 18))
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse real data and more tokens than the cache holds, too."""
+        """Also reject real data, and more tokens than the cache can hold."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("generation.no_real_data", workload=self.id))
@@ -56,7 +56,7 @@ class GptSmallGeneration(Workload):
             raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Write round after round: a prompt, then token by token."""
+        """Generate in rounds: a prompt, then token by token."""
         import numpy as np
 
         spec = job.spec
@@ -76,11 +76,11 @@ class GptSmallGeneration(Workload):
             events.Dataset(name="generated", source="synthetic", samples=spec.batch_size, shape=(PROMPT,))
         )
         writer.read()
-        writer.write()  # both forms are compiled now
+        writer.write()  # both functions are compiled now
         writer.prefills_s.clear()
         try:
             self._measure(spec, writer, reporter)
-        finally:  # cancelled, it has still read some prompts
+        finally:  # even when cancelled, it has read some prompts
             if writer.prefills_s:
                 rate = spec.batch_size * PROMPT / statistics.median(writer.prefills_s)
                 reporter.send(events.Metric(key="prefill_tokens_per_s", value=rate))
@@ -114,10 +114,10 @@ class GptSmallGeneration(Workload):
 
 
 class Writer:
-    """Writes to a batch of prompts, and times how long reading them takes.
+    """Continues a batch of prompts, and measures how long reading them takes.
 
     Attributes:
-        prefills_s: How long each reading of the prompts took.
+        prefills_s: Seconds taken to read the prompts, each time.
     """
 
     def __init__(self, engine: Engine, model: Any, prompt: Any) -> None:
@@ -126,7 +126,7 @@ class Writer:
         self.prefills_s: list[float] = []
 
     def read(self) -> Any:
-        """Read the prompts anew, and return the first token that follows each."""
+        """Read the prompts from the beginning, and return the first token that follows each."""
         import numpy as np
 
         count = self._prompt.shape[1]
@@ -138,7 +138,7 @@ class Writer:
         return self._token
 
     def write(self) -> Any:
-        """Return one more token of each."""
+        """Return the next token of each sequence."""
         import numpy as np
 
         places = np.full_like(self._token, self._place)
@@ -155,16 +155,16 @@ def token_flops(network: Any) -> int:
 
 
 def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int = _VOCABULARY) -> Any:
-    """Return the model: tokens and their places in, the likeliest next token out.
+    """Return the model: tokens and their positions in, the most likely next token out.
 
-    It has the weights of the network that trains, in the same order, and remembers the keys and values of all
-    places so far.
+    It has the same weights in the same order as the network for training, and caches the keys and values of all
+    positions so far.
 
     Args:
-        network: With `blocks`, `width`, `heads` and `size`.
-        batch_size: Sequences that are written at once.
-        places: How many tokens it can remember.
-        vocabulary: Different tokens.
+        network: A network with `blocks`, `width`, `heads` and `size`.
+        batch_size: Number of sequences generated at once.
+        places: Number of tokens that the cache can hold.
+        vocabulary: Number of different tokens.
     """
     from keras import Input, Model, layers, ops
 
@@ -185,7 +185,7 @@ def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int 
 
 
 def _cached_attention(heads: int, size: int, places: int) -> Any:
-    """Return a layer of causal attention that remembers keys and values by place."""
+    """Return a layer of causal attention that caches keys and values by position."""
     from keras import layers, ops
 
     class CachedAttention(layers.Layer):  # type: ignore[misc] # Keras ships no types

@@ -48,11 +48,11 @@ class GoogLeNet(ImageNet):
         return _network(spec, self.input_shape, has_heads=_has_heads(spec))
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model with its last head only."""
+        """Return the model with only its last head."""
         return _network(spec, self.input_shape, has_heads=False)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Caffe's quick solver, and the heads' weights."""
+        """Return Caffe's quick solver, and the loss weights of the heads."""
         from keras import optimizers
 
         rate = optimizers.schedules.PolynomialDecay(0.01, 2_400_000, end_learning_rate=0, power=0.5)

@@ -11,7 +11,7 @@ from workloads.training.measured import measured_memory
 
 
 class ImageNet(ConstantBatch):
-    """1,000 iterations, as in the study; an epoch is the whole set, which needs a registration."""
+    """Runs 1,000 iterations as in the study. A real epoch is the whole data set, which requires registration."""
 
     kind = "image"
     study = "001"
@@ -76,7 +76,7 @@ class Vgg16(ImageNet):
 
 
 class InceptionV3(ImageNet):
-    """Szegedy et al.'s third Inception network, as in Keras, with random weights."""
+    """Inception-v3 (Szegedy et al.) as in Keras, with random weights."""
 
     id = "inception_v3"
     batch_size = 64
@@ -116,9 +116,9 @@ def response_normalisation(spec: RunSpec) -> Any:
 
 
 def _in_two_groups(x: Any, filters: int, size: int) -> Any:
-    """Return two convolutions side by side, as Caffe computes groups.
+    """Return two parallel convolutions, as Caffe computes groups.
 
-    Keras would have XLA compile a grouped convolution, whatever was asked for.
+    Keras would compile a grouped convolution with XLA even if compilation is off.
     """
     from keras import layers, ops
 

@@ -33,7 +33,7 @@ def image_feed(
         arrays: The images and their labels.
         shape: Shape of one image.
         categorical: Whether labels become one-hot.
-        validated: Whether all test images validate each epoch.
+        validated: Whether all test images are used for validation after each epoch.
     """
     labels = one_hot if categorical else (lambda y: y)
     validation = (arrays.x_test.reshape(-1, *shape), labels(arrays.y_test)) if validated else None
@@ -52,10 +52,10 @@ def image_feed(
 class ConstantBatch(Training):
     """Trains on one generated batch, copied from the computer's memory in every step.
 
-    It has no epoch: 10 rounds of 100 batches stand in for it.
+    It has no epochs; 10 rounds of 100 batches are used instead.
 
     Attributes:
-        input_shape: Of one example.
+        input_shape: Shape of one example.
         classes: Number of classes to draw labels from.
         deviation: Standard deviation of the inputs, which are normally distributed.
     """
@@ -69,7 +69,7 @@ class ConstantBatch(Training):
     deviation: float = 1.0
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return the labels in the form of the network's loss."""
+        """Return the labels in the form required by the network's loss."""
         return labels
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
@@ -81,11 +81,11 @@ class ConstantBatch(Training):
         return Feed(x=batches, samples=spec.batch_size, shape=x.shape[1:], source="synthetic")
 
     def different_examples(self, spec: RunSpec, feed: Feed) -> int:
-        """Return the examples of the batch, even where there is an epoch of others."""
+        """Return the number of examples in the batch, even if the study has epochs of different examples."""
         return spec.batch_size
 
     def examples(self, random: Any, spec: RunSpec) -> tuple["NDArray[Any]", Any]:
-        """Return the batch from a generator of random numbers: inputs and targets."""
+        """Return the batch, inputs and targets, from a random number generator."""
         import numpy as np
 
         shape = (spec.batch_size, *self.input_shape)

@@ -1,4 +1,4 @@
-"""Networks that read film reviews (IMDb) and tell whether they are positive."""
+"""Networks that read film reviews (IMDb) and predict whether they are positive."""
 
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,17 @@ class _Imdb(Training):
     length: int  # of a review, in words
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam with its defaults."""
+        """Return Adam with default settings."""
         from keras import optimizers
 
         return {"optimizer": optimizers.Adam(0.001), "loss": "binary_crossentropy", "metrics": ["accuracy"]}
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
-        """Return the reviews in the form of the network."""
+        """Return the reviews in the form used by the network."""
         return imdb.load(folder, words=_WORDS)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the reviews with equal lengths; all test reviews validate each epoch."""
+        """Return the reviews with equal lengths, with all test reviews for validation after each epoch."""
         reviews = self.reviews(folder)
         return Feed(
             x=imdb.padded(reviews.train_ids, reviews.train_offsets, self.length),
@@ -62,14 +62,14 @@ class ImdbFastTextUnigram(_Imdb):
     parameters_count: int | None = 1_000_051
     length = 400
     vocabulary = _WORDS
-    # Nearly all of its work is looking up and changing tables, which has no operations.
+    # Nearly all its work is looking up and updating tables, which isn't counted as operations.
     operations_per_example = 300
-    # Chance is 0.69, and these steps hardly leave it.
+    # Chance is 0.69, and these steps hardly change it.
     proof = first_losses(780, 0.639, 0.726, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(930, 0), torch=(700, 0), jax=(580, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 400 numbers of words in, one probability out."""
+        """Return the model: 400 word numbers in, one probability out."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -83,14 +83,14 @@ class ImdbFastTextUnigram(_Imdb):
 
 
 class ImdbFastText(ImdbFastTextUnigram):
-    """The same, with a vector for each pair of neighbouring words too.
+    """The same, with an additional vector for each pair of neighbouring words.
 
-    The number of pairs, and so the size of the network, depends on the reviews.
+    The number of pairs, and therefore the size of the network, depends on the reviews.
     """
 
     id = "imdb_fasttext"
     parameters_count = None
-    # Nearly all of its work is looking up and changing tables, which has no operations.
+    # Nearly all its work is looking up and updating tables, which isn't counted as operations.
     operations_per_example = 300
     proof = first_losses(200, 0.658, 0.730, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(2100, 0.22), torch=(1900, 0), jax=(1200, 0))
@@ -119,7 +119,7 @@ class ImdbBidirectionalLstm(Recurrent, _Imdb):
     memory_needs = measured_memory(tensorflow=(840, 0.92), torch=(500, 0), jax=(600, 1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 100 numbers of words in, one probability out."""
+        """Return the model: 100 word numbers in, one probability out."""
         from keras import Sequential, layers
 
         return Sequential(

@@ -1,4 +1,4 @@
-"""Workloads that predict with a study's network: throughput at a large batch, latency at small ones."""
+"""Inference workloads with a study's network: throughput at a large batch size, latency at small ones."""
 
 import statistics
 import time
@@ -16,9 +16,10 @@ from workloads.training.repeat import repeat
 from workloads.training.training import Training, count_differs
 from workloads.workload import MemoryNeed, Workload
 
-# By engine: bytes without a network, copies of the weights, which are rearranged when loaded, and the share of
-# what training keeps per example. Between a sixth above and half below the peaks of fourteen networks at batch 64
-# (`python -m tests.benchmarks.workloads`): rather too little, as what fits must not be refused.
+# By engine: bytes without a network, number of copies of the weights, which are rearranged when loaded, and the
+# share of the memory that training keeps per example. The estimates are between a sixth above and half below the
+# peaks of fourteen networks at batch 64 (`python -m tests.benchmarks.workloads`). They tend to be low, because a
+# run that fits must not be rejected.
 NEEDS = {"tensorflow": (600_000_000, 3, 8), "torch": (400_000_000, 2, 3), "jax": (350_000_000, 1, 8)}
 LATENCY_BATCHES = (1, 16)
 LATENCY_CALLS = 50
@@ -28,7 +29,7 @@ WARMUP_CALLS = 2
 QUICK_BUDGET_S, SUSTAINED_S = 40.0, 600.0
 CALLS_LIMIT = 10**9
 STEPS_AT_LEAST = 4
-# Study 002's few samples: its notebook predicts 160 images in batches of 16.
+# As in study 002, whose notebook predicts 160 images in batches of 16.
 FEW_SAMPLES, FEW_BATCH = 160, 16
 
 
@@ -36,7 +37,7 @@ Predict = Callable[[Any], None]
 
 
 class Inference(Workload):
-    """A training workload's network, untrained: its speed doesn't depend on its weights."""
+    """A training workload's network, untrained, because its speed doesn't depend on its weights."""
 
     kind = "image"
     metric = "images_per_s"
@@ -58,27 +59,27 @@ class Inference(Workload):
 
     @property
     def title(self) -> Message:
-        """The network's title, and that it predicts."""
+        """The network's title, marked as inference."""
         return message("title.inference", training=self._training.title)
 
     @property
     def summary(self) -> Message:
-        """What it is, for any network."""
+        """The summary, which is the same for all networks."""
         return message("summary.inference", training=self._training.title)
 
     def after_steps_s(self, example_s: float) -> float:
-        """Return roughly how long the latencies take, from the time per image in a large batch."""
+        """Return the approximate duration of the latency tests, from the time per image in a large batch."""
         calls_s = sum(min(LATENCY_CALLS * size * example_s, LATENCY_BUDGET_S) for size in LATENCY_BATCHES)
         return calls_s + (FEW_SAMPLES * example_s if self.study == "002" else 0.0)
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse real data too, as there is none."""
+        """Also reject real data, because there is none."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return what predicting with this engine needs; None if it was never measured."""
+        """Return the memory needed for inference with this engine; None if it was never measured."""
         training = self._training.memory_need(engine)
         if training is None or engine not in NEEDS:
             return None
@@ -87,11 +88,11 @@ class Inference(Workload):
         return MemoryNeed(base_bytes + weights_bytes, training.per_example_bytes // share)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Return what the engine can't do for the network without a GPU."""
+        """Explain why the engine needs a GPU for the network; None if it doesn't."""
         return self._training.gpu_need(spec)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Predict: throughput first, then the latencies."""
+        """Measure throughput first, then latencies."""
         import numpy as np
 
         spec = job.spec
@@ -107,7 +108,8 @@ class Inference(Workload):
         reporter.send(events.Model(parameters_count=count, flops_per_example=operations))
         reporter.phase("data")
         shape = tuple(model.input_shape[1:])
-        # Floats in 0..1, the same in every version of NumPy. Image by image, as raw numbers take twice the room.
+        # Floats in 0..1, identical in all versions of NumPy. Created image by image, because raw numbers take
+        # twice the space.
         bits = np.random.PCG64(spec.seed)
         images = np.empty((spec.batch_size, *shape), np.float32)
         for image in images:
@@ -175,7 +177,7 @@ def _latencies(predict: Predict, images: Any, reporter: Reporter) -> list[float]
 
 
 def _batch(images: Any, size: int) -> Any:
-    """Return this many images, repeating them if there are too few."""
+    """Return `size` images, repeating them if there are too few."""
     import numpy as np
 
     return np.resize(images, (size, *images.shape[1:]))

@@ -58,14 +58,14 @@ class MnistMlp(_Mnist):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return RMSprop with its defaults."""
+        """Return RMSprop with default settings."""
         from keras import optimizers
 
         optimizer = optimizers.RMSprop(0.001, rho=0.9)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return flat images; all test images validate each epoch."""
+        """Return flat images, with all test images for validation after each epoch."""
         return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
 
 
@@ -83,21 +83,21 @@ class MnistCnn(_Mnist):
         return _digits_network(dropout=True)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adadelta as Keras 2 had it: its learning rate of 1 is 0.001 in Keras 3."""
+        """Return Adadelta as in Keras 2, whose learning rate of 1 is 0.001 in Keras 3."""
         from keras import optimizers
 
         optimizer = optimizers.Adadelta(1.0, rho=0.95)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the images; all test images validate each epoch."""
+        """Return the images, with all test images for validation after each epoch."""
         return image_feed(mnist.load(folder), _SHAPE, categorical=True, validated=True)
 
 
 class MnistCnnNoDropoutAdam(_Mnist):
     """The same layers without dropout, with Adam and a tf.data pipeline.
 
-    The source names pipeline and steps; its layers are assumed to be those of `mnist_cnn`.
+    The source describes pipeline and steps; the layers are assumed to be the same as in `mnist_cnn`.
     """
 
     id = "mnist_cnn_nodropout_adam"
@@ -112,7 +112,7 @@ class MnistCnnNoDropoutAdam(_Mnist):
         return _digits_network(dropout=False)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam, on whole-number labels."""
+        """Return Adam, for integer labels."""
         from keras import optimizers
 
         optimizer = optimizers.Adam(0.001)
@@ -133,7 +133,7 @@ class MnistCnnNoDropoutAdam(_Mnist):
 
 
 class FashionMnistCnn(_Mnist):
-    """Two convolutions of 2 × 2 with dropout, after many tutorials."""
+    """Two 2 × 2 convolutions with dropout, as in many tutorials."""
 
     id = "fashion_mnist_cnn_412k"
     study = ""
@@ -164,7 +164,7 @@ class FashionMnistCnn(_Mnist):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return RMSprop, on whole-number labels."""
+        """Return RMSprop, for integer labels."""
         return {"optimizer": "rmsprop", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:

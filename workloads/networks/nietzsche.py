@@ -1,4 +1,4 @@
-"""Networks that learn a book by Nietzsche character by character."""
+"""Networks that learn a book by Nietzsche, character by character."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ class LstmTextGeneration(_Nietzsche):
         return {"optimizer": optimizers.RMSprop(0.01, rho=0.9), "loss": "categorical_crossentropy"}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the pieces as the study's script makes them, in one byte per zero or one: 457 MB."""
+        """Return the pieces as created by the study's script, with one byte per zero or one: 457 MB."""
         text = nietzsche.load(folder)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
         x = engine_named(spec.engine).one_hot(pieces, _SYMBOLS)
@@ -77,7 +77,7 @@ class TextGeneratorKeras(_Nietzsche):
     memory_needs = measured_memory(tensorflow=(970, 0.5), torch=(490, 0.32), jax=(720, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 40 numbers of characters in, twice 57 probabilities out."""
+        """Return the model: 40 character numbers in, two times 57 probabilities out."""
         from keras import Input, Model, layers
 
         inputs = Input((_LENGTH,), dtype="int32")
@@ -92,7 +92,7 @@ class TextGeneratorKeras(_Nietzsche):
         return Model(inputs, [main, auxiliary])
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam with the study's decay in every step, and the heads' weights."""
+        """Return Adam with the study's decay applied in every step, and the loss weights of the heads."""
         from keras import optimizers
 
         rate = optimizers.schedules.InverseTimeDecay(0.001, decay_steps=1, decay_rate=1e-4)

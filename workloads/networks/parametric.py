@@ -1,4 +1,4 @@
-"""Networks whose depth and width are parameters: from which size on does which hardware win (ParaDnn, 2019)?"""
+"""Networks with depth and width as parameters, to find out at which size which hardware wins (ParaDnn, 2019)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -47,12 +47,12 @@ class FcParametric(_Parametric):
     memory_needs = measured_memory(tensorflow=(1010, 0), torch=(650, 0.15), jax=(570, 0.38))
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the count, which follows from the parameters."""
+        """Return the parameter count, which follows from the run's parameters."""
         depth, width = self.sizes(spec)
         return 2_001 * width + (depth - 1) * (width + 1) * width + (width + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the numbers of all layers, each before and after its activation."""
+        """Return the number of intermediate values of all layers, each before and after its activation."""
         depth, width = self.sizes(spec)
         return 2_000 + 2 * depth * width + 3 * self.classes
 
@@ -66,7 +66,7 @@ class FcParametric(_Parametric):
 
 
 class CnnParametric(_Parametric):
-    """Three stages of residual blocks, each with twice the filters on half the pixels."""
+    """Three stages of residual blocks, each with twice the filters at half the resolution."""
 
     id = "cnn_parametric"
     kind = "image"
@@ -82,7 +82,7 @@ class CnnParametric(_Parametric):
     memory_needs = measured_memory(tensorflow=(700, 10.7), torch=(440, 29), jax=(570, 13.2))
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the count, which follows from the parameters."""
+        """Return the parameter count, which follows from the run's parameters."""
         depth, width = self.sizes(spec)
         count, given = (27 + 4) * width, width
         for filters in (width << stage for stage in range(_STAGES)):
@@ -92,7 +92,10 @@ class CnnParametric(_Parametric):
         return count + (given + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the numbers of all convolutions: as filters double, pixels become a quarter."""
+        """Return the number of intermediate values of all convolutions.
+
+        When filters double, pixels are quartered.
+        """
         depth, width = self.sizes(spec)
         return 64**2 * width * 3 * (1 + 2 * depth * sum(0.5**stage for stage in range(_STAGES)))
 
@@ -113,7 +116,7 @@ class CnnParametric(_Parametric):
 
 
 class RnnParametric(_Parametric):
-    """LSTM layers of equal width that predict the next of random tokens."""
+    """LSTM layers of equal width that predict the next token of random sequences."""
 
     id = "rnn_parametric"
     kind = "text"
@@ -134,17 +137,17 @@ class RnnParametric(_Parametric):
         return int(self.values_of(variant)["sequence"])
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the count, which follows from the parameters."""
+        """Return the parameter count, which follows from the run's parameters."""
         depth, width, _ = self.sizes(spec)
         return (2 * _VOCABULARY + depth * 4 * (2 * width + 1)) * width + _VOCABULARY
 
     def results(self, spec: RunSpec) -> float:
-        """Return the numbers of all steps: gates and states of each layer, and the scores."""
+        """Return the number of intermediate values of all steps: gates and states of each layer, and scores."""
         depth, width, sequence = self.sizes(spec)
         return sequence * (8 * depth * width + 3 * _VOCABULARY)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: numbers of tokens in, the scores of each next one out."""
+        """Return the model: token ids in, scores of each next token out."""
         from keras import Sequential, layers
 
         depth, width, sequence = self.sizes(spec)
@@ -158,7 +161,7 @@ class RnnParametric(_Parametric):
         )
 
     def examples(self, random: Any, spec: RunSpec) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return random sequences, and what follows each of their tokens."""
+        """Return random sequences, and the token that follows each position."""
         *_, sequence = self.sizes(spec)
         tokens = random.integers(_VOCABULARY, size=(spec.batch_size, sequence + 1), dtype="int32")
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()

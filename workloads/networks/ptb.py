@@ -1,4 +1,4 @@
-"""DLBench's language models: they read the Penn Treebank as one text and predict the next word."""
+"""DLBench's language models, which read the Penn Treebank as one text and predict the next word."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TOKENS = ptb.TOKENS[ptb.FILES[0]]
-NO_WORD = -1  # a target that doesn't count
+NO_WORD = -1  # a target that is ignored
 
 
 class _PtbLstm(DlBench, Recurrent):
@@ -34,16 +34,16 @@ class _PtbLstm(DlBench, Recurrent):
         return (_TOKENS // spec.batch_size - 1) // self.length
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse batches too whose streams would be shorter than one piece."""
+        """Also reject batch sizes whose streams would be shorter than one piece."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
             said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
             raise WorkloadError("bad_parameters", said)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: numbers of words in, 10,000 scores for each next word out.
+        """Return the model: word numbers in, 10,000 scores for each next word out.
 
-        An LSTM's state at the end of a piece is where it starts the next one.
+        An LSTM's state at the end of a piece is its initial state for the next one.
         """
         from keras import Sequential, initializers, layers
 
@@ -85,7 +85,7 @@ class _PtbLstm(DlBench, Recurrent):
         return [Forget()]
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the text as parallel streams, cut into pieces; targets are one word ahead."""
+        """Return the text as parallel streams, cut into pieces. Targets are one word ahead."""
         words = ptb.load(folder)
         steps = self.steps_per_epoch(spec)
         stream_words = _TOKENS // spec.batch_size
@@ -105,7 +105,7 @@ class _PtbLstm(DlBench, Recurrent):
 
 
 class PtbLstm32(_PtbLstm):
-    """Two LSTMs that read 32 words in a step."""
+    """Two LSTMs that read 32 words per step."""
 
     id = "lstm_ptb_32"
     epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=226)
@@ -119,7 +119,7 @@ class PtbLstm32(_PtbLstm):
 
 
 class PtbLstm64(_PtbLstm):
-    """The same with 64 words in a step."""
+    """The same with 64 words per step."""
 
     id = "lstm_ptb_64"
     epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=113)
@@ -132,7 +132,7 @@ class PtbLstm64(_PtbLstm):
 
 
 def sequence_loss(targets: Any, scores: Any) -> Any:
-    """Return the cross-entropy of each sequence: the sum over its words."""
+    """Return the cross-entropy of each sequence, summed over its words."""
     from keras import losses, ops
 
     entropy = losses.sparse_categorical_crossentropy(ops.maximum(targets, 0), scores, from_logits=True)

@@ -1,4 +1,4 @@
-"""LSTM layers in both forms: step by step as in 2017, or as one fused operation."""
+"""LSTM layers in two forms: step by step as in 2017, or as one fused operation."""
 
 from typing import Any
 
@@ -24,31 +24,31 @@ class Recurrent(Training):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse to compile fused layers too, if the engine would quietly compute them step by step."""
+        """Also reject compiled fused layers if the engine would silently compute them step by step."""
         super().check(spec)
         if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
             said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
             raise WorkloadError("bad_parameters", said)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Return why it needs a GPU if fused: on a CPU, every engine computes an LSTM step by step."""
+        """Explain why a fused layer needs a GPU: on a CPU, every engine computes an LSTM step by step."""
         if _is_fused(spec):
             return message("engine.fused_needs_gpu", engine=engine_title(spec.engine))
         return super().gpu_need(spec)
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the count, which is the same for both forms."""
+        """Return the parameter count, which is the same for both forms."""
         return self.parameters_count
 
 
 def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any:
-    """Return an LSTM layer in the form that the spec asks for.
+    """Return an LSTM layer in the form specified by the spec.
 
     Args:
         spec: The run's spec.
         units: Size of the state.
-        gates: Activation of the gates if not fused; None for Keras 2's. If fused, it is the sigmoid.
-        options: Further arguments of the layer.
+        gates: Activation of the gates if not fused; None for Keras 2's default. If fused, it is the sigmoid.
+        options: More arguments of the layer.
     """
     from keras import layers
 
@@ -58,7 +58,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """Return the hard sigmoid of Keras 2; that of Keras 3 is less steep."""
+    """Return the hard sigmoid of Keras 2; in Keras 3, it is less steep."""
     from keras import ops
 
     return ops.clip(0.2 * x + 0.5, 0.0, 1.0)

@@ -27,7 +27,7 @@ class ResNet50S(DlBench, ConstantBatch):
     input_shape = (224, 224, 3)
     deviation = 0.1
     operations_per_example = 22_911_811_584
-    # Two steps only, which take half a minute: they reveal another network, or wrong numbers.
+    # Only two steps, which take half a minute. They reveal a wrong network or wrong numbers.
     proof = first_losses(2, 6.99, 7.99)
     memory_needs = measured_memory(tensorflow=(1400, 110), torch=(820, 270), jax=(1200, 110))
 
@@ -43,7 +43,7 @@ class ResNet50S(DlBench, ConstantBatch):
 
 
 class ResNet50(ImageNet):
-    """The same network without weight decay; study 001 states neither batch nor solver."""
+    """The same network without weight decay. Study 001 states neither batch size nor solver."""
 
     id = "resnet_50"
     batch_size = 64
@@ -58,7 +58,7 @@ class ResNet50(ImageNet):
 
 
 class ResNet56(DlBench):
-    """He et al.'s network for CIFAR-10 with n = 9: shortcuts between stages have no parameters (option A)."""
+    """He et al.'s network for CIFAR-10 with n = 9. Shortcuts between stages have no parameters (option A)."""
 
     id = "resnet_56"
     kind = "image"
@@ -136,7 +136,7 @@ def _normalised(
     epsilon: float,
     kernel_regularizer: Any = None,
 ) -> Any:
-    """Return a convolution, batch normalisation and, if asked for, ReLU."""
+    """Return a convolution, batch normalisation and, optionally, ReLU."""
     from keras import layers
 
     x = layers.Conv2D(

@@ -1,4 +1,4 @@
-"""MXNet's language model: it reads the sentences of the Penn Treebank one by one and predicts the next word."""
+"""MXNet's language model, which reads the Penn Treebank sentence by sentence and predicts the next word."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +21,10 @@ _BUCKETS = (10, 20, 30, 40, 50, 60)
 
 
 class PtbLstmMxnet(Recurrent):
-    """MXNet's example: whole sentences, in batches of similar length padded to the length of a bucket.
+    """MXNet's example: whole sentences in batches of similar length, padded to the length of a bucket.
 
-    A batch holds neighbours in order of length, so that an epoch reads every sentence once. Padding is computed,
-    but counts neither in the loss nor in the words per second.
+    Batches consist of neighbours in order of length, so that an epoch reads every sentence once. Padding is
+    computed, but counted neither in the loss nor in the words per second.
     """
 
     id = "ptb_lstm_mxnet"
@@ -45,7 +45,7 @@ class PtbLstmMxnet(Recurrent):
     memory_needs = measured_memory(tensorflow=(860, 0.83), torch=(460, 6.6), jax=(670, 7.4))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: numbers of words in, 10,000 scores for each next word out."""
+        """Return the model: word numbers in, 10,000 scores for each next word out."""
         from keras import Sequential, layers
 
         options = {"gates": "sigmoid", "return_sequences": True}
@@ -85,7 +85,7 @@ class PtbLstmMxnet(Recurrent):
 def sentence_batches(
     ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", batch_size: int, seed: int
 ) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
-    """Yield inputs and targets forever; sentences longer than the last bucket are cut."""
+    """Yield inputs and targets forever. Sentences longer than the last bucket are truncated."""
     import numpy as np
 
     lengths = _lengths(offsets)
@@ -106,7 +106,7 @@ def sentence_batches(
 def empty_batches(
     offsets: "NDArray[np.int64]", batch_size: int
 ) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
-    """Yield a batch without words of each shape that these sentences come in."""
+    """Yield a batch without words for each shape that these sentences require."""
     import numpy as np
 
     lengths = np.sort(_lengths(offsets))

@@ -1,20 +1,21 @@
-"""Layers that transformers share: attention as plain softmax, learned positions, GELU."""
+"""Layers shared by transformers: attention as plain softmax, learned positions, GELU."""
 
 from typing import Any
 
-# The score of what a token must not see: its weight becomes 0, in float32.
+# The score of a hidden token, whose weight becomes 0 in float32.
 _UNSEEN = -1e9
 
 
 def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
-    """Return a layer that mixes values by how well queries and keys match; it has no weights.
+    """Return a layer without weights that mixes values by the similarity of queries and keys.
 
-    It takes queries, keys and values of (batch, length, width). As with autocast, the softmax is in float32.
+    Its inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax is in
+    float32.
 
     Args:
-        heads: How many parts the width is cut into.
+        heads: Number of parts that the width is split into.
         is_causal: Whether a token sees only itself and those before it.
-        dropout: Share of the mixture that training drops.
+        dropout: Dropout rate of the attention weights in training.
     """
     from keras import layers, ops
 
@@ -48,7 +49,7 @@ def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
 
 
 def positions(deviation: float = 0.02) -> Any:
-    """Return a layer that adds a learned vector to each place of a sequence, drawn from N(0, deviation)."""
+    """Return a layer that adds a learned vector, drawn from N(0, deviation), to each position of a sequence."""
     from keras import initializers, layers
 
     class Positions(layers.Layer):  # type: ignore[misc] # Keras ships no types
@@ -63,7 +64,7 @@ def positions(deviation: float = 0.02) -> Any:
 
 
 def tied_scores(table: Any) -> Any:
-    """Return a layer that scores vectors with the rows of an embedding, which both share."""
+    """Return a layer that scores vectors with the rows of a shared embedding."""
     from keras import layers, ops
 
     class TiedScores(layers.Layer):  # type: ignore[misc] # Keras ships no types
@@ -78,14 +79,14 @@ def tied_scores(table: Any) -> Any:
 
 
 def gelu(x: Any) -> Any:
-    """Return GELU in its form with tanh."""
+    """Return GELU in its tanh approximation."""
     from keras import ops
 
     return ops.gelu(x, approximate=True)
 
 
 def exact_gelu(x: Any) -> Any:
-    """Return GELU as it is defined, with the error function."""
+    """Return exact GELU, with the error function."""
     from keras import ops
 
     return ops.gelu(x, approximate=False)

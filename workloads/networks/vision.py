@@ -1,4 +1,4 @@
-"""Image networks as timm defines and times them, on one generated batch: to the parameter, with random weights."""
+"""Image networks as defined and timed by timm, on one generated batch; identical parameters, random weights."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from workloads.training.measured import first_losses, measured_memory
 
 
 class Timm(ConstantBatch):
-    """An image network on pictures of 224 × 224; others choose the batch that suits their card."""
+    """An image network for 224 × 224 pictures. Published results use the batch size that suits their card."""
 
     kind = "image"
     source = "timm (PyTorch Image Models), Wightman, since 2019"
@@ -19,7 +19,7 @@ class Timm(ConstantBatch):
     published_differ = frozenset({"precision", "batch_size"})
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return gradient descent with momentum, as timm's own benchmark."""
+        """Return gradient descent with momentum, as in timm's own benchmark."""
         return gradient_descent(0.01, momentum=0.9)
 
 
@@ -57,7 +57,7 @@ class VitTiny(Timm):
 
 
 class ResNet50Of224(Timm):
-    """ResNet-50 in version 1.5: a block that halves its input does so in its 3 × 3 convolution."""
+    """ResNet-50 v1.5, which downsamples in the 3 × 3 convolution of a block."""
 
     id = "resnet50_224"
     batch_size = 32
@@ -84,7 +84,7 @@ class ResNet50Of224(Timm):
 
 
 class ConvNextTiny(Timm):
-    """Liu et al.'s ConvNeXt-T: a convolutional network with the habits of a transformer."""
+    """Liu et al.'s ConvNeXt-T: a convolutional network designed like a transformer."""
 
     id = "convnext_tiny_224"
     batch_size = 32
@@ -123,7 +123,7 @@ class EfficientNetB0(Timm):
     id = "efficientnet_b0_224"
     batch_size = 64
     parameters_count = 5_330_564  # 5,288,548 of them trained; the rest are running means and variances
-    # Blocks, size of their filters, channels, and the first one's stride and expansion.
+    # Number of blocks, filter size, channels, and stride and expansion of the first block.
     stages: tuple[tuple[int, int, int, int, int], ...] = (
         *((1, 3, 16, 1, 1), (2, 3, 24, 2, 6), (2, 5, 40, 2, 6), (3, 3, 80, 2, 6)),
         *((3, 5, 112, 1, 6), (4, 5, 192, 2, 6), (1, 3, 320, 1, 6)),
@@ -148,12 +148,12 @@ class EfficientNetB0(Timm):
 
 
 class MobileNetV3Large(Timm):
-    """Howard et al.'s MobileNetV3-Large: made for telephones, with few operations and cheap activations."""
+    """Howard et al.'s MobileNetV3-Large: designed for phones, with few operations and cheap activations."""
 
     id = "mobilenetv3_large_224"
     batch_size = 64
     parameters_count = 5_507_432  # 5,483,032 of them trained; the rest are running means and variances
-    # Size of a block's filters, channels inside and after it, channels of its gate, activation and stride.
+    # A block's filter size, channels inside and after it, channels of its gate, activation and stride.
     blocks: tuple[tuple[int, int, int, int, str, int], ...] = (
         *((3, 16, 16, 0, "relu", 1), (3, 64, 24, 0, "relu", 2), (3, 72, 24, 0, "relu", 1)),
         *((5, 72, 40, 24, "relu", 2), (5, 120, 40, 32, "relu", 1), (5, 120, 40, 32, "relu", 1)),
@@ -187,13 +187,13 @@ def _narrow_block(
     """Return an inverted bottleneck: widened, filtered channel by channel, gated, and narrowed.
 
     Args:
-        x: What goes in.
-        size: Of the filters.
-        channels: That come out.
-        stride: Of the filters.
-        wide: Channels inside.
-        gate: Channels that decide about the gate; 0 for no gate.
-        kinds: Activation of the block, and the two of its gate.
+        x: Input.
+        size: Size of the filters.
+        channels: Number of output channels.
+        stride: Stride of the filters.
+        wide: Number of channels inside.
+        gate: Number of channels that compute the gate; 0 for no gate.
+        kinds: Activation of the block, and the two activations of its gate.
     """
     from keras import layers
 
@@ -210,7 +210,7 @@ def _narrow_block(
 
 
 def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activation: str | None = None) -> Any:
-    """Return a convolution without bias, batch normalisation and an activation; each channel's own for None.
+    """Return a convolution without bias, batch normalisation and an activation; depthwise if `filters` is None.
 
     Zeros are added evenly on all sides, as PyTorch does; Keras adds more of them on two sides if strided.
     """
@@ -229,7 +229,7 @@ def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activat
 
 
 def _class_token() -> Any:
-    """Return a layer that puts a learned vector before a sequence."""
+    """Return a layer that prepends a learned vector to a sequence."""
     from keras import initializers, layers, ops
 
     class ClassToken(layers.Layer):  # type: ignore[misc] # Keras ships no types

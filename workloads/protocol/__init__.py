@@ -1,1 +1,1 @@
-"""What passes between app and worker."""
+"""The protocol between app and worker."""

@@ -1,15 +1,15 @@
-"""Why a run can't go on, with a code."""
+"""Errors that end a run, with a code."""
 
 from workloads.protocol.events import ErrorCode
 from workloads.protocol.messages import Message
 
 
 class WorkloadError(Exception):
-    """A run can't go on; the worker turns this into the `error` event.
+    """A run can't continue. The worker turns this into the `error` event.
 
     Args:
-        code: Kind of reason.
-        message: For the user.
+        code: Kind of error.
+        message: Message for the user.
     """
 
     def __init__(self, code: ErrorCode, message: Message) -> None:

@@ -1,9 +1,9 @@
 """The event protocol between a worker and its parent: one JSON object per line.
 
-Every event has a `type`, a `seq` that counts from 0, and `t_s`, monotonic seconds since the worker started. Not
-available is null, never 0. Unknown types and fields are ignored, so that an older reader can follow a newer
-worker; the reader refuses another protocol number in `hello`. The parent adds `run`, `sample`, `estimate`,
-`verdict` and `result` to the same stream.
+Every event has a `type`, a `seq` that counts from 0, and `t_s`, monotonic seconds since the worker started.
+Unavailable values are null, never 0. Unknown types and fields are ignored, so that an older reader can process a
+newer worker's events; the reader rejects another protocol number in `hello`. The parent adds `run`, `sample`,
+`estimate`, `verdict` and `result` to the same stream.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -19,13 +19,13 @@ PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-# Thirty thousand years: sums of shorter durations stay finite.
+# Thirty thousand years, so that sums of shorter durations are finite.
 Duration = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 PhaseName = Literal["import", "data", "build", "warmup", "measure", "evaluate", "finish"]
 EndStatus = Literal["completed", "cancelled", "failed"]
-# The parent reports "crashed" and "hung" for a worker that no longer can.
+# "crashed" and "hung" are reported by the parent when the worker no longer can.
 ErrorCode = Literal[
     "out_of_memory",
     "engine_missing",
@@ -61,21 +61,21 @@ class Hello(Event, frozen=True, kw_only=True, tag="hello"):
 
 
 class Environment(Event, frozen=True, kw_only=True, tag="environment"):
-    """The environment that really runs: engine, device, and settings as the engine resolved them."""
+    """The actual environment: engine, device, and settings as resolved by the engine."""
 
     engine: Text
     engine_version: Text | None = None
     keras_version: Text | None = None
     device: Text  # "cpu", "gpu:0"
-    device_name: Text | None = None  # None on the CPU, whose name is part of the machine
+    device_name: Text | None = None  # None on the CPU, whose name is in the computer's record
     precision: Text
     jit: bool
     tf32: bool | None = None
     onednn: bool | None = None
     intra_op_threads: Count | None = None  # 0: chosen by the engine
     visible_cpus: Count | None = None
-    cpu_quota: Duration | None = None  # CPUs' worth of time that a container may use; None: no known limit
-    variables: tuple[Text, ...] | None = None  # those that change what the engine does; None in old records
+    cpu_quota: Duration | None = None  # CPU time that a container may use, in CPUs; None: no known limit
+    variables: tuple[Text, ...] | None = None  # variables that change the engine's behaviour; None in old records
 
 
 class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
@@ -83,7 +83,7 @@ class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
 
     name: Text
     source: Literal["real", "synthetic"]
-    checksum: Text | None = None  # SHA-256 of the bytes behind the arrays
+    checksum: Text | None = None  # SHA-256 of the bytes the arrays were created from
     samples: Count
     validation_samples: Count = 0
     shape: tuple[Count, ...] = ()
@@ -97,15 +97,15 @@ class Model(Event, frozen=True, kw_only=True, tag="model"):
 
 
 class Phase(Event, frozen=True, kw_only=True, tag="phase"):
-    """A phase begins; total_steps is None if unknown."""
+    """A phase begins. `total_steps` is None if unknown."""
 
     name: PhaseName
     epochs: Count | None = None
     total_steps: Count | None = None  # training steps in the whole phase
-    budget_s: Duration | None = None  # the phase is cut short after this time
+    budget_s: Duration | None = None  # the phase is ended after this time
 
 
-class Steps(Event, frozen=True, kw_only=True, tag="steps", gc=False):  # a long run has 100,000, without cycles
+class Steps(Event, frozen=True, kw_only=True, tag="steps", gc=False):  # no cycles, and a long run has 100,000
     """A block of consecutive training steps, at most ten blocks a second.
 
     A step lasts from the end of the previous one (or the start of the epoch) to its own end.
@@ -120,7 +120,7 @@ class Steps(Event, frozen=True, kw_only=True, tag="steps", gc=False):  # a long 
 
 
 class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
-    """One epoch, counted from Keras' epoch begin to its epoch end."""
+    """One epoch, timed from Keras's epoch begin to its epoch end."""
 
     index: Count
     duration_s: Duration
@@ -141,9 +141,9 @@ class Metric(Event, frozen=True, kw_only=True, tag="metric"):
 
 
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
-    """Something the user should know that doesn't stop the run.
+    """A warning for the user that doesn't stop the run.
 
-    A worker sends `said`; whoever shows or stores the event fills in `message`, the English sentence.
+    A worker sends `said`; the receiver that shows or stores the event fills in `message`, the English sentence.
     """
 
     code: Text
@@ -158,7 +158,7 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
 
 
 class Error(Event, frozen=True, kw_only=True, tag="error"):
-    """Why the run failed; `said` and `message` as in a warning."""
+    """Why the run failed. `said` and `message` are used as in a warning."""
 
     code: ErrorCode
     message: Text = ""
@@ -173,7 +173,7 @@ class End(Event, frozen=True, kw_only=True, tag="end"):
 
 
 class Run(Event, frozen=True, kw_only=True, tag="run"):
-    """From the parent, first: what was asked for, on which machine."""
+    """From the parent, first: the request and the computer."""
 
     run_id: Count
     spec: RunSpec
@@ -187,7 +187,7 @@ class TelemetryEvent(Event, frozen=True, kw_only=True, tag="sample"):
 
 
 class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
-    """From the parent, during a Quick run: the estimate so far, in the unit of its headline.
+    """From the parent, during a Quick run: the current estimate, in the unit of its headline.
 
     `low` and `high` are the ends of the 95 % confidence interval; None with too few blocks.
     """
@@ -195,10 +195,10 @@ class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
     value: Duration
     low: Duration | None = None
     high: Duration | None = None
-    warmup_steps: Count = 0  # left out as warm-up
-    steps: Count = 0  # that count
+    warmup_steps: Count = 0  # excluded as warm-up
+    steps: Count = 0  # used for the estimate
     interruptions: Count = 0
-    is_enough: bool = False  # measuring ends: the interval is narrow enough
+    is_enough: bool = False  # the interval is narrow enough to end the measurement
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,23 +208,23 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     level: Literal["fact", "caution", "invalid"]
     text: Text  # one sentence, in English
     advice: Text = ""  # what to do about it
-    said: Message | None = None  # the same as a message
+    said: Message | None = None  # `text` as a message
     advised: Message | None = None
 
 
 class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
-    """From the parent, when it changes: the verdict so far."""
+    """From the parent, when it changes: the current verdict."""
 
     level: Literal["valid", "caution", "invalid"]
     reasons: tuple[Reason, ...] = ()
     interrupted_t_s: tuple[Duration, ...] = ()  # times of interruptions
-    measured_s: Duration | None = None  # what it speaks of; None as long as the run goes on, or if unknown
+    measured_s: Duration | None = None  # duration the verdict refers to; None while running, or if unknown
 
 
 class Result(Event, frozen=True, kw_only=True, tag="result"):
     """From the parent, just before the end: the headline, computed from the raw durations."""
 
-    metric: Text | None = None  # what `value` measures: a workloads.workload.HeadlineKey
+    metric: Text | None = None  # metric of `value`: a workloads.workload.HeadlineKey
     value: float | None = None
     seconds_per_epoch_s: Duration | None = None
     basis: Text | None = None  # "later_epochs", "first_epoch", "estimate" or "repetitions"
@@ -258,7 +258,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class DamagedEventError(ValueError):
-    """A line isn't an event: not JSON, too long, or a wrong type or range."""
+    """A line isn't a valid event: not JSON, too long, or with a wrong type or range."""
 
 
 def encode(event: Event) -> bytes:
@@ -285,7 +285,7 @@ def decode(line: bytes) -> AnyEvent | None:
         The event, or None for an unknown type.
 
     Raises:
-        DamagedEventError: The line isn't an event; the message says what is wrong.
+        DamagedEventError: The line isn't an event; the message describes the problem.
     """
     if len(line) > LINE_LIMIT_BYTES:
         msg = f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}"

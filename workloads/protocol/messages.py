@@ -1,4 +1,4 @@
-"""What happened, as a code with arguments; it becomes a sentence when it is shown."""
+"""Events and errors as a code with arguments, which becomes a sentence when it is shown."""
 
 from typing import Annotated, Any
 
@@ -11,9 +11,9 @@ class Message(msgspec.Struct, frozen=True):
     """A message.
 
     Attributes:
-        code: Its sentence's name in the catalogue, see app.core.messages: "run.batch_too_large".
-        arguments: Plain values for the sentence, each with its unit in its name: numbers, texts, booleans, lists
-            of them, or further messages.
+        code: Name of its sentence in the catalogue, see app.core.messages: "run.batch_too_large".
+        arguments: Plain values for the sentence, with units in their names: numbers, texts, booleans, lists of
+            them, or other messages.
     """
 
     code: Code
@@ -21,10 +21,10 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def message(code: str, /, **arguments: Any) -> Message:
-    """Return the message with this code; an argument that is None is empty in its sentence."""
+    """Return the message with this code. An argument that is None is empty in its sentence."""
     return Message(code, arguments)
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes, with codes for what can't be seen; backslashes stay as they were typed."""
+    """Return a text in quotes, with escapes for invisible characters. Backslashes are unchanged."""
     return repr(text).replace("\\\\", "\\")

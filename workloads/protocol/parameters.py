@@ -1,4 +1,4 @@
-"""Declarations of parameters, from which the form, the command line and the checks are made."""
+"""Declarations of parameters, from which forms, command line and validation are generated."""
 
 import math
 import os
@@ -18,11 +18,13 @@ class Parameter:
     """One parameter of a workload.
 
     Attributes:
-        minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
-        choices: The allowed texts of a "choice". The text of "folders" has one or more, separated as in PATH.
-        in_variant: Whether other values change the network, which is then compared only with the same variant.
-        zero: What 0 means if it isn't a number: "automatic"; None for the number.
-        required: For "folders": whether a run needs one.
+        minimum: Smallest allowed number, or None for no limit; the same for `maximum`.
+        choices: The allowed texts of a "choice". A value of kind "folders" contains one or more paths, separated
+            as in PATH.
+        in_variant: Whether non-default values change the network, so that it is compared only with the same
+            variant.
+        zero: Meaning of 0 if it isn't a number: "automatic"; None for the number.
+        required: For "folders", whether a run needs one.
     """
 
     name: str
@@ -39,11 +41,11 @@ class Parameter:
 
     @property
     def label(self) -> Message:
-        """The name in words, without the unit, which is shown next to the value: "Step" of "step_s"."""
+        """The name as text, without the unit, which is shown next to the value: "Step" for "step_s"."""
         return message(f"parameter_label.{self.name}")
 
     def parse(self, text: str) -> ParameterValue:
-        """Parse what a user typed into a checked value; raises WorkloadError with the message to show."""
+        """Parse the user's input into a valid value. Raises WorkloadError with the message to show."""
         try:
             if self.kind == "int":
                 return self.check(int(text))
@@ -59,7 +61,7 @@ class Parameter:
         return self.check(text)
 
     def check(self, value: ParameterValue) -> ParameterValue:
-        """Return the value if it is allowed; raises WorkloadError with the message to show."""
+        """Return the value if it is valid. Raises WorkloadError with the message to show."""
         allowed: bool
         if self.kind == "choice":
             allowed = value in self.choices
@@ -76,7 +78,7 @@ class Parameter:
         return value
 
     def _in_range(self, value: Any) -> bool:
-        # Written so that NaN and infinity are outside every range, and a huge whole number isn't converted to a
+        # Written so that NaN and infinity are outside every range, and a huge whole number isn't converted to
         # float.
         return bool(
             (self.minimum is None or value >= self.minimum)
@@ -90,7 +92,7 @@ class Parameter:
         return WorkloadError("bad_parameters", said)
 
     def _allowed(self) -> dict[str, Any]:
-        """Describe an allowed value, as arguments of a message."""
+        """Describe the allowed values, as arguments of a message."""
         if self.kind == "choice":
             return {"choices": list(self.choices)}
         if self.kind == "folders":
@@ -111,12 +113,12 @@ class Parameter:
 
 
 def folders_of(text: str) -> list[Path]:
-    """Return the folders in a "folders" parameter, in order."""
+    """Return the folders of a "folders" parameter, in order."""
     return [Path(part) for part in text.split(os.pathsep) if part]
 
 
 def _check_folders(folders: list[Path]) -> None:
-    """Refuse folders that can't be written to; raises WorkloadError with the message to show."""
+    """Reject folders that can't be written to. Raises WorkloadError with the message to show."""
     if len(folders) > FOLDERS_LIMIT:
         said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
         raise WorkloadError("bad_parameters", said)

@@ -1,4 +1,4 @@
-"""Reports to the parent: times steps and epochs, sends events, notices requests to stop."""
+"""Reports to the parent: times steps and epochs, sends events, and receives requests to stop."""
 
 import threading
 import time
@@ -13,11 +13,11 @@ BLOCK_INTERVAL_S = 0.1  # at most ten blocks of steps a second
 
 
 class Cancelled(Exception):  # noqa: N818 - an outcome, not an error
-    """The parent asked the run to stop."""
+    """The parent requested cancellation."""
 
 
 class Emitter:
-    """Writes numbered, time-stamped events to one stream; safe to call from several threads."""
+    """Writes numbered, time-stamped events to one stream. Safe to call from several threads."""
 
     def __init__(self, stream: BinaryIO, clock: Callable[[], float] = time.perf_counter) -> None:
         self._stream = stream
@@ -27,7 +27,7 @@ class Emitter:
         self._seq = 0
 
     def send(self, event: events.Event) -> None:
-        """Send the event now; raises OSError if the reader has gone."""
+        """Send the event immediately. Raises OSError if there is no reader anymore."""
         with self._lock:
             now_s = self._clock() - self._start_s
             stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)
@@ -37,7 +37,7 @@ class Emitter:
 
 
 class Reporter:
-    """Times a training run from the calls that any training loop can make.
+    """Times a training run from calls that any training loop can make.
 
     Each call reads the clock first and sends events afterwards, so that sending costs only a few microseconds,
     once in a tenth of a second.
@@ -47,8 +47,8 @@ class Reporter:
         self.send = emitter.send
         self.cancel_requested = threading.Event()
         self.enough = threading.Event()  # the parent has measured enough
-        self.epoch_steps: int | None = None  # for a whole epoch: others are sent in parts; None: any number
-        self.engine_ready_s = clock()  # when the engine was imported and set up
+        self.epoch_steps: int | None = None  # for whole epochs, as others are sent in parts; None: any number
+        self.engine_ready_s = clock()  # when the engine had been imported and set up
         self.steps_done = 0
         self._clock = clock
         self._phase: events.PhaseName = "import"
@@ -70,20 +70,20 @@ class Reporter:
         total_steps: int | None = None,
         budget_s: float | None = None,
     ) -> None:
-        """Report that a phase begins, and its time limit, if any."""
+        """Report the beginning of a phase, and its time limit, if any."""
         self.check_cancel()
         self._phase = name
         self._kind = "warmup" if name == "warmup" else "measure"
         self.send(events.Phase(name=name, epochs=epochs, total_steps=total_steps, budget_s=budget_s))
 
     def time_parts(self) -> None:
-        """From now on, report first steps and validation batches of epochs that are short on purpose."""
+        """From now on, report first steps and validation batches of deliberately short epochs."""
         self._kind = "start"
         self._batches_s = []
         self.epoch_steps = 0
 
     def check_cancel(self) -> None:
-        """Raise Cancelled if the parent asked to stop."""
+        """Raise Cancelled if the parent requested cancellation."""
         if self.cancel_requested.is_set():
             raise Cancelled
 
@@ -96,7 +96,7 @@ class Reporter:
         self._epoch_start_s = self._last_s = self._train_end_s = self._sent_s = self._clock()
 
     def step_end(self, loss: float | None = None) -> float:
-        """Count one training step; returns the seconds since its epoch began."""
+        """Count one training step; return the seconds since the start of its epoch."""
         now_s = self._clock()
         self._durations_s.append(now_s - self._last_s)
         self._last_s = self._train_end_s = now_s
@@ -110,7 +110,7 @@ class Reporter:
         return now_s - self._epoch_start_s
 
     def validation_begin(self) -> None:
-        """Start the clock of the validation pass inside an epoch."""
+        """Start the clock of the validation pass within an epoch."""
         self._validation_start_s = self._batch_end_s = self._clock()
 
     def validation_batch_end(self) -> None:
@@ -133,7 +133,7 @@ class Reporter:
         val_loss: float | None = None,
         val_accuracy: float | None = None,
     ) -> None:
-        """Send the rest of the steps and, while measuring, the epoch."""
+        """Send the remaining steps and, while measuring, the epoch."""
         end_s = self._clock()
         self._flush(loss)
         if self._phase != "measure":

@@ -1,4 +1,4 @@
-"""RunSpec, what was asked of a run: the record shared by command line, window, database and worker."""
+"""RunSpec, the request for a run: the record shared by command line, window, database and worker."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,15 +14,15 @@ ParameterValue = bool | int | float | str
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was asked of a run.
+    """The request for a run.
 
     Attributes:
-        epochs: Passes over the training data; always 1 with Quick, which estimates it, and with Sustained, which
-            runs for a time instead.
-        steps: Training steps that each epoch is cut to; None for whole epochs.
-        duration_s: Minimum training time of Sustained, or maximum of Quick from the engine's start; None for the
-            preset's own.
-        measure_s: How long Quick times steps, without validation, in a probe; None for an ordinary run.
+        epochs: Passes over the training data; always 1 for Quick, which estimates one, and for Sustained, which
+            has a fixed duration instead.
+        steps: Training steps per shortened epoch; None for whole epochs.
+        duration_s: Minimum training time of Sustained, or maximum time of Quick since the engine's start; None for
+            the preset's default.
+        measure_s: Seconds in which a probe times steps, without validation; None for an ordinary run.
         threads: Threads inside one operation; None to let the engine choose.
         jit: Whether XLA compiles the training step. The studies ran without it.
         engine: Name of the engine in workloads.engines.registry.
@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The first line that the parent writes to the worker's stdin.
 
     Attributes:
-        datasets_folder: In the file system's encoding (os.fsencode), which need not be UTF-8.
+        datasets_folder: Path in the file system's encoding (os.fsencode), which may not be UTF-8.
     """
 
     spec: RunSpec
@@ -62,7 +62,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_job(line: bytes) -> Job:
-    """Parse a job from one line of JSON; raises msgspec.DecodeError (a ValueError) if it isn't one."""
+    """Parse a job from one line of JSON. Raises msgspec.DecodeError (a ValueError) if it is invalid."""
     return msgspec.json.decode(line, type=Job)
 
 

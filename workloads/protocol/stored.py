@@ -1,4 +1,4 @@
-"""Records from files that another version may have written: valid parts are used, the rest counts as unknown."""
+"""Records from files that another version may have written. Valid parts are used; the rest is unknown."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ Record = TypeVar("Record")
 
 
 def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Record:
-    """Return a record with each valid value of a dictionary; others are from `otherwise`, or defaults.
+    """Return a record with the valid values of a dictionary. Others are taken from `otherwise`, or are defaults.
 
     In lists of records, the valid parts of each are used.
 
@@ -34,7 +34,7 @@ def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Rec
 
 
 def unknown_fields(plain: Mapping[str, Any], kind: type[Any]) -> list[str]:
-    """Return the names of a record whose values in a dictionary aren't valid."""
+    """Return the names of a record's fields whose values in a dictionary are invalid."""
     return [
         name
         for name, hint in _hints(kind).items()  # type: ignore[arg-type] # classes can be hashed

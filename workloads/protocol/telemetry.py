@@ -1,14 +1,14 @@
-"""Telemetry of one moment, as a typed record from the moment it is read."""
+"""Telemetry of one moment, as a typed record."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
 
-# No real value comes near it, and sums of smaller ones stay finite.
+# Real values are far below, and sums of smaller ones are finite.
 Reading = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
 Index = Annotated[int, msgspec.Meta(ge=-(10**18), le=10**18)]
-Whole = Index | Reading  # a whole number, which some drivers give with a decimal point
+Whole = Index | Reading  # a whole number, which some drivers report with a decimal point
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,39 +21,39 @@ class GpuTelemetry:
     temperature_c: Reading | None = None
     power_w: Reading | None = None
     clock_mhz: Reading | None = None
-    throttle_reasons: tuple[str, ...] | None = None  # what limits the clock: "thermal" …; () for nothing
-    other_memory_bytes: Whole | None = None  # GPU memory that other processes hold
+    throttle_reasons: tuple[str, ...] | None = None  # reason for a limited clock: "thermal" …; () for none
+    other_memory_bytes: Whole | None = None  # GPU memory used by other processes
     memory_utilization_pct: Reading | None = None  # share of time in which its memory is accessed
     memory_clock_mhz: Reading | None = None
     fan_pct: Reading | None = None
-    energy_j: Reading | None = None  # by the GPU's own counter, since the reader's first read
+    energy_j: Reading | None = None  # from the GPU's own counter, since the reader's first read
     other_utilization_pct: Reading | None = None  # share of time in which other processes compute on it
 
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """Telemetry of the machine. None means not available, never zero."""
+    """Telemetry of the computer. None means not available, never zero."""
 
     cpu_pct: Reading | None = None  # all CPUs together, 0 to 100
     cpu_clock_mhz: Reading | None = None
     cpu_temperature_c: Reading | None = None
     memory_used_bytes: Whole | None = None
     swap_used_bytes: Whole | None = None
-    steal_pct: Reading | None = None  # CPU time that the host took from this virtual machine
-    other_cpu_pct: Reading | None = None  # used by neither the worker nor Epochmark, of all CPUs, 0 to 100
+    steal_pct: Reading | None = None  # CPU time taken from this virtual machine by the host
+    other_cpu_pct: Reading | None = None  # by processes other than worker and Epochmark, of all CPUs, 0 to 100
     swap_bytes_per_s: Reading | None = None  # read from and written to swap
     throttle_count: Whole | None = None  # times the CPU limited its clock since the previous telemetry
     on_battery: bool | None = None
-    power_plan: str | None = None  # the system's name for it: "performance", "powersave", "balanced" …
+    power_plan: str | None = None  # the system's name for the plan: "performance", "powersave", "balanced" …
     clock_step_s: Reading | None = None  # seconds the wall clock was set since the previous telemetry
-    suspended_s: Reading | None = None  # how long the computer slept since the previous telemetry
+    suspended_s: Reading | None = None  # seconds the computer slept since the previous telemetry
     gpus: tuple[GpuTelemetry, ...] = ()
     core_pct: tuple[Reading, ...] | None = None  # each logical CPU, 0 to 100, in the system's order
     cpu_power_w: Reading | None = None  # of all CPU packages, since the previous telemetry
-    cpu_energy_j: Reading | None = None  # by the CPU's counters, since the first telemetry
+    cpu_energy_j: Reading | None = None  # from the CPU's counters, since the first telemetry
     disk_read_bytes_per_s: Reading | None = None  # all disks
     disk_write_bytes_per_s: Reading | None = None
-    memory_available_bytes: Whole | None = None  # what programs can still get without swapping
+    memory_available_bytes: Whole | None = None  # available to programs without swapping
     cpu_pressure_pct: Reading | None = None  # share of time in which something waited for a CPU (Linux's PSI)
     memory_pressure_pct: Reading | None = None  # … waited because memory was full
     cpu_held_pct: Reading | None = None  # share of scheduling periods in which a CPU quota stopped the run

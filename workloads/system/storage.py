@@ -40,7 +40,7 @@ PICTURES = 48
 CACHED_IMAGES = 2_000
 _SOURCES = ("jpeg", "tfrecord", "cache")
 _USES = ("read", "train", "infer")
-# The cases measured in each folder, in order: metrics are folder1_<case>_images_per_s and so on.
+# The cases measured in each folder, in order. Metrics are named folder1_<case>_images_per_s and so on.
 CASES = ("write", "preprocess", *(f"{use}_{source}" for use in _USES for source in _SOURCES))
 
 Use = Callable[[Any, Any], None]
@@ -83,7 +83,7 @@ class Storage(Workload):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse batches too that are larger than the number of images."""
+        """Also reject batch sizes that are larger than the number of images."""
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:
@@ -95,7 +95,7 @@ class Storage(Workload):
         spec = job.spec
         folders = folders_of(str(spec.parameters["folders"]))
         reporter.phase("import")
-        # Before the engine: reporting an unusable folder must not take ten seconds.
+        # Before the engine is started, so that an unusable folder isn't reported only after ten seconds.
         for folder in folders:
             remove_leftovers(folder)
             check_space(folder, _images(spec))
@@ -124,7 +124,7 @@ class Storage(Workload):
 
 
 class _Measurement:
-    """Measures folders one after another, and compares the later ones with the first."""
+    """Measures folders one after another, and compares later ones with the first."""
 
     def __init__(
         self, spec: RunSpec, network: Network, pictures: Pictures, jpegs: list[bytes], reporter: Reporter
@@ -142,7 +142,7 @@ class _Measurement:
         self._dropped: dict[int, set[Dropped]] = {}
 
     def measure(self, parent: Path) -> None:
-        """Measure all cases in a folder, report each at once, and clean up."""
+        """Measure all cases in a folder, report each immediately, and clean up."""
         self._number += 1
         with own_folder(parent, self._warn_of_files) as folder, self._pictures.working_in(folder):
             jpegs = self._write(folder)
@@ -159,7 +159,7 @@ class _Measurement:
                     self._report(f"{verb}_{source}", self._rate(data, paths, use))
 
     def warn_of_memory(self) -> None:
-        """Report once the folders whose files may have been read from memory."""
+        """Warn once about folders whose files may have been read from memory."""
         kept = [number for number, states in self._dropped.items() if "kept" in states]
         unknown = [number for number, states in self._dropped.items() if "unknown" in states - {"kept"}]
         for numbers, code in ((kept, "warning.page_cache_kept"), (unknown, "warning.page_cache_unknown")):
@@ -186,7 +186,7 @@ class _Measurement:
         """Return images per second over several passes, each from the drive, until the time is up."""
         self._case += 1
         reads = use is _look
-        # Training and predicting would compile again for a smaller batch.
+        # For training and prediction, a smaller batch would have to be compiled.
         data = self._pictures.batches(data, self._spec.batch_size, whole=not reads)
         steps = None if reads else self._spec.steps
         if reads and not paths:
@@ -207,7 +207,8 @@ class _Measurement:
         """Use each batch until the time is up; return images and seconds, including the pipeline's start."""
         self._reporter.epoch_begin(self._case)
         images, duration_s = 0, 0.0
-        # The iterator has no name: it must be gone, and its files closed, before these are removed.
+        # The iterator isn't assigned to a name, so that it is dropped and its files are closed before they are
+        # removed.
         for inputs, labels in islice(data, steps):
             use(inputs, labels)
             images += len(labels)
@@ -252,4 +253,4 @@ def _images(spec: RunSpec) -> int:
 
 
 def _look(inputs: Any, labels: Any) -> None:
-    """Take a batch and do nothing with it: reading alone."""
+    """Receive a batch without using it, to measure reading alone."""

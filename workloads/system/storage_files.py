@@ -1,4 +1,4 @@
-"""Files of the storage test: space for them, their folder, writing, dropping from memory, removing."""
+"""Files of the storage test: free space, their folder, writing, dropping from memory, removing."""
 
 import json
 import os
@@ -19,19 +19,19 @@ from workloads.protocol.reporter import Reporter
 PREFIX = "epochmark-storage-"
 MARKER = "epochmark.json"
 PICTURES, SHARDS = "jpeg", "tfrecord"
-# A JPEG of 110 kB twice, to leave some room, and a little more than 256 × 256 × 3 bytes in a shard.
+# Twice a JPEG of 110 kB, to keep some reserve, and slightly more than 256 × 256 × 3 bytes in a shard.
 SPACE_PER_IMAGE_BYTES = 2 * 120_000 + 200_000
 FILES_PER_STEP = 32
 _LOOKED_AT = 8
 _MARKER_LIMIT_BYTES = 1_000
 
-# Whether the system dropped files from memory when asked; unknown if it doesn't say.
+# Whether the system dropped files from memory when requested; unknown if it doesn't report this.
 Dropped = Literal["dropped", "kept", "unknown"]
 _DOUBTFUL: tuple[Dropped, ...] = ("kept", "unknown")
 
 
 def check_space(parent: Path, images: int) -> None:
-    """Refuse a folder without room for the test's files; raises WorkloadError with the message to show."""
+    """Reject a folder without enough space for the test's files. Raises WorkloadError with the message to show."""
     need_bytes = images * SPACE_PER_IMAGE_BYTES
     try:
         free_bytes = shutil.disk_usage(parent).free
@@ -45,7 +45,7 @@ def check_space(parent: Path, images: int) -> None:
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
-    """Return the message about a folder that fails during the measurement."""
+    """Return the error for a folder that fails during the measurement."""
     reason = error.strerror or str(error)
     is_there = False
     with suppress(OSError):
@@ -60,7 +60,7 @@ def trouble(parent: Path, error: OSError) -> WorkloadError:
 
 @contextmanager
 def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
-    """Create a folder in the chosen one, and remove it with the test's files, however the test ends.
+    """Create a subfolder of the chosen folder, and remove it with the test's files in any case.
 
     Args:
         parent: The chosen folder.
@@ -79,13 +79,13 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         finally:
             _remove_own(folder, warn)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the parent has gone: not the folder's fault
+        if isinstance(error, BrokenPipeError):  # the parent has ended, which isn't the folder's fault
             raise
         raise trouble(parent, error) from error
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Delete test files whose process is gone, and nothing else."""
+    """Delete test files whose process no longer exists, and nothing else."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}*")):
             with suppress(OSError):
@@ -94,7 +94,7 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporter: Reporter) -> list[Path]:
-    """Write this many files, repeating the pictures, and wait until all have reached the drive."""
+    """Write this many files, repeating the pictures, and wait until all are on the drive."""
     paths = [folder / PICTURES / f"{number:06d}.jpg" for number in range(images)]
     steps = [range(start, min(start + FILES_PER_STEP, images)) for start in range(0, images, FILES_PER_STEP)]
     for step in steps:
@@ -109,13 +109,13 @@ def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporte
 
 
 def flush(path: Path) -> None:
-    """Wait until a file has reached the drive."""
+    """Wait until a file is written to the drive."""
     with path.open("r+b") as file:  # Windows flushes only writable files
         os.fsync(file.fileno())
 
 
 def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) -> Dropped:
-    """Ask the system to drop the files from memory, so that they are read from the drive; return its success."""
+    """Ask the system to drop files from memory, so that they are read from the drive; return whether it did."""
     if sys.platform != "linux":
         return "kept"
     for number, path in enumerate(paths):
@@ -126,20 +126,20 @@ def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) ->
             os.close(descriptor)
         if number % FILES_PER_STEP == 0:
             check_cancel()
-    # Only a few: checking makes the system fetch the file.
+    # Only a few, because checking makes the system read the file.
     states = [_state(path) for path in paths[:: max(1, len(paths) // _LOOKED_AT)]]
     return next((state for state in _DOUBTFUL if state in states), "dropped")
 
 
 def _state(path: Path) -> Dropped:
-    """Return whether a file is in memory, by reading a byte of it without blocking."""
+    """Return whether a file is in memory, by reading one byte without blocking."""
     assert sys.platform == "linux"
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.preadv(descriptor, [bytearray(1)], 0, os.RWF_NOWAIT)
     except BlockingIOError:
         return "dropped"
-    except OSError:  # not every file system can tell
+    except OSError:  # not supported by every file system
         return "unknown"
     finally:
         os.close(descriptor)
@@ -156,10 +156,10 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove only what a test creates, and the marker last, so that a killed removal can be resumed."""
+    """Remove only files that a test creates, and the marker last, so that a killed removal can be resumed."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
-            shutil.rmtree(folder / name)  # follows no links
+            shutil.rmtree(folder / name)  # doesn't follow links
     (folder / MARKER).unlink(missing_ok=True)
     folder.rmdir()
 
@@ -172,13 +172,13 @@ def _this_process() -> dict[str, Any]:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Return whether a test created the folder on this computer, as this user, and its process is gone."""
+    """Return whether a test created the folder on this computer, as this user, and its process has ended."""
     marker = folder / MARKER
     if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
         return False
     if marker.lstat().st_size > _MARKER_LIMIT_BYTES:
         return False
-    # In a shared folder, others' folders are left alone.
+    # In a shared folder, other users' folders aren't touched.
     if sys.platform != "win32" and {folder.lstat().st_uid, marker.lstat().st_uid} != {os.getuid()}:
         return False
     try:
@@ -190,7 +190,7 @@ def _is_abandoned(folder: Path) -> bool:
 
 
 def _is_alive(pid: int, started_s: float) -> bool:
-    """Return whether it is still the same process, not another one with its ID."""
+    """Return whether it is still the same process and its ID hasn't been reused."""
     import psutil
 
     try:

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 # A typical picture of ImageNet.
 WIDTH_PX, HEIGHT_PX = 500, 375
-# With this much coarse and fine noise, pictures have 111 kB at this quality.
+# With this much coarse and fine noise, pictures are 111 kB large at this quality.
 _GRAIN_PX, _FINE, _QUALITY = 6, 0.05, 95
-# As study 001 converted them, and as its networks take them.
+# Sizes as converted in study 001, and as expected by its networks.
 PACKED_PX, INPUT_PX = 256, 224
 SHARD_COUNT = 8
 CLASSES = 10
 
 
 def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
-    """Return different pictures as JPEGs, the same ones for the same seed, but for an engine's rounding."""
+    """Return different pictures as JPEGs, identical for the same seed except for rounding by the engine."""
     import numpy as np
 
     raw = np.random.PCG64(seed)
@@ -52,14 +52,14 @@ def from_jpegs(pictures: Pictures, paths: Sequence[Path], side_px: int = INPUT_P
 
 
 def from_shards(pictures: Pictures, paths: Sequence[Path]) -> Any:
-    """Return the same from what `pack` wrote."""
+    """Return the same from the files written by `pack`."""
     return pictures.from_records(paths, PACKED_PX, INPUT_PX)
 
 
 def pack(
     pictures: Pictures, jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter
 ) -> list[Path]:
-    """Decode pictures, resize them to 256 × 256, write them to shards, and wait until the drive has them."""
+    """Decode pictures, resize them to 256 × 256, write them to shards, and wait until they are on the drive."""
     paths = [folder / SHARDS / f"{number}.tfrecord" for number in range(SHARD_COUNT)]
     done = 0
     with ExitStack() as stack:
@@ -76,11 +76,11 @@ def pack(
 
 
 class Network:
-    """The network that trains on the pictures, and predicts: compiled and warmed up.
+    """The network for training and prediction, compiled and warmed up.
 
     Args:
-        engine: Started.
-        spec: Its parameter "network" chooses small or googlenet.
+        engine: The started engine.
+        spec: Spec whose parameter "network" is small or googlenet.
     """
 
     def __init__(self, engine: Engine, spec: RunSpec) -> None:
@@ -105,7 +105,7 @@ class Network:
             self.predict(images, None)
 
     def train(self, images: Any, labels: Any) -> None:
-        """Train on one batch; the device has finished when its loss is here."""
+        """Train on one batch. The device has finished when its loss is available."""
         self._trained.train_on_batch(images, self._targets(labels))
 
     def predict(self, images: Any, labels: Any) -> None:
@@ -114,7 +114,7 @@ class Network:
 
 
 def _small() -> Any:
-    """Return a network of 2,522 parameters that is much cheaper than decoding the picture."""
+    """Return a network of 2,522 parameters that is much cheaper than decoding the pictures."""
     from keras import Sequential, layers
 
     return Sequential(
@@ -128,7 +128,7 @@ def _small() -> Any:
 
 
 def _on_bytes(network: Any) -> Any:
-    """Return a model that takes pictures as bytes, so that bytes are what is stored and copied."""
+    """Return a model that accepts pictures as bytes, so that bytes are stored and copied."""
     from keras import Input, Model, layers
 
     inputs = Input((INPUT_PX, INPUT_PX, 3), dtype="uint8")

@@ -1,1 +1,1 @@
-"""Timing training, and proving that it is real."""
+"""Timing training, and proving that it really happened."""

@@ -1,4 +1,4 @@
-"""A network's input: arrays in memory, or batches that are made during training."""
+"""A network's input: arrays in memory, or batches created during training."""
 
 import zlib
 from dataclasses import dataclass, replace
@@ -12,15 +12,15 @@ class Feed:
     """Training, validation and test data of one run.
 
     Attributes:
-        x: Array of examples; or, if y is None, an iterable of whole batches (the engine's, or a PyDataset), whose
-            attribute `rows` is the array of examples that they are made from, if there is one.
+        x: Array of examples or, if y is None, an iterable of whole batches (the engine's, or a PyDataset). Its
+            attribute `rows` is the array of examples the batches are made from, if there is one.
         validation: Arrays (x, y) or finite batches at the end of each epoch; None for no validation.
         test: Arrays (x, y) to evaluate once after training; None for no evaluation.
         shuffle: Whether `fit` shuffles in each epoch (arrays only).
         samples: Number of training examples.
-        shape: Of one example.
-        checksum: SHA-256 of the bytes behind the data; None if there are none.
-        name: Name of the data set, if it isn't the workload's own.
+        shape: Shape of one example.
+        checksum: SHA-256 of the bytes the data was created from; None if there are none.
+        name: Name of the data set, if it isn't the workload's default.
     """
 
     x: Any
@@ -36,7 +36,7 @@ class Feed:
     name: str | None = None
 
     def distinct(self) -> int | None:
-        """Return how many different examples are trained on; None for a stream that isn't made from arrays."""
+        """Return the number of different training examples; None for a stream that isn't made from arrays."""
         import numpy as np
 
         rows = self.x if self.y is not None else getattr(self.x, "rows", None)
@@ -46,10 +46,10 @@ class Feed:
         return len({zlib.crc32(row.data) for row in array.reshape(len(array), -1).view(np.uint8)})
 
     def cut(self, examples: int) -> "Feed":
-        """Return only the first examples, for arrays: each epoch is the same short one.
+        """Return only the first examples, for arrays, so that every epoch is the same short one.
 
-        If told to stop after some steps, `fit` would continue from there in the next epoch, and end in the middle
-        of one.
+        If `fit` were limited by steps instead, it would continue from there in the next epoch, and end in the
+        middle of one.
         """
         if self.y is None:
             return self
@@ -61,7 +61,7 @@ class Feed:
         return 0 if self.validation is None else -(-self.validation_samples // batch_size)
 
     def fit_arguments(self, engine: Engine, batch_size: int) -> dict[str, Any]:
-        """Return `fit`'s arguments for the data."""
+        """Return the arguments of `fit` for the data."""
         arguments = {"x": engine.shared(self.x), "validation_data": self.validation}
         if self.y is not None:
             arguments |= {"y": self.y, "batch_size": batch_size, "shuffle": self.shuffle}

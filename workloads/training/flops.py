@@ -3,19 +3,19 @@
 import math
 from typing import Any
 
-# A training step runs the network forward, then its gradients with respect to inputs and to weights: three times
-# the forward operations (Amodei and Hernandez, AI and Compute, 2018). In truth a little less, as the first layer
-# needs no gradient of its input: 0.7 % for the standard network.
+# A training step runs the network forward, then computes its gradients with respect to inputs and to weights:
+# three times the forward operations (Amodei and Hernandez, AI and Compute, 2018). The true number is slightly
+# lower because the first layer needs no gradient of its input: 0.7 % for the standard network.
 TRAINING_PASSES = 3
 
 
 def forward_flops(model: Any) -> int | None:
-    """Return the operations of one example's forward pass; None if a layer's can't be counted.
+    """Return the operations of one example's forward pass; None if a layer's operations can't be counted.
 
-    That is also the case for sequences of any length.
+    This includes networks for sequences of any length.
 
     Counts matrix products and convolutions, with a multiplication and an addition as two operations; activations,
-    pooling and normalisation are left out, as usual: they are memory-bound.
+    pooling and normalisation are excluded, as usual, because they are memory-bound.
     """
     try:
         return sum(_layer(layer) for layer in _leaves(model))
@@ -42,7 +42,7 @@ def _layer(layer: Any) -> int:
 
 
 def _dense(layer: Any) -> int:
-    # A dense layer on a sequence works once at each position.
+    # A dense layer on a sequence is applied at each position.
     places = math.prod(layer.output.shape[1:-1])
     return int(places * layer.kernel.shape[0] * layer.kernel.shape[1])
 
@@ -75,7 +75,7 @@ def _bidirectional(layer: Any) -> int:
 
 
 def _attention(layer: Any) -> int:
-    # Each query with each key, and each weight with each value, also those that a causal mask hides.
+    # Each query with each key, and each weight with each value, including those hidden by a causal mask.
     _, length, width = layer.output.shape
     return int(2 * length * length * width)
 
@@ -84,7 +84,7 @@ def _scores(layer: Any) -> int:
     return int(math.prod(layer.output.shape[1:-1]) * math.prod(layer.table.embeddings.shape))
 
 
-# Their rows are looked up, or added.
+# Layers whose rows are only looked up or added.
 _TABLES = ("Embedding", "Positions", "ClassToken")
 _COUNTERS = {
     "Dense": _dense,

@@ -1,26 +1,27 @@
-"""What was measured of a network in training, as its declaration states it.
+"""Measurements of networks in training, used in their declarations.
 
 Losses of first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow 2.21,
 on the twins and with three seeds (two for networks whose step takes many seconds), and widened on each side by
 half their span and by a twentieth. `unlearned` is where a learning rate of zero ends: a band around it doesn't
 show that a network learns, nor does one after two steps.
 
-Real: a twin is no measure of it. On real digits, networks learn much faster than on the twin (`mnist_mlp`: 0.44
-against 1.9), on pictures in random colours more slowly. So each of these bands is wide: from half the lowest
-honest loss to halfway between the highest one and a learning rate of zero, where that is apart on all data tried;
-otherwise to well above both. `python -m tests.benchmarks.proof --real` measures what packages carry: real digits
-and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers were not available where this
-was measured: their bands rest on the twin and on other data (Fashion-MNIST in colour, other English prose).
+Real: bands for real data can't be derived from the twin. On real digits, networks learn much faster than on the
+twin (`mnist_mlp`: 0.44 against 1.9), on pictures in random colours more slowly. So these bands are wide: from half
+the lowest honest loss to halfway between the highest one and the loss with a learning rate of zero, if that is
+distinct on all data tried; otherwise to well above both. `python -m tests.benchmarks.proof --real` measures the
+data that packages include: real digits and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the
+flowers weren't available for the measurement; their bands are based on the twin and on other data (Fashion-MNIST
+in colour, other English prose).
 
-Memory: peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13
-and JAX 0.10: the line through both (`python -m tests.benchmarks.workloads`). At half the usual batch, which the
-line wasn't made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. GPTs and timm's
-networks were measured at small batches only, the larger one a quarter to three eighths of the usual one, so that
-their needs there are an extrapolation.
+Memory: peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13 and
+JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size, which
+wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX. GPTs
+and timm's networks were measured only at small batch sizes, the larger one a quarter to three eighths of the
+default, so their needs at the default are extrapolated.
 
-Operations: products and convolutions behind the gradients, a multiplication and an addition as two, counted in the
-graphs that TensorFlow 2.21 traces (`python -m tests.benchmarks.operations`). They depend on neither batch nor
-precision. Only `ptb_lstm_mxnet` has none, as its sentences differ in length.
+Operations: products and convolutions behind the gradients, with a multiplication and an addition as two, counted
+in the graphs traced by TensorFlow 2.21 (`python -m tests.benchmarks.operations`). They depend on neither batch nor
+precision. Only `ptb_lstm_mxnet` has no count because its sentences differ in length.
 """
 
 from collections.abc import Mapping
@@ -45,10 +46,10 @@ def first_losses(
     """Return the range of losses after the first steps of honest training.
 
     Args:
-        steps: After which the mean of their losses is meant.
+        steps: Number of first steps whose mean loss is meant.
         low: Lowest on synthetic data.
         high: Highest on synthetic data.
-        real: Both on real data, and how they were measured; None if the network has none.
+        real: Lowest and highest on real data, and how they were measured; None if the network has no real data.
         unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
     """
     bands, origins = {"synthetic": (low, high)}, {"synthetic": _SYNTHETIC}
@@ -58,7 +59,7 @@ def first_losses(
 
 
 def measured_memory(**engines: tuple[float, float]) -> Mapping[str, MemoryNeed]:
-    """Return the needs by engine, from MB at batch 0 and MB per example."""
+    """Return the memory needs by engine, from MB at batch size 0 and MB per example."""
     return {
         name: MemoryNeed(base_bytes=round(base * 1e6), per_example_bytes=round(example * 1e6))
         for name, (base, example) in engines.items()

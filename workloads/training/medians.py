@@ -1,29 +1,28 @@
-"""The interval of a median, without assumptions about how values are distributed."""
+"""Confidence interval of a median, without assumptions about the distribution."""
 
 import math
 import statistics
 from collections.abc import Sequence
 
-# Fewer values don't show whether they depend on each other.
+# With fewer values, their correlation can't be estimated.
 RELATED_AT_LEAST = 6
 
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return a distribution-free confidence interval of the median, and its confidence in percent.
+    """Return a distribution-free confidence interval of the median, and its confidence level in percent.
 
     The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
-    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
-    which cover it with less. None below two values.
+    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With fewer than six values the
+    extremes, at a lower confidence level. None with fewer than two values.
     """
     return _interval(values, len(values))
 
 
 def related_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the interval of the median of values in order, and its confidence in percent; None below two values.
+    """Return the confidence interval of the median of ordered values, and its level; None below two values.
 
-    Values that resemble the ones before tell as much as fewer independent ones (Bayley and Hammersley, The
-    effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8
-    (1946) 184).
+    Autocorrelated values are as informative as fewer independent ones (Bayley and Hammersley, The effective number
+    of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8 (1946) 184).
     """
     related = lag_correlation(values) if len(values) >= RELATED_AT_LEAST else 0.0
     independent = len(values)
@@ -53,9 +52,10 @@ def _interval(values: Sequence[float], independent: int) -> tuple[float | None, 
 
 
 def _rank(count: int) -> tuple[int, float]:
-    """Return the rank whose order statistics, from both ends, hold the median, and with what confidence."""
-    # In logarithms: beyond a thousand values, the chance of a single rank underflows, and their number overflows.
-    chance_log = -count * math.log(2)  # that all values are on one side of the median
+    """Return the rank whose order statistics, from both ends, enclose the median, and the confidence level."""
+    # In logarithms, because beyond a thousand values, the probability of a single rank underflows, and their
+    # number overflows.
+    chance_log = -count * math.log(2)  # probability that all values are on one side of the median
     outside = math.exp(chance_log)
     rank = 0
     while rank + 1 < count // 2:

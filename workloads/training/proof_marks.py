@@ -1,4 +1,4 @@
-"""Traces that training leaves in a network: the proof that it was real."""
+"""Traces that training leaves in a network, as evidence that it really happened."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from workloads.protocol.spec import RunSpec
 
 
 class TrainingEvidence:
-    """Remembers the state of a compiled network before training."""
+    """Stores the state of a compiled network before training."""
 
     def __init__(self, model: Any) -> None:
         self._steps = _updates(model)
         self._weights = _weights(model)
 
     def report(self, model: Any, spec: RunSpec, reporter: Reporter) -> None:
-        """Report how often the optimizer updated the weights, and how far those of the output layer moved.
+        """Report how often the optimizer updated the weights, and how far the output layer's weights moved.
 
-        `updates_done` must equal `updates_asked`, the number of timed steps; with float16, which skips gradients
-        that overflow, there is no such number. `weights_changed` is the length of the change divided by that of
-        the original weights; a learning rate of zero gives 0.
+        `updates_done` must equal `updates_asked`, the number of timed steps; both are omitted for float16, which
+        skips gradients that overflow. `weights_changed` is the length of the change divided by that of the
+        original weights; a learning rate of zero gives 0.
         """
         import numpy as np
 
@@ -34,11 +34,11 @@ class TrainingEvidence:
 
 
 def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
-    """Report what the engine says that the timed steps have done, beside what they should have done.
+    """Report the work of the timed steps as counted by the engine, next to the expected work.
 
     `examples_done` must not be less than `examples_asked`; `operations_per_example` not less than the registry's
     (see workloads.training.operations). `operations_float32_pct` and the like add up to 100. `steps_counted` is
-    the number of steps whose operations were counted; 0 says that none were.
+    the number of steps whose operations were counted; 0 means none.
     """
     is_counted = evidence is not None and evidence.operations_per_example is not None
     counted = steps if evidence is None or evidence.steps_counted is None else evidence.steps_counted
@@ -59,7 +59,7 @@ def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int,
 
 
 def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> None:
-    """Report how many different examples there were to train on, beside how many the workload declares."""
+    """Report the number of different training examples, next to the number declared by the workload."""
     if distinct is not None:
         reporter.send(events.Metric(key="examples_distinct", value=float(distinct)))
         reporter.send(events.Metric(key="examples_declared", value=float(declared)))
@@ -68,12 +68,12 @@ def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> 
 def least_examples(
     steps: int, batch_size: int, examples: int, steps_per_pass: int, *, is_stream: bool = False
 ) -> int:
-    """Return how many examples so many steps must at least have trained on.
+    """Return the minimum number of examples that this many steps must have trained on.
 
     Args:
-        steps: Steps done.
+        steps: Number of completed steps.
         batch_size: Size of all batches but the last one of each pass over the data.
-        examples: Examples in a pass; 0 if there is none, as one batch is repeated.
+        examples: Examples in a pass; 0 if there is none because one batch is repeated.
         steps_per_pass: Steps in a pass.
         is_stream: Whether the smaller batch may be anywhere in a pass, not only at its end.
     """
@@ -86,7 +86,7 @@ def _updates(model: Any) -> int:
 
 
 def _weights(model: Any) -> Any:
-    """Return the output layer's weights: the network's last matrix."""
+    """Return the output layer's weights, which are the network's last matrix."""
     import numpy as np
 
     for variable in reversed(model.trainable_variables):

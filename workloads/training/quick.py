@@ -1,4 +1,4 @@
-"""Quick: time steps until the parent has enough or the time is up, then the other parts of an epoch."""
+"""Quick: times steps until the parent has enough or the time is up, then the other parts of an epoch."""
 
 import time
 from collections import deque
@@ -12,7 +12,7 @@ from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
 from workloads.workload import Workload
 
-# From the engine's start to the answer.
+# From the engine's start to the result.
 BUDGET_S = 60.0
 # A large network's step can take half a minute on a CPU. The first one traces and compiles.
 STEPS_AT_LEAST = 4
@@ -22,19 +22,19 @@ EPOCHS_LIMIT = 1_000_000
 # The other parts of an epoch are timed in this many epochs of one step; the first is warm-up.
 SHORT_EPOCHS = 3
 BATCHES_LIMIT = 20
-# So slow that one more step costs the budget, while setting up an epoch's input costs nothing in comparison.
+# If steps are this slow, one more step exceeds the budget, and the set-up of an epoch's input is negligible.
 SLOW_STEP_S = 1.0
-# Validating an example is the forward part of training on it.
+# Validation of an example is only the forward pass of training.
 VALIDATION_SHARE = 1 / 3
 
 
 class Budget:
-    """Decides when the steps must end.
+    """Decides when to end the steps.
 
     Args:
-        reporter: Knows whether the parent has enough.
-        end_s: When the answer is due, by time.perf_counter.
-        after_steps: How many typical steps the remaining work takes.
+        reporter: Has the event that the parent has measured enough.
+        end_s: When the result is due, by time.perf_counter.
+        after_steps: Duration of the remaining work, in typical steps.
     """
 
     def __init__(self, reporter: Reporter, end_s: float, after_steps: float) -> None:
@@ -75,7 +75,7 @@ class Quick:
         """Time steps, epoch after epoch without validation, and then the other parts of an epoch.
 
         Args:
-            proof_steps: After how many steps the loss proves that it trained; None if unknown.
+            proof_steps: Number of steps after which the loss is evidence of training; None if unknown.
         """
         # A rate needs only the steps.
         has_epochs = self.workload.samples_per_epoch > 0 and self.workload.metric.startswith("seconds_per_")
@@ -88,7 +88,7 @@ class Quick:
             self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
 
     def probe(self) -> None:
-        """Time steps for the seconds that the spec asks for, from the end of the first one."""
+        """Time steps for the duration given in the spec, starting from the end of the first one."""
         duration_s = self.spec.measure_s or 0.0
         ends_s: list[float] = []
 
@@ -105,7 +105,7 @@ class Quick:
         self.reporter.epoch_steps = 0  # none of them has a validation pass
         self.reporter.phase("measure", budget_s=max(1.0, budget_s))
         watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
-        # Arrays know their length, batches may not.
+        # Arrays have a length, but batches may not.
         steps = None if self.trainer.feed.y is not None else whole
         feed = replace(self.trainer.feed, validation=None)
         self.trainer.fit(feed, watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)

@@ -20,10 +20,10 @@ def repeat(
 
     Args:
         reporter: Receives the steps.
-        call: Returns when its work is done on the device too.
+        call: Returns when its work is also completed on the device.
         index: Index of the round, from 0.
         steps: Maximum number of calls.
-        budget_s: Seconds after which no further call begins, nor after the parent has enough …
+        budget_s: Seconds after which no more calls are made, as after the parent has enough …
         steps_at_least: … unless there were fewer than these.
     """
     durations_s: list[float] = []

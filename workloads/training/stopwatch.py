@@ -10,7 +10,7 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 
-# By then, an engine has what each step needs; what is added later grows with the number of steps.
+# By then, an engine has allocated everything that each step needs; later growth depends on the number of steps.
 SETTLED_STEPS = 50
 
 
@@ -26,8 +26,8 @@ def stopwatch(
     Args:
         reporter: Receives every call.
         is_over: Called after each training step; returns whether it was the last one.
-        proof_steps: After this many steps of the first epoch, their mean loss is reported; None for no report.
-        loss_band: A first epoch with a loss outside of it gives a warning; None for no band.
+        proof_steps: Number of steps of the first epoch whose mean loss is reported; None for no report.
+        loss_band: A loss of the first epoch outside this range causes a warning; None for no range.
     """
     from keras.callbacks import Callback
 
@@ -67,7 +67,7 @@ def stopwatch(
 
 
 def _report_mark(steps: int, proof_steps: int | None, loss: float, reporter: Reporter) -> None:
-    """Report what is wanted after so many steps of the first epoch."""
+    """Report the values due after this many steps of the first epoch."""
     if steps == proof_steps:
         reporter.send(events.Metric(key="proof_loss", value=loss))
     if steps == SETTLED_STEPS and (peak := peak_bytes()) is not None:

@@ -1,4 +1,4 @@
-"""Workloads that train a Keras network: one `model.fit` as in the studies, timed by a callback."""
+"""Workloads that train a Keras network: a single `model.fit` as in the studies, timed by a callback."""
 
 import math
 import os
@@ -28,11 +28,12 @@ SUSTAINED_S = 600.0
 
 
 class Training(Workload):
-    """A network and its data; subclasses implement `build`, `compile_options` and `load`.
+    """A network and its data. Subclasses implement `build`, `compile_options` and `load`.
 
     Attributes:
-        predicted_examples: Test examples to predict after training, as in the study.
-        inference_parameters_count: Set if inference leaves out layers that only training needs; otherwise None.
+        predicted_examples: Number of test examples to predict after training, as in the study.
+        inference_parameters_count: Parameters without layers that only training needs; None if there are no such
+            layers.
     """
 
     trains = True
@@ -46,7 +47,7 @@ class Training(Workload):
         raise NotImplementedError
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model for inference, without what only training needs."""
+        """Return the model for inference, without layers that only training needs."""
         return self.build(spec)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -62,7 +63,10 @@ class Training(Workload):
         raise NotImplementedError
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
-        """Return what the usual network needs, with as many weights and results of layers as the spec's has."""
+        """Return the memory need of a spec's network, scaled from the default network's.
+
+        The need is scaled by the number of weights and of intermediate values.
+        """
         need, usual = self.memory_need(spec.engine), self.default_spec()
         results, usual_results = self.results(spec), self.results(usual)
         if need is None or results is None or usual_results is None:
@@ -72,24 +76,24 @@ class Training(Workload):
         return MemoryNeed(base_bytes, round(need.per_example_bytes * results / usual_results))
 
     def results(self, spec: RunSpec) -> float | None:
-        """Return roughly how many numbers training keeps of an example; None if parameters don't change it."""
+        """Return roughly how many values training keeps per example; None if parameters don't change this."""
         return None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Return what the engine can't do for a network without a GPU."""
+        """Explain why the engine needs a GPU for a network; None if it doesn't."""
         return engine_named(spec.engine).gpu_need(spec)
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
-        """Return further Keras callbacks of the network (learning rates, resetting states)."""
+        """Return additional Keras callbacks of the network (learning rates, resetting states)."""
         return []
 
     def proof_steps(self, spec: RunSpec) -> int | None:
-        """Return after how many steps the loss must be in its band; None if no band is known."""
+        """Return the number of steps after which the loss must be in its band; None if no band is known."""
         usual = spec.batch_size == self.batch_size and not self.variant(spec)
         return self.proof.steps if self.proof is not None and usual else None
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Train: import, data, build, measure, evaluate."""
+        """Import, load data, build, measure and evaluate."""
         spec = job.spec
         trainer = prepare(self, job, reporter)
         engine, model = trainer.engine, trainer.model
@@ -113,19 +117,19 @@ class Training(Workload):
         reporter.phase("finish")
 
     def different_examples(self, spec: RunSpec, feed: Feed) -> int:
-        """Return how many different examples there are to train on, as the study says."""
+        """Return the number of different training examples, as in the study."""
         return self.samples_per_epoch or feed.samples
 
     def _least_examples(self, spec: RunSpec, feed: Feed, steps: int) -> int:
         whole = self.steps_per_epoch(spec)
-        # One batch that is repeated has none of an epoch's smaller last batches.
+        # A single repeated batch has no smaller last batches.
         examples = feed.samples if feed.samples > (whole - 1) * spec.batch_size else 0
         return least_examples(steps, spec.batch_size, examples, whole, is_stream=feed.y is None)
 
 
 def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
-    """Start the engine, load the data and build the network, reporting each; it isn't compiled yet."""
-    # Before the engine: reporting missing data must not take ten seconds.
+    """Start the engine, load the data and build the network, reporting each step. The model isn't compiled yet."""
+    # Before the engine is started, so that missing data isn't reported only after ten seconds.
     folder = real_folder(workload, job, reporter)
     reporter.phase("import")
     engine = start_engine(job.spec, reporter)
@@ -178,14 +182,14 @@ def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None
 
 
 def _getting(name: str) -> str:
-    """Return the command that installs a data set, even one that only the user can supply."""
+    """Return the command that installs a data set, including sets that only the user can supply."""
     return f"data fetch {name}" if DATASETS[name].SOURCE.fetchable else f"data import {name} FOLDER"
 
 
 def _is_there(folder: Path) -> bool:
     try:
         return folder.exists()
-    except OSError:  # a failing drive, or a folder without access
+    except OSError:  # a failing drive, or a folder without read permission
         return False
 
 
@@ -201,14 +205,14 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
 def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporter: Reporter) -> None:
     whole = workload.steps_per_epoch(spec)
     steps = spec.steps or whole
-    # With another batch, an epoch has another number of steps to learn in.
+    # With another batch size, an epoch has a different number of steps to learn in.
     is_usual = steps == whole and spec.batch_size == workload.batch_size and not workload.variant(spec)
     band = workload.loss_band if is_usual else None
     epochs, end_s = spec.epochs, math.inf
     if spec.preset == "sustained":
         duration_s = spec.duration_s or SUSTAINED_S
         reporter.phase("measure", budget_s=duration_s)
-        reporter.epoch_steps = whole  # the last one is cut
+        reporter.epoch_steps = whole  # the last epoch is cut
         epochs, end_s = EPOCHS_LIMIT, time.perf_counter() + duration_s
     else:
         reporter.phase("measure", epochs=epochs, total_steps=steps * epochs)
@@ -223,7 +227,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
         feed,
         watch,
         epochs=epochs,
-        # Arrays know their length; batches may not, and a study may leave out the last, smaller one.
+        # Arrays have a length, batches may not, and a study may drop the smaller last one.
         steps_per_epoch=None if feed.y is not None else steps,
     )
     if spec.preset == "standard":
@@ -254,7 +258,7 @@ def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
 
 
 def count_differs(what: Literal["parameters", "steps"], done: int, asked: int) -> Message:
-    """Return the error for more or fewer of something than asked for."""
+    """Return the error message for a count that differs from the requested one."""
     return message(f"training.other_{what}", done=done, asked=asked)
 
 

@@ -1,4 +1,4 @@
-"""Results of groups: which side of an A/B is faster and how certainly, and how much repetitions differ."""
+"""Results of groups: which side of an A/B is faster, how certain that is, and how much repetitions vary."""
 
 import math
 import statistics
@@ -15,9 +15,9 @@ from workloads.training.medians import median_interval
 
 # Below this, the interval is too wide to mean much.
 ENOUGH_PAIRS = 3
-# From here on, a factor says more than a percentage.
+# From this ratio on, a factor reads better than a percentage.
 AS_TIMES = 2.0
-# How much longer one arm of an interval may be for "±" to be true of both.
+# How much longer one arm of an interval may be before a symmetric "±" would mislead.
 _EVEN = 1.1
 # Larger numbers overflow Python's floats.
 _LARGEST_LOG = 700.0
@@ -25,12 +25,12 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """B against A.
+    """The result of an A/B: B relative to A.
 
     Attributes:
-        ratios: For each valid pair, how many times as fast as A its B is.
-        ratio: Their geometric mean; None without pairs.
-        low, high: Its 95 % confidence interval; None below two pairs.
+        ratios: Speed of B divided by speed of A, one per valid pair.
+        ratio: Geometric mean of the ratios; None without pairs.
+        low, high: 95 % confidence interval of `ratio`; None with fewer than two pairs.
     """
 
     ratios: tuple[float, ...]
@@ -49,7 +49,7 @@ class PairResult:
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     def sentence(self, label_a: str = "A", label_b: str = "B") -> str:
-        """Return it as a sentence; if there is a difference, the faster side comes first."""
+        """Return the result as a sentence. If there is a difference, the faster side comes first."""
         a, b = _quoted(label_a), _quoted(label_b)
         if self.ratio is None:
             return sentence("ab.no_pair")
@@ -68,7 +68,7 @@ class PairResult:
         return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
 
     def headline(self) -> str:
-        """Return it in a few words, the sides as A and B: in percent, or in times from twice as fast."""
+        """Return a short summary of sides A and B, as a percentage or, from twice as fast on, as a factor."""
         if self.ratio is None:
             return sentence("ab.no_pair")
         if self.low is not None and not self.is_shown:
@@ -88,7 +88,7 @@ class PairResult:
         return _in_percent(first, second, ratio, low, high)
 
     def certainty(self) -> str:
-        """Return in a few words what the headline rests on."""
+        """Return a short description of the evidence behind the headline."""
         if self.low is None or self.high is None or self.is_shown:
             return sentence("ab.interval_of_pairs", count=self.pairs)
         digits = _digits(self.low, self.high, apart=False)
@@ -117,13 +117,13 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class RepeatResult:
-    """The result of repetitions; None if there are too few.
+    """The result of repetitions. Values are None if there are too few runs.
 
     Attributes:
         between_pct: Spread between the runs: sample standard deviation, in percent of the median.
         within_pct: Spread within a typical run: median of the runs' own spreads.
         low, high: Confidence interval of the median of many runs, for any distribution.
-        confidence_pct: Its confidence; below 95 with fewer than six runs.
+        confidence_pct: Confidence level of the interval; below 95 with fewer than six runs.
     """
 
     count: int
@@ -135,7 +135,10 @@ class RepeatResult:
     confidence_pct: float | None
 
     def sentence(self, metric: str) -> str:
-        """Return it as a sentence; `metric` is the unit of the values, a workloads.workload.HeadlineKey."""
+        """Return the result as a sentence.
+
+        `metric` is the unit of the values, a workloads.workload.HeadlineKey.
+        """
         if self.median is None:
             return sentence("repeat.no_result")
         value = f"{format_value(metric, self.median)} {headline_kind(metric).unit}"
@@ -156,14 +159,14 @@ class RepeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbours of an A/B; None for a run that wasn't started or was deleted."""
+    """Two neighbouring runs of an A/B. A run that wasn't started or was deleted is None."""
 
     a: RunSummary | None
     b: RunSummary | None
 
     @property
     def is_usable(self) -> bool:
-        """Whether both were measured to the end."""
+        """Whether both runs finished measuring and are usable."""
         return is_usable(self.a) and is_usable(self.b)
 
 
@@ -191,14 +194,14 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
 
 
 def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | None]) -> RepeatResult:
-    """Return how much repetitions differ, and the interval of their median.
+    """Return how much repetitions vary, and the confidence interval of their median.
 
-    The interval is one of order statistics, which assumes no distribution: runs on a busy computer are skewed, and
-    a few runs don't show by how much.
+    The interval is based on order statistics, which assume no distribution. Runs on a busy computer are skewed,
+    and a few runs can't show by how much.
 
     Args:
-        values: Of the runs that were measured to the end.
-        within_spread_pct: Their own spreads.
+        values: Headlines of the completed runs.
+        within_spread_pct: Spread within each of these runs.
     """
     spreads = [spread for spread in within_spread_pct if spread is not None]
     within_pct = statistics.median(spreads) if spreads else None
@@ -213,7 +216,7 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
 
 
 def pairs_of(group: Group) -> list[Pair]:
-    """Return the pairs of an A/B of which a run is there, in order: neighbours in the plan."""
+    """Return the pairs of an A/B in plan order, without pairs that have no run."""
     pairs: dict[int, dict[str | None, RunSummary]] = {}
     for number, run in group.numbered:
         pairs.setdefault((number - 1) // 2, {})[run.side] = run
@@ -235,14 +238,14 @@ def judge_repeats(group: Group) -> RepeatResult:
 
 
 def is_usable(run: RunSummary | None) -> bool:
-    """Return whether a run was measured to the end, and isn't invalid."""
+    """Return whether a run was completed and isn't invalid."""
     if run is None or run.status != "completed" or not is_positive(run.value):
         return False
     return run.verdict != "invalid" or _is_demo(run)
 
 
 def _is_demo(run: RunSummary) -> bool:
-    """Return whether a run is of the demo, which is invalid always, and meant to try things out."""
+    """Return whether a run is of the demo workload. Its verdict is always invalid, but its results may be used."""
     return run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo
 
 
@@ -256,7 +259,7 @@ def _exp(log: float) -> float:
 
 
 def _in_percent(first: str, second: str, ratio: float, low: float, high: float) -> str:
-    """Return how much faster the first is: with ±, or both ends of a lopsided interval."""
+    """Return how much faster the first side is, with ± or with both ends of an asymmetric interval."""
     pct, low_pct, high_pct = (100 * (each - 1) for each in (ratio, low, high))
     half_pct = (high_pct - low_pct) / 2
     shown = [each for each in (pct, half_pct) if each > 0]
@@ -270,7 +273,7 @@ def _in_percent(first: str, second: str, ratio: float, low: float, high: float) 
 
 
 def _quoted(label: str) -> str:
-    """Return a quoted label, so that it can't be mistaken for words of the sentence."""
+    """Return a label in quotation marks, so that it can't be mistaken for part of the sentence."""
     return f"“{label}”" if " " in label else label
 
 
@@ -284,7 +287,7 @@ def _times(ratio: float, digits: int) -> str:
 
 
 def _digits(low: float, high: float, *, apart: bool) -> int:
-    """Return how many decimals separate the ends from each other, and, if `apart`, from 1; at least two."""
+    """Return the number of decimals, at least two, that separate the ends (and 1, if `apart`)."""
     for digits in (2, 3):
         ends = {f"{value:.{digits}f}" for value in (low, high)}
         if len(ends) == 2 and not (apart and f"{1:.{digits}f}" in ends):

@@ -1,4 +1,4 @@
-"""Like with like: what must agree for two results to be comparable, and what may differ."""
+"""Rules for which results are comparable, and how comparable results may still differ."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from app.core.titles import data_title, preset_title, switch_title
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
-# Fields of RunSummary, in addition to the run settings that say so.
+# Fields of RunSummary that must match, in addition to the settings marked so.
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
-# The values used for these settings have fields of their own, see `differences`.
+# The actual values of these settings have their own fields, see `differences`.
 _TOLD_APART = ("engine", "device", "data")
 
 
@@ -30,26 +30,26 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
 
 
 def is_alike(run: RunSummary, other: RunSummary) -> bool:
-    """Return whether two runs did the same work alike: on one engine and kind of device, with equal settings."""
+    """Return whether two runs are comparable and also used the same engine, kind of device and settings."""
     kinds = {(each.engine, (each.device or "").partition(":")[0]) for each in (run, other)}
     return len(kinds) == 1 and run_refusal(run, other) is None and not _other_settings(run, other)
 
 
 def _refusal_by_unknown(run: RunSummary, other: RunSummary) -> str | None:
-    """Explain why runs with settings that only another version knows aren't comparable; None if they are."""
+    """Explain why runs with settings from another version aren't comparable; None if they are."""
     mine, theirs = unknown_recorded(run.settings), unknown_recorded(other.settings)
     return None if mine == theirs else sentence("compare.unknown_settings", settings=theirs or mine)
 
 
 def recorded(run: RunSummary, setting: Setting) -> Any:
-    """Return a setting from a run's record; the default if it isn't recorded."""
+    """Return the recorded value of a run's setting, or the default if it wasn't recorded."""
     if hasattr(run, setting.name):
         return getattr(run, setting.name)
     return read_recorded(run.settings).get(setting.name, setting.default)
 
 
 def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
-    """Return how another run differs from this one, as far as that leaves them comparable."""
+    """Return the differences between two runs that don't make them incomparable."""
     parts = [
         engine_name(other.engine, other.engine_version)
         if (run.engine, run.engine_version) != (other.engine, other.engine_version)
@@ -69,7 +69,7 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
 
 
 def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
-    """Describe the settings of a run that differ from the defaults, apart from `shown` and those shown anyway."""
+    """Describe a run's non-default settings, except those in `shown` and those that are always shown."""
     shown = (*shown, *_TOLD_APART, "batch_size", "precision")
     settings = (
         setting for setting in all_settings() if setting.comparability != "ignored" and setting.name not in shown
@@ -81,7 +81,7 @@ def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
-    """Return what another result must agree in with this one and, last, what may differ."""
+    """Return the properties that another result must match to be comparable and, last, those that may differ."""
     summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [
@@ -115,7 +115,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
 
 
 def engine_name(engine: str, version: str | None) -> str:
-    """Return an engine as its makers write it, with its version."""
+    """Return an engine's official name with its version."""
     return f"{engine_title(engine)} {version or ''}".strip()
 
 
@@ -144,5 +144,5 @@ def _compiler(run: RunSummary) -> str:
 
 
 def _usual(setting: Setting, run: RunSummary) -> Any:
-    """Return a setting's value if nothing was asked for."""
+    """Return the default value of a setting for this run."""
     return True if setting.name == "jit" and compiles_always(run.engine) else setting.default

@@ -1,4 +1,4 @@
-"""A run among published results and other runs; pure functions over summaries and rows."""
+"""Compares a run with published results and other runs; pure functions over summaries and rows."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ from app.core.records import RunSummary
 from app.core.titles import data_title, status_title, verdict_title
 from workloads import CATALOGUE
 
-# The usual baseline of "4.8× the …"; other workloads use their slowest row.
+# The default baseline ("4.8× the …"). Other workloads use their slowest row.
 _BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
 _PRECISIONS = {
     "fp32": "float32",
@@ -37,9 +37,9 @@ _PRECISIONS = {
     "amp_fp16": "mixed_float16",
     "amp_bf16": "mixed_bfloat16",
 }
-# Of one device; each batch of a table with forty of them is no reason of its own.
+# Reasons listed per device; a table with forty batch sizes would repeat the same reason forty times.
 _REASONS = 3
-# Where published batches may differ: how many times as large one may be to be ranked with another. A judgement.
+# Largest ratio between batch sizes that are still ranked together. The value is a judgement.
 LIKE_BATCH_TIMES = 4
 
 
@@ -49,10 +49,10 @@ class Bar:
 
     Attributes:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
-        remarks: How it differs from the run in question, in words; empty if no difference is known.
-        apart: How many of them, from the first, tell it from bars of the same name.
-        is_like: Whether it has the precision and about the batch of the run in question. Others are drawn below,
-            and never ranked.
+        remarks: Known differences from the run in question, as texts.
+        apart: How many of the remarks, from the first, are needed to distinguish it from bars of the same name.
+        is_like: Whether its precision matches the run in question and its batch size is similar. Other bars are
+            drawn below and never ranked.
     """
 
     name: str
@@ -79,14 +79,15 @@ class Bar:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict of the user's own or an imported result; None for others."""
+        """The verdict of an imported result or the user's own; None for other kinds."""
         run = self.imported.summary if self.imported is not None else self.run
         return run.verdict if run is not None else None
 
     def times_as_fast(self, other: "Bar | None") -> float | None:
-        """Return how many times as fast this is as another.
+        """Return how many times as fast this bar is as another.
 
-        None without one, if only one is like the run in question, or if either is invalid or 0.
+        None if there is no other bar, if only one of them is like the run in question, or if either is invalid or
+        0.
         """
         if other is None or self.is_like != other.is_like:
             return None
@@ -103,7 +104,7 @@ def chart_metric(workload: str, run: RunSummary | None = None) -> str:
 
 
 def refusal(run: RunSummary, row: PublishedRow) -> str | None:
-    """Explain why the two must not be drawn together; None if they may."""
+    """Explain why a run and a row must not be drawn together; None if they may."""
     if converted(row, run.metric) is None:
         unit = headline_kind(ROW_METRICS.get(row.metric, row.metric)).unit
         return sentence("compare.published_otherwise", unit=unit)
@@ -115,7 +116,7 @@ def refusal(run: RunSummary, row: PublishedRow) -> str | None:
     }
     may_differ = workload.published_differ if workload is not None else frozenset[str]()
     alike = {name: value for name, value in stated.items() if name not in may_differ}
-    # Settings without a column there have their usual values.
+    # Settings that have no column in the table have their default values.
     return run_refusal(run, replace(run, **alike, variant=row_variant(row), settings=""))  # type: ignore[arg-type]
 
 
@@ -128,15 +129,16 @@ def bars(
     community: Iterable[CommunityRow] = (),
     with_several: bool = False,
 ) -> list[Bar]:
-    """Return everything that may be drawn together, fastest first; below them, what isn't like the run.
+    """Return all bars that may be drawn together, fastest first, followed by those that aren't like the run.
 
     Args:
         workload: The workload of the published rows.
         run: The run shown as "you", or None for published rows only.
-        others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
-        imported: Imported results; left out as runs are.
-        community: Rows of a fetched table; left out as runs are, or without a run by their batch.
-        with_several: Whether to include published results of several GPUs together: a run uses one.
+        others: More runs. Those without a headline, or not comparable with `run`, are omitted.
+        imported: Imported results, omitted by the same rule.
+        community: Rows of the community table, omitted by the same rule; without a run, only rows with the default
+            batch size are used.
+        with_several: Whether to include published results of multi-GPU systems. A run uses one GPU.
     """
     metric = chart_metric(workload, run)
     result = [
@@ -157,7 +159,7 @@ def bars(
 
 
 def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:
-    """Return bars in which those of the same name differ: by their numbers, or in their first remarks."""
+    """Return bars with unique names, made unique by their numbers or their first remarks."""
     names = Counter(bar.name for bar in chart)
     telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
     return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
@@ -175,10 +177,9 @@ def _with_remarks(bar: Bar, telling: Mapping[str, Sequence[str]]) -> Bar:
 
 
 def one_each(chart: Sequence[Bar]) -> list[Bar]:
-    """Return bars, in order, with one published bar for each device: the one that says most about it.
+    """Return bars, in order, with only the most informative published bar of each device.
 
-    Like the run before unlike, exact before close, float32 before lower precision, TensorFlow before others, newer
-    software before older.
+    Order of preference: like the run, exact match, float32, TensorFlow, newer software.
     """
     best: dict[str, Bar] = {}
     for bar in chart:
@@ -190,21 +191,21 @@ def one_each(chart: Sequence[Bar]) -> list[Bar]:
 
 
 def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
-    """Return at most this many bars, in order, with one for each device, as they are drawn.
+    """Return at most `limit` bars in drawing order, with one per device.
 
-    "You", its neighbours and the usual baseline come first, which sentences name; then the best known ones and the
-    nearest. Without "you", a selection from the whole range.
+    "You", its neighbours and the default baseline have priority because sentences mention them, followed by the
+    best-known devices and the nearest bars. Without "you", the selection covers the whole range.
     """
     kept = one_each(chart)
     if len(kept) <= limit:
         return kept
     mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
-    if mine is None:  # no bar to be near to
+    if mine is None:  # no bar to be close to
         wanted = min(limit, len(kept))
         return [kept[number * (len(kept) - 1) // max(1, wanted - 1)] for number in range(wanted)]
     run = kept[mine].run
     base = find_baseline(kept, None, run.workload) if run is not None else None
-    # A bar that is level with it is no neighbour.
+    # A bar at the same level isn't a neighbour.
     others = [at for at, bar in enumerate(kept) if bar.kind == "reference" and bar.is_like]
     ranked = [at for at in others if kept[at].value != kept[mine].value]
     faster, slower = [at for at in ranked if at < mine], [at for at in ranked if at > mine]
@@ -225,15 +226,15 @@ def _standing(bar: Bar) -> tuple[bool, bool, bool, bool, int]:
 
 
 def several_count(workload: str, run: RunSummary | None) -> int:
-    """Return how many published results of several GPUs `bars` leaves out."""
+    """Return the number of published multi-GPU results that `bars` omits."""
     with_several = bars(workload, run, with_several=True)
     return sum(1 for bar in with_several if bar.row is not None and bar.row.has_several)
 
 
 def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, str]]:
-    """Return the published results that can't be drawn beside the run, each with the reason.
+    """Return the published results that can't be drawn next to the run, with the reasons.
 
-    A device that has many of them has one entry, with the first reason.
+    A device with more than _REASONS of them has a single entry with the first reason and the number of others.
     """
     rows = [row for row in comparable_rows(run.workload) if with_several or not row.has_several]
     reasons: dict[str, list[str]] = {}
@@ -252,9 +253,10 @@ def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, 
 
 
 def find_baseline(chart: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
-    """Return the baseline of the others, which isn't an invalid result; None if there are no bars.
+    """Return the baseline among the other bars, never an invalid result; None if there are no bars.
 
-    Without a name, the usual one, or the slowest device of those that are like the run: never its slowest result.
+    Without a name, use the default baseline or else the slowest device that is like the run, represented by the
+    bar that `one_each` selects.
 
     Raises:
         UsageError: The name matches no bar, or several.
@@ -287,20 +289,20 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
 def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
     """Return a run's rank as a sentence; None without a real headline or anything to compare with.
 
-    It speaks of the bars that `shortlist` keeps, and of those only that are like the run. An invalid result has no
-    rank, which the sentence says.
+    Only bars that `shortlist` keeps and that are like the run are ranked. For an invalid result, the sentence
+    states that it has no rank.
 
     Args:
         run: The run.
-        baseline: Name of the bar to compare with; None for the usual one.
-        chart: The run's bars; None to make them.
+        baseline: Name of the bar to compare with; None for the default baseline.
+        chart: The run's bars; None to compute them.
     """
     said = place(run, baseline, chart)
     return text(said) if said is not None else None
 
 
 def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> Message | None:
-    """Return what `position` says, with its arguments."""
+    """Return the sentence of `position` as a message with its arguments."""
     if run.value is None:
         return None
     everything = one_each(bars(run.workload, run) if chart is None else chart)
@@ -313,7 +315,7 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
     at, you = next((at, bar) for at, bar in enumerate(field) if bar.kind == "you")
     base = find_baseline(others, baseline, run.workload)
     assert base is not None
-    if (times := you.times_as_fast(base)) is None:  # a damaged record may say 0 s
+    if (times := you.times_as_fast(base)) is None:  # a damaged record may contain 0 s
         return None
     faster = [bar.name for bar in field[:at] if bar.value != you.value]
     slower = [bar.name for bar in field[at:] if bar.value != you.value]
@@ -334,14 +336,14 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
 
 
 def _conditions(chart: Sequence[Bar]) -> list[str]:
-    """Return the precisions of published bars, and whether they were compiled if that is the same for all."""
+    """Return the precisions of published bars, and whether they were compiled if all agree."""
     rows = [bar.row for bar in chart if bar.row is not None]
     compiled = {part for row in rows for part in row.software_parts if part in ("compiled", "eager")}
     return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
 
 
 def _with_year(bar: Bar) -> Message:
-    """Return a published bar's name with the year of its software, which is part of how fast it was."""
+    """Return a published bar's name with the year of its software, which strongly affects its speed."""
     if bar.row is None:
         return message("position.baseline_of_own", name=bar.name)
     if bar.row.year is None:
@@ -350,12 +352,12 @@ def _with_year(bar: Bar) -> Message:
 
 
 def baseline_name(bar: Bar) -> str:
-    """Return a bar's name for places that say how many times as fast others are: with its software's year."""
+    """Return a bar's name, with its software's year, for labels such as "4.8× the …"."""
     return text(_with_year(bar))
 
 
 def chart_note(metric: str, chart: Iterable[Bar]) -> str:
-    """Return what bars measure, which direction is better, and the years of the published ones."""
+    """Return the note below a chart: the metric, the better direction and the years of the published results."""
     chart = list(chart)
     years = sorted({bar.row.year for bar in chart if bar.row and bar.row.year})
     kind = headline_kind(metric)
@@ -368,9 +370,9 @@ def chart_note(metric: str, chart: Iterable[Bar]) -> str:
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
-    """Return a bar's remarks without year, software and engine, for places that show these elsewhere.
+    """Return a bar's remarks without year, software and engine, for views that show these separately.
 
-    Of today's networks the software stays, as the same card has bars of several.
+    For current networks, the software is kept because the same card has bars for different software.
     """
     if bar.imported is not None or bar.community is not None:
         return bar.remarks
@@ -381,9 +383,9 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return which place the user's own bar has; "" without one, without others, or if it is invalid.
+    """Return the rank of the user's own bar as text; "" if there is none, if it is alone, or if it is invalid.
 
-    Each device counts once, as it is drawn; what isn't like the run doesn't, nor do others' results.
+    Each device counts once, as drawn. Bars that aren't like the run and other people's results don't count.
     """
     ranked = [bar for bar in one_each(chart) if bar.is_like and bar.kind not in ("imported", "community")]
     mine = next((bar for bar in ranked if bar.kind == "you"), None)
@@ -393,7 +395,7 @@ def rank_text(chart: Sequence[Bar]) -> str:
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
-    """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
+    """Return [bar], or [] without a headline. With `reference`, its remarks list only the differences."""
     if run.value is None:
         return []
     name = own_name(run) if kind == "own" else sentence("compare.you")
@@ -413,13 +415,13 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
 
 
 def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return the bar of an imported result with its conditions; none if it can't be drawn beside the run."""
+    """Return [bar] of an imported result with its conditions, or [] if it can't be drawn next to the run."""
     summary = other.summary
     is_refused = run is not None and run_refusal(run, summary) is not None
     if summary.workload != workload or summary.metric != metric or is_refused:
         return []
     (drawn,) = _run_bar(summary, "own", run)
-    if other.is_log:  # which doesn't say what else differs
+    if other.is_log:  # an epoch log doesn't record other conditions
         codes = ("compare.imported_log", *(["share.first_epoch_only"] if summary.basis == "first_epoch" else []))
         remarks = tuple(map(sentence, codes))
     else:
@@ -430,7 +432,7 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
 
 
 def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return the bar of a table's row with its conditions; none if it can't be drawn beside the run."""
+    """Return [bar] of a community row with its conditions, or [] if it can't be drawn next to the run."""
     is_same = (each.summary.workload, each.summary.metric) == (workload, metric)
     name, value = sentence("compare.community_name", name=each.name), each.summary.value
     if not is_same or value is None or not is_beside(each, run):
@@ -439,7 +441,10 @@ def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSumma
 
 
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return a row's bar; none if its value can't be converted. Its remarks name a batch unlike the run's."""
+    """Return [bar] of a published row, or [] if its value can't be converted.
+
+    A different batch size is a remark.
+    """
     value = converted(row, metric)
     if value is None:
         return []
@@ -453,9 +458,9 @@ def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar
 
 
 def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
-    """Return whether a row that may be drawn beside a run may be ranked with it; without one, all may.
+    """Return whether a row that may be drawn next to a run may also be ranked with it; without a run, True.
 
-    Processors compute numbers of 16 bits several times as fast, and keep busy only with enough examples.
+    16-bit arithmetic is several times as fast, and small batches don't keep a device busy.
     """
     if run is None or not says_precision(row.workload):
         return True
@@ -465,7 +470,7 @@ def _is_like(run: RunSummary | None, row: PublishedRow) -> bool:
 
 
 def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:
-    """Return whether a row compares with a run; without one, whether its batch is the usual one."""
+    """Return whether a row is comparable with a run; without a run, whether it has the default batch size."""
     summary = row.summary
     if run is not None:
         return run_refusal(run, summary) is None
@@ -473,7 +478,7 @@ def is_beside(row: CommunityRow, run: RunSummary | None) -> bool:
 
 
 def community_remarks(row: CommunityRow) -> tuple[str, ...]:
-    """Return whose a row is, and its conditions as for published rows."""
+    """Return a community row's contributor and its conditions, in the same form as for published rows."""
     summary = row.summary
     low, high = (format_value(summary.metric, end) for end in (row.low, row.high))
     remarks = (

@@ -1,11 +1,11 @@
-"""Published values in the unit of a run's headline."""
+"""Converts published values to the unit of a run's headline."""
 
 from app.core.analysis.published import PublishedRow
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from workloads import CATALOGUE
 
-# Metrics of the rows, in the terms of app.core.metrics.
+# Metrics of the rows, as keys of app.core.metrics.
 ROW_METRICS = {
     "s_per_epoch": "seconds_per_epoch_s",
     "s_per_minibatch": "seconds_per_batch_s",

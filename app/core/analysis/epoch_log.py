@@ -1,4 +1,4 @@
-"""An epoch log as a result: its workload's usual spec, the seconds of its epochs, and the headline from them."""
+"""Turns an epoch log into a result: the workload's default spec, the epoch times, and the headline."""
 
 import itertools
 import statistics
@@ -10,14 +10,15 @@ from app.core.result_file.canonical import sealed
 from app.core.result_file.record import Environment, Epoch, Machine, Result, Spec, Statistics
 from workloads.workload import Workload
 
-# The record needs one, and no log says it.
+# The record requires one, but logs don't contain it.
 UNKNOWN_ENGINE = "unknown"
-# Of totals: how alike their differences are, and how large against the first epoch, which includes start-up.
+# Limits for detecting totals: how similar their differences are, and how large relative to the first epoch, which
+# includes start-up.
 _STEADY, _SHARE_OF_FIRST = 2.0, 0.2
 
 
 def is_workload_of_logs(workload: Workload) -> bool:
-    """Return whether logs can be of a workload."""
+    """Return whether epoch logs can exist for a workload."""
     return workload.metric == "seconds_per_epoch_s" and not workload.is_demo
 
 
@@ -25,9 +26,9 @@ def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> R
     """Return a log as a result with its digest, but without a verdict.
 
     Args:
-        workload: What was trained, with the settings of its study.
-        name: Of the computer.
-        durations_s: Seconds of each epoch, at least of one.
+        workload: The trained workload, with the settings of its study.
+        name: Name of the computer.
+        durations_s: Seconds of each epoch; at least one.
     """
     numbers = epoch_statistics(durations_s)
     assert numbers is not None
@@ -72,10 +73,10 @@ def log_result(workload: Workload, name: str, durations_s: Sequence[float]) -> R
 
 
 def epochs_of_totals(durations_s: Sequence[float]) -> tuple[float, ...] | None:
-    """Return the epochs' own seconds if a log seems to count from the start of training; None if it doesn't.
+    """Return the duration of each epoch if a log seems to contain running totals; None if it doesn't.
 
-    Totals rise by about the same each time, and by a good part of the first epoch: no computer slows down so
-    steadily. It needs three epochs to tell.
+    Totals rise by nearly constant amounts of about the size of the first epoch; no computer slows down so
+    steadily. At least three epochs are needed to detect this.
     """
     differences_s = differences(durations_s)
     later_s = differences_s[1:]
@@ -87,5 +88,5 @@ def epochs_of_totals(durations_s: Sequence[float]) -> tuple[float, ...] | None:
 
 
 def differences(totals_s: Sequence[float]) -> tuple[float, ...]:
-    """Return the epochs' own seconds of a log that counts from the start of training."""
+    """Return the duration of each epoch of a log that contains running totals."""
     return (totals_s[0], *(later_s - before_s for before_s, later_s in itertools.pairwise(totals_s)))

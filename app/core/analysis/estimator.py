@@ -1,4 +1,4 @@
-"""Estimating the typical step from timed steps: warm-up, interruptions, confidence interval.
+"""Estimates the typical step from timed steps: warm-up, interruptions and confidence interval.
 
 Pure functions; docs/measurement.md explains the method. Sources:
 - end of the warm-up (MSER): White, An effective truncation heuristic for bias reduction in simulation output,
@@ -17,31 +17,31 @@ from dataclasses import dataclass
 from app.core.analysis.student_t import student_t
 from workloads.training.medians import lag_correlation
 
-# Short steps are timed together: interruptions of a tenth of a second still stand out, jitter of microseconds
-# doesn't.
+# Short steps are timed in blocks: interruptions of a tenth of a second are still visible, jitter of microseconds
+# isn't.
 BLOCK_S = 0.1
 MODIFIED_Z = 3.5
-# Jitter of very even steps isn't an interruption, however many deviations it is away.
+# Jitter of very even steps isn't an interruption, no matter how many deviations it is from the median.
 INTERRUPTION_RATIO = 1.5
-# Half the interval, in parts of the typical step, at which a number is called precise.
+# Half the interval, relative to the typical step, below which an estimate is precise enough.
 PRECISION = 0.03
-# Fewer blocks don't show their autocorrelation well enough …
+# With fewer blocks, their autocorrelation can't be estimated well enough …
 BLOCKS_AT_LEAST = 60
-# … and within half a minute, a speed that changes slowly, a boost, a burst of something else can't be seen. Quick
-# asks for two narrow intervals in a row, the second of them a second later.
+# … and half a minute can't reveal slow changes, boost clocks or bursts of other activity. Quick requires two
+# narrow intervals in a row, one second apart.
 MEASURED_S_AT_LEAST = 29.0
 INTERVAL_BLOCKS = 2
-# So few are left out; more of them, or more of the time, are how this machine runs.
+# Interruptions are excluded only up to these limits; beyond them, they are this computer's normal behaviour.
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
-# What takes longer may be a speed that changes, not the warm-up of a program. A quick first stretch always counts,
-# so a slow one counts as well, or a computer with two speeds would look faster than it is: only what is as slow as
-# an interruption is left out.
+# A longer slow beginning may be a change of speed instead of a warm-up. A fast beginning is always counted, so a
+# slow one must be counted as well, or a computer with two speeds would look too fast. Only parts as slow as an
+# interruption are excluded.
 WARMUP_S_AT_MOST = 5.0
-# Batch means, from short to long: the longest show changes that take half of the measurement.
+# Batch lengths for batch means, from short to long. The longest reveal changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
-# Few batches know their own variance badly: unless it is larger than shorter ones let expect, which happens by
-# chance in one quiet series of seven, it is pooled with theirs, as if that came from two more batches.
+# The variance from few batches is itself uncertain. Unless it is larger than shorter batches predict (by chance,
+# in one quiet series of seven), it is pooled with theirs, weighted as two more batches.
 _MANY_BATCHES, _FEW_BATCHES = 10, 4
 _UNEXPECTED_RATIO = 2.0
 _EXPECTED_FREEDOM = 2
@@ -73,15 +73,16 @@ class Estimation:
     """The result of timed steps.
 
     Attributes:
-        step_s: The typical step: the mean after the warm-up, without interruptions if they are few.
-        low_s, high_s: Its 95 % confidence interval, which includes the mean with whatever was left out; None with
-            less than two blocks.
-        warmup_steps: Number of steps left out at the beginning.
-        steps: Number of steps that count.
+        step_s: The typical step: mean after the warm-up, excluding interruptions if they are rare.
+        low_s, high_s: Its 95 % confidence interval, widened to include the mean with the excluded steps; None with
+            fewer than two blocks.
+        warmup_steps: Number of steps excluded at the beginning.
+        steps: Number of steps used.
         blocks: Number of blocks they were timed in.
-        parts_s: Means of up to ten consecutive parts of the steps that count.
-        interruptions: After the warm-up, left out or not.
-        is_enough: Whether the interval is within ±3 % and shows changes that take seconds.
+        parts_s: Means of up to ten consecutive parts of these steps.
+        interruptions: Interruptions after the warm-up, whether excluded or not.
+        is_enough: Whether the interval is within ±3 % and the measurement is long enough to reveal changes that
+            take seconds.
     """
 
     step_s: float
@@ -96,7 +97,7 @@ class Estimation:
 
     @property
     def half_pct(self) -> float | None:
-        """How far the farther end of the interval is from the typical step, in percent; None without one."""
+        """Distance of the farther end of the interval from the typical step, in percent; None if unknown."""
         if self.low_s is None or self.high_s is None or self.step_s <= 0:
             return None
         return 100 * max(self.step_s - self.low_s, self.high_s - self.step_s) / self.step_s
@@ -106,7 +107,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     """Estimate the typical step from durations in order; None without any.
 
     Args:
-        steps_s: Steps of one kind: without the first steps of epochs, which also set up the input.
+        steps_s: Durations of steps of one kind, without the first steps of epochs, which also set up the input.
         has_warmup: Whether the first steps may be slower than the rest.
     """
     if not steps_s:
@@ -122,7 +123,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     kept_s = [block_s for block_s, flag in zip(counted_s, flags, strict=True) if not (flag and is_rare)]
     step_s = statistics.fmean(kept_s)
     half_s = half_width(kept_s)
-    # What is left out may belong to how the machine runs: then the mean is the one with it.
+    # Excluded steps may be normal for this computer, so the interval also includes the mean of all steps.
     is_long = size * math.fsum(blocks_s[:warmup]) > WARMUP_S_AT_MOST
     high_s = max(step_s, statistics.fmean(counted_s), statistics.fmean(blocks_s) if is_long else 0.0)
     measured_s = size * math.fsum(kept_s)
@@ -166,7 +167,7 @@ def block_size(steps_s: Sequence[float]) -> int:
 
 
 def block_means(steps_s: Sequence[float], size: int) -> list[float]:
-    """Return the mean step of each whole block, leaving out the rest at the end."""
+    """Return the mean step duration of each whole block, ignoring an incomplete one at the end."""
     if size == 1:
         return list(steps_s)
     starts = range(0, len(steps_s) - size + 1, size)
@@ -174,14 +175,15 @@ def block_means(steps_s: Sequence[float], size: int) -> list[float]:
 
 
 def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
-    """Return the number of warm-up blocks by MSER: the cut after which the mean is most certain.
+    """Return the number of warm-up blocks by MSER, the cut that minimises the standard error of the mean.
 
-    Interruptions are first reduced to the threshold, as they don't belong to the warm-up. At most a third is cut,
-    and only if it is at least a twentieth slower than the rest.
+    Interruptions are first clipped to the threshold because they aren't part of the warm-up. At most a third is
+    cut, and only if it is at least 5 % slower than the rest.
 
     Args:
-        blocks_s: Mean steps of blocks in order, in seconds.
-        at_most_s: Of a warm-up whose blocks add up to more, only what is as slow as an interruption is cut.
+        blocks_s: Mean step of each block in order, in seconds.
+        at_most_s: Longest plausible warm-up (sum of `blocks_s`). Of a longer one, only blocks as slow as an
+            interruption are cut.
     """
     count = len(blocks_s)
     if count < _WARMUP_BLOCKS:
@@ -193,7 +195,7 @@ def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
     best, cut = math.inf, 0
     sums: dict[int, float] = {}
     for number in range(count - 1, -1, -1):
-        shifted = calm_s[number] - middle_s  # small numbers, so that squares lose no digits
+        shifted = calm_s[number] - middle_s  # centred values, so that squaring loses no digits
         total += shifted
         squares += shifted * shifted
         left = count - number
@@ -213,7 +215,7 @@ def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
 
 
 def _slow_beginning(blocks_s: Sequence[float], at_most: int) -> int:
-    """Return the length of the longest beginning that is as slow as an interruption beside the rest."""
+    """Return the length of the longest beginning that is as slow as an interruption compared with the rest."""
     count, before_s, rest_s, longest = len(blocks_s), 0.0, math.fsum(blocks_s), 0
     for number, block_s in enumerate(blocks_s[:at_most], 1):
         before_s, rest_s = before_s + block_s, rest_s - block_s
@@ -223,10 +225,10 @@ def _slow_beginning(blocks_s: Sequence[float], at_most: int) -> int:
 
 
 def interrupted(blocks_s: Sequence[float]) -> list[bool]:
-    """Return for each block whether it took far longer than the others.
+    """Flag the blocks that took far longer than the others.
 
     The threshold is recomputed without the interruptions until nothing changes, because a burst of slow blocks
-    widens it. Neighbours that are half as far outside belong to the interruption.
+    widens it. Neighbours at least half as far outside belong to the interruption.
     """
     kept = list(blocks_s)
     middle_s = limit_s = math.inf
@@ -250,8 +252,8 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 def half_width(values: Sequence[float]) -> float | None:
     """Return half the width of the 95 % confidence interval of the mean of a correlated series.
 
-    The widest of six: one from the effective number of independent values by autocorrelation, five from batch
-    means. None below two values.
+    The widest of six estimates: one from the effective sample size by autocorrelation, five from batch means. None
+    with fewer than two values.
     """
     count = len(values)
     if count < INTERVAL_BLOCKS:
@@ -262,7 +264,7 @@ def half_width(values: Sequence[float]) -> float | None:
         return 0.0
     related = min(max(lag_correlation(values), 0.0), _AUTOCORRELATION_LIMIT)
     independent = max(2.0, count * (1 - related) / (1 + related))
-    expected = squares / (count - 1) / independent  # the variance of the mean, as shorter scales have it
+    expected = squares / (count - 1) / independent  # variance of the mean, as predicted from shorter batches
     half = student_t(independent - 1) * math.sqrt(expected)
     for batches in _BATCHES:
         if (size := count // batches) < 2:
@@ -279,7 +281,7 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
-    """Return the median of blocks, and the duration above which one is an interruption."""
+    """Return the median of the blocks, and the duration above which a block is an interruption."""
     middle_s = statistics.median(blocks_s)
     spread_s = statistics.median([abs(block_s - middle_s) for block_s in blocks_s])
     return middle_s, max(middle_s + MODIFIED_Z * spread_s / 0.6745, INTERRUPTION_RATIO * middle_s)

@@ -1,4 +1,4 @@
-"""The headline of a run, from its raw durations."""
+"""Computes the headline of a run from its raw durations."""
 
 import math
 import statistics
@@ -22,7 +22,7 @@ from app.core.records import Headline, Run, RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# What was asked of a run, by the names of its summary.
+# Requested settings of a run, by their names in its summary.
 _ASKED = (
     *("workload", "variant", "metric", "preset"),
     *("batch_size", "steps", "steps_per_epoch", "samples_per_epoch"),
@@ -31,12 +31,12 @@ _ASKED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What was asked of a run, and its raw durations: everything its headline is computed from.
+    """The request and the raw durations of a run, from which its headline is computed.
 
     Attributes:
-        steps: Length that epochs were cut to; None for whole epochs.
-        metrics: What it reported besides its steps, by key.
-        on_shared_host: Whether others may change its speed from one run to the next.
+        steps: Steps per shortened epoch; None for whole epochs.
+        metrics: Reported values other than steps, by key.
+        on_shared_host: Whether other users of a shared host may change its speed between runs.
     """
 
     workload: str
@@ -89,7 +89,7 @@ def headline_of(measured: Measured) -> Headline:
 def interruptions(preset: str, steps: StepTimes) -> tuple[Disturbance, ...]:
     """Return a run's interruptions after its warm-up.
 
-    The warm-up ends where the estimate says or, otherwise, with the first epoch if there is another.
+    The warm-up ends at the estimated step or, without an estimate, after the first epoch if there are more.
     """
     if preset == "standard":
         warmup = steps.first_epoch_steps
@@ -114,16 +114,16 @@ def summarise(
     """Return the headline, its interval and the statistics behind it.
 
     Args:
-        workload: Its id; for an unknown one, an example counts as one.
-        variant: How its network differs from the usual one.
-        metric: Its headline's metric.
+        workload: Workload id. For an unknown one, the headline counts plain examples.
+        variant: Difference from the default network.
+        metric: Metric of its headline.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None without any.
-        per_step: Statistics of steps; None without any that count.
+        per_step: Statistics of steps; None without usable ones.
         step_median_s: The typical step of all kinds.
-        reported: The headline as measured by the workload itself, if steps don't give it.
-        reported_ends: Its interval, if there is one.
-        on_shared_host: Whether the interval includes what others may change until the next run.
+        reported: Headline reported by the workload itself, if it can't be computed from steps.
+        reported_ends: Confidence interval of `reported`, if there is one.
+        on_shared_host: Whether to widen the interval by the possible effect of other users of a shared host.
     """
     whole_s = per_epoch.median_s if per_epoch and per_epoch.median_s > 0 else None
     nothing = Headline(seconds_per_epoch_s=whole_s, step_median_s=step_median_s)
@@ -170,7 +170,7 @@ def _of_durations(headline: Headline, metric: str, chosen: DurationStatistics, e
 def _with_interval(
     headline: Headline, metric: str, confidence_pct: float | None, *, on_shared_host: bool
 ) -> Headline:
-    """Return a headline with the confidence of its interval, which is wider on a shared host."""
+    """Return a headline with its confidence level and an interval that is wider on a shared host."""
     low, high = headline.value_low, headline.value_high
     if on_shared_host and headline.value is not None:
         low, high = with_host(headline.value, low, high, is_rate=headline_kind(metric).is_rate)
@@ -179,20 +179,20 @@ def _with_interval(
 
 
 def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | None, float | None]:
-    """Return the interval that a workload reported, unless it makes no sense."""
+    """Return the interval reported by a workload; (None, None) if it is implausible."""
     ends = [end for end in reported if end is not None and end > 0]
     return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= value <= ends[1] else (None, None)
 
 
 def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:
-    """Return a running run's estimate in the unit of its headline; None if steps don't give it.
+    """Return the current estimate of a running run in its headline's unit; None if steps don't yield a headline.
 
-    It leaves out what an epoch has besides its steps, which is known only at the end.
+    It excludes the part of an epoch outside its steps, which is known only at the end.
 
     Args:
         run: Its record.
         steps: Its timed steps.
-        on_shared_host: Whether others may change its speed from one run to the next.
+        on_shared_host: Whether other users of a shared host may change its speed between runs.
     """
     if not steps.usual_s or _reports(run.workload):
         return None
@@ -224,10 +224,10 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 
 
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
-    """Return the ± of a headline, wherever one is shown or judged; None without an interval.
+    """Return the ± of a headline wherever it is shown or judged; None without an interval.
 
-    It is how far the farther end of the 95 % interval is from the value, in percent of the time that the work
-    takes, also where the headline is a rate: that is what Quick narrows.
+    This is the distance of the farther end of the 95 % interval from the value, in percent of the duration, even
+    where the headline is a rate, because Quick narrows the interval of the duration.
     """
     if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
         return None
@@ -237,12 +237,12 @@ def half_interval_pct(metric: str, value: float | None, low: float | None, high:
 
 
 def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: bool = False) -> Measured:
-    """Return what a stored run's headline is computed from.
+    """Return the inputs from which a stored run's headline is computed.
 
     Args:
         run: The run.
         steps: Its timed steps; None to sort them now.
-        on_shared_host: Whether others may change its speed from one run to the next.
+        on_shared_host: Whether other users of a shared host may change its speed between runs.
     """
     return Measured(
         **{name: getattr(run.summary, name) for name in _ASKED},
@@ -254,7 +254,7 @@ def measured_of(run: Run, steps: StepTimes | None = None, *, on_shared_host: boo
 
 
 def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
-    """Return the ± that a run's own measurements show, without what others may change until the next run.
+    """Return the ± from the run's own steps, excluding the allowance for shared hosts.
 
     Args:
         run: The run.
@@ -265,5 +265,5 @@ def own_half_pct(run: Run, steps: StepTimes | None = None) -> float | None:
 
 
 def _reports(workload: str) -> bool:
-    """Return whether a workload reports its headline itself: its steps are of many different kinds."""
+    """Return whether a workload reports its headline itself because its steps are of many different kinds."""
     return workload in CATALOGUE and CATALOGUE[workload].reports_headline

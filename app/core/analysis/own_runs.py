@@ -1,4 +1,4 @@
-"""The user's own runs: their names, and those that stand for many, the best and the latest."""
+"""Selects and names the user's own runs: the best, the latest, and representatives of many."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,22 +12,22 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 from workloads.settings import recorded_text
 
-# Of several runs, those of the best kind are shown; one that nobody judged isn't valid.
+# Among several runs, those with the best verdict are shown; runs without a verdict don't count as valid.
 _STANDINGS: tuple[tuple[str | None, ...], ...] = (("valid",), ("caution", None), ("invalid",))
 
 
 def runs_like(
     runs: Sequence[RunSummary], spec: RunSpec, device: str | None, cpu_name: str | None
 ) -> list[RunSummary]:
-    """Return the best run that did what a setup asks for, then the latest one if that is another.
+    """Return the best run that matches a setup, then the latest one if it is a different run.
 
-    Valid runs come first: doubtful ones are returned only without any of them, invalid ones only without both.
+    Doubtful runs are used only if there are no valid ones, invalid runs only if there are neither.
 
     Args:
-        runs: Of the setup's workload, the newest first.
+        runs: Runs of the setup's workload, newest first.
         spec: The setup.
-        device: What it would run on, as in records: "cpu", "gpu:0"; None if that isn't known.
-        cpu_name: This computer's, which the runs must have; None if unknown.
+        device: The device it would run on, as in records: "cpu", "gpu:0"; None if unknown.
+        cpu_name: CPU of this computer, which the runs must match; None if unknown.
     """
     like = [run for run in runs if run.value is not None and _is_like(run, spec, device, cpu_name)]
     standing = next((kept for kinds in _STANDINGS if (kept := [run for run in like if run.verdict in kinds])), [])
@@ -38,12 +38,12 @@ def runs_like(
 
 
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Return runs with the one first that stands for this computer, however disturbed the newest was.
+    """Return runs with the most representative one first, no matter how disturbed the newest was.
 
-    That is the best of the most trustworthy among those that did the same as the newest.
+    The representative is the best among the most trustworthy runs that did the same work as the newest.
 
     Args:
-        runs: With a headline, of one workload, the newest first.
+        runs: Runs of one workload with a headline, newest first.
     """
     if not runs:
         return []
@@ -54,16 +54,16 @@ def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
 
 
 def _best(runs: Sequence[RunSummary]) -> RunSummary:
-    """Return the fastest, of equal ones the newest."""
+    """Return the fastest run; of equally fast ones, the newest."""
     sign = -1 if headline_kind(runs[0].metric).is_rate else 1
     return min(runs, key=lambda run: sign * (run.value or 0.0))
 
 
 def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Return the newest run, the one before it, and the best one that compares with it; the newest first.
+    """Return the newest run, the previous one, and the best comparable one, newest first.
 
     Args:
-        runs: Of one workload, the newest first.
+        runs: Runs of one workload, newest first.
     """
     if not runs:
         return []
@@ -92,11 +92,11 @@ def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str |
 
 
 def run_name(run: RunSummary) -> str:
-    """Return the short name of what a run ran on."""
+    """Return the short name of the device a run used."""
     device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
     return short_name(device or run.device or sentence("compare.this_computer"))
 
 
 def own_name(run: RunSummary) -> str:
-    """Return what an own run is called among others: its name or its device, and its date."""
+    """Return the name of the user's own run in a list: its name or device, and its date."""
     return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])

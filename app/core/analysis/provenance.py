@@ -1,4 +1,4 @@
-"""Where a bar's number comes from, for places that explain it."""
+"""Describes the source of a bar's value."""
 
 from app.core.analysis.compare import Bar
 from app.core.analysis.conversion import ROW_METRICS, converted
@@ -9,7 +9,7 @@ from app.core.metrics import format_value, headline_kind
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
-    """Return where a bar's number comes from, as labels and texts; unknown details are left out."""
+    """Return the source of a bar's value as pairs of label and text, without unknown details."""
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.imported is not None:
         parts = _imported_provenance(bar.imported, bar, value)

@@ -13,12 +13,12 @@ from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
 
-# The standard workload is known for study 004's seven machines.
+# The best-known results of the standard workload are those of study 004's seven computers.
 FIRST_SOURCE_IDS = "s004-"
-# Of CPUs of the same years, one core is at most so many times as fast as another.
+# Largest plausible speed ratio between single cores of CPUs from the same years.
 CORE_FACTOR_MOST = 3.0
 FILES = ("reference_hardware.csv", "reference_2026.csv")
-# In words, where a row's own word isn't plain.
+# Readable texts for match values that aren't self-explanatory.
 _PRECISIONS = {
     "amp_fp16": "float16 autocast",
     "amp_bf16": "bfloat16 autocast",
@@ -32,13 +32,13 @@ _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One published measurement. None means that the source doesn't say.
+    """One published measurement. None means that the source doesn't state it.
 
     Attributes:
         match: exact, close (one difference, see notes), context or claim.
         value: In the unit of `metric`.
-        engine: "tensorflow", "torch" …; "" if only `software` says.
-        compiled: Whether a compiler made the step; None if the source doesn't say.
+        engine: "tensorflow", "torch" …; "" if only `software` names it.
+        compiled: Whether the step was compiled; None if the source doesn't state it.
     """
 
     id: str
@@ -67,7 +67,7 @@ class PublishedRow:
 
     @property
     def has_several(self) -> bool:
-        """Whether several GPUs computed it together."""
+        """Whether several GPUs were used together."""
         return self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() and self.cores_or_units != "1"
 
     @property
@@ -86,20 +86,20 @@ class PublishedRow:
 
     @property
     def precision_words(self) -> str:
-        """The precision in words, and whether products used TensorFloat-32."""
+        """The precision as text, and whether matrix products used TensorFloat-32."""
         words = _PRECISIONS.get(self.precision, self.precision)
         return f"{words}, TF32" if "TF32" in self.software else words
 
     @property
     def software_words(self) -> str:
-        """The software in a few words: for rows that state the engine, its version and whether it compiled."""
+        """The software as a short text, for rows that state the engine, its version and whether it compiled."""
         if not self.engine:
             return short_software(self.software)
         return ", ".join(self.software_parts[:2])
 
     @property
     def software_parts(self) -> tuple[str, ...]:
-        """The software, whether it compiled, and the order of an image's numbers if that isn't the usual one."""
+        """The software, whether it compiled, and the memory layout of images if it isn't the default one."""
         if not self.engine:
             return (short_software(self.software),)
         parts = [self.software.split(",")[0].split(" (")[0]]
@@ -108,7 +108,7 @@ class PublishedRow:
 
 
 def short_name(device: str) -> str:
-    """Return a device's name without its vendor and without remarks in brackets."""
+    """Return a device's name without vendor and without remarks in brackets."""
     name = device.split(" (", maxsplit=1)[0]
     for prefix in _PREFIXES:
         if name.startswith(prefix):
@@ -123,13 +123,13 @@ def reference_rows() -> tuple[PublishedRow, ...]:
 
 
 def comparable_rows(workload: str) -> list[PublishedRow]:
-    """Return a workload's exact and close rows, in any metric, the best known first."""
+    """Return a workload's exact and close rows in any metric, best-known devices first."""
     rows = [row for row in reference_rows() if row.workload == workload and row.match in ("exact", "close")]
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 
 
 def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
-    """Return a workload's rows; of today's networks whose batch is compared, those of the usual one."""
+    """Return a workload's rows, restricted to the default batch size where batch sizes are compared."""
     rows = comparable_rows(workload)
     if not says_precision(workload) or "batch_size" in CATALOGUE[workload].published_differ:
         return rows
@@ -137,7 +137,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _rows(path: Path) -> list[PublishedRow]:
-    """Return a file's rows; the window waits for it when it opens, so each row is taken apart only once."""
+    """Parse a file's rows. The window waits for this when it opens, so each row is parsed only once."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         head = next(lines)
@@ -161,9 +161,9 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 
 
 def short_software(software: str) -> str:
-    """Return the name before the first brackets, shortened at a separator if it is still long.
+    """Return the software's name up to the first bracket, shortened at a separator if it is still long.
 
-    Whether it was compiled for its CPU is kept: that accounts for half of a difference.
+    Keeps the information on whether it was compiled for its CPU, which can account for half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += ", compiled" if remark.startswith("compiled") else ""
@@ -171,15 +171,15 @@ def short_software(software: str) -> str:
 
 
 def row_variant(row: PublishedRow) -> str:
-    """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the usual one.
+    """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the default one.
 
-    Study 000's scripts were also run with cuDNN's LSTM, which is the fused one.
+    Study 000's scripts were also run with cuDNN's LSTM, the fused variant.
     """
     return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
 
 
 def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
-    """Return what to say beside a row, the most important first; `conversion` says how its unit was converted."""
+    """Return the remarks to show next to a row, most important first. `conversion` describes a converted unit."""
     remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
     remarks += [sentence("compare.close")] if row.match == "close" else []
     remarks += [row_variant(row)] if row_variant(row) else []
@@ -218,14 +218,15 @@ def _said(row: PublishedRow) -> tuple[str, ...]:
 
 
 def says_precision(workload: str) -> bool:
-    """Return whether each bar of a workload says its precision, as published ones may differ from a run's."""
+    """Return whether a workload's bars show their precision because published ones may differ from the run's."""
     return workload in CATALOGUE and "precision" in CATALOGUE[workload].published_differ
 
 
 def disagreement(row: PublishedRow) -> str:
-    """Return how far the CPUs of a row's table differ if their cores can't explain it; "" if they can.
+    """Return how much the CPUs in a row's table differ if core counts can't explain it; "" if they can.
 
-    Then the same software, as stated, was built or set up differently, and the table says little about CPUs.
+    In this case, nominally identical software was built or configured differently, so the table is a poor
+    comparison of CPUs.
     """
     workload = CATALOGUE.get(row.workload)
     operations = workload.step_operations("") if workload is not None else None

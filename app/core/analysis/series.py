@@ -1,4 +1,4 @@
-"""The data of a run's charts, from its events or the store; no drawing."""
+"""Data of a run's charts, from its events or the store; no drawing."""
 
 import statistics
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ _GPU_CURVES = tuple(
 
 @dataclass(slots=True)
 class Curve:
-    """Points of one line, x ascending. A y of None is a gap."""
+    """Points of one line in ascending order of x. A y of None is a gap."""
 
     x: list[float] = field(default_factory=list)
     y: list[float | None] = field(default_factory=list)
 
     def add(self, x: float, y: float | None) -> None:
-        """Append a point; if there are too many, drop every second one."""
+        """Append a point. If there are too many, drop every second one."""
         self.x.append(x)
         self.y.append(y)
         if len(self.x) > POINTS_LIMIT:
@@ -43,31 +43,31 @@ class Curve:
 
     @property
     def median(self) -> float | None:
-        """The median; None if no value is available."""
+        """The median; None without values."""
         values = [value for value in self.y if value is not None]
         return statistics.median(values) if values else None
 
     @property
     def last(self) -> float | None:
-        """The latest value; None before the first, or if it isn't available."""
+        """The latest value; None if there is none yet or it is unavailable."""
         return self.y[-1] if self.y else None
 
 
 class RunSeries:
-    """Collects the results of a run's events.
+    """Collects the chart data of a run from its events.
 
     Attributes:
         epochs: Whole epochs, in order.
         steps_per_s: Throughput over seconds since the worker started; each point covers at least a second.
         loss: Running training loss over epochs (1.5 is the middle of the second).
-        telemetry: One curve for each available value of app.core.records.Telemetry, over the same seconds; those
-            of GPUs are named "gpu0_utilization_pct" and so on.
-        current_epoch_s: Duration so far of the steps in the current epoch; None between epochs.
+        telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, over the same
+            seconds. GPU curves are named "gpu0_utilization_pct" and so on.
+        current_epoch_s: Total duration of the steps in the current epoch so far; None between epochs.
         estimate, low, high: The estimate and its interval over time, over the same seconds.
-        latest_estimate: The latest one; None before the first.
-        verdict: The verdict so far; None before the first.
+        latest_estimate: The latest estimate; None before the first.
+        verdict: The provisional verdict; None before the first.
         interrupted_t_s: Times of interruptions.
-        on_shared_host: Whether others may change the speed from one run to the next.
+        on_shared_host: Whether other users of a shared host may change the speed between runs.
     """
 
     def __init__(self, steps_per_epoch: int) -> None:
@@ -91,7 +91,7 @@ class RunSeries:
         self._machine: Machine | None = None
 
     def follow(self, event: events.Event) -> None:
-        """Follow the next event of the run."""
+        """Process the next event of the run."""
         match event:
             case events.Run() | events.Environment():
                 self._place(event)
@@ -123,7 +123,7 @@ class RunSeries:
 
     def _add_steps(self, event: events.Steps) -> None:
         if event.phase in ("start", "validate") or not event.durations_s:
-            return  # short epochs and non-training have no throughput
+            return  # no throughput for short epochs and work other than training
         self._bin_steps += len(event.durations_s)
         self._bin_duration_s += sum(event.durations_s)
         if event.phase == "measure":
@@ -131,7 +131,7 @@ class RunSeries:
         if self._bin_duration_s < self._bin_s:
             return
         rate = self._bin_steps / self._bin_duration_s
-        if self._bin_duration_s > 2 * self._bin_s:  # one slow step: the rate was low all the time
+        if self._bin_duration_s > 2 * self._bin_s:  # one slow step: the rate was low for its whole duration
             self.steps_per_s.add(max(self._binned_s, event.t_s - self._bin_duration_s), rate)
         self.steps_per_s.add(event.t_s, rate)
         self._binned_s = event.t_s
@@ -146,7 +146,7 @@ class RunSeries:
             curve.add(event.t_s, value)
 
     def _add_telemetry(self, t_s: float, telemetry: Telemetry) -> None:
-        """Add the numbers of one telemetry record; words and lists have no curve."""
+        """Add the numbers of a telemetry record. Texts and lists have no curve."""
         values = {name: getattr(telemetry, name) for name in _CURVES}
         for gpu in telemetry.gpus:
             values |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
@@ -187,7 +187,7 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
 
 
 def _includes_host(run: Run) -> bool:
-    """Return whether the stored interval has what other guests of a host may change."""
+    """Return whether the stored interval includes the allowance for other guests of a shared host."""
     summary = run.summary
     half_pct = half_interval_pct(summary.metric, summary.value, summary.value_low, summary.value_high)
     own_pct = own_half_pct(run)
@@ -195,9 +195,9 @@ def _includes_host(run: Run) -> bool:
 
 
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
-    """Return a run's record with its headline so far.
+    """Return a run's record with its provisional headline.
 
-    Before the first whole epoch, that is an estimate from the steps, without validation.
+    Before the first whole epoch ends, it is an estimate from the steps, without validation.
     """
     summary = replace(summary, epochs_done=len(series.epochs))
     by_epochs = summary.metric == "seconds_per_epoch_s"

@@ -1,7 +1,8 @@
-"""What a single measurement can't show: others change a shared device's speed from one run to the next.
+"""Allowance for shared hosts, where other users change a device's speed between runs.
 
-The guests of a host share its memory, caches and clock, and those of a GPU its power. Nothing inside a guest shows
-by how much, and a calm minute says little about the next ones. So one rule holds for every preset.
+The guests of a host share its memory, caches and clock; guests of a GPU share its power limit. The effect can't be
+measured from inside a guest, and one calm minute doesn't predict the next ones. So the same rule applies to all
+presets.
 """
 
 import math
@@ -13,15 +14,15 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
 from workloads.protocol.machine import Machine
 
-# Standard deviation between Quick runs minutes apart, in percent, beyond what their own steps tell: the root mean
-# square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host (docs/measurement.md). Nothing
-# was measured on shares of a GPU, which are taken to be alike.
+# Standard deviation between Quick runs minutes apart, in percent, beyond the variation of their own steps: the
+# root mean square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host
+# (docs/measurement.md). Shared GPUs haven't been measured and are assumed to behave similarly.
 BETWEEN_RUNS_PCT = 4.5
-# The same as half of a 95 % interval.
+# The same as half the width of a 95 % interval.
 BETWEEN_RUNS_HALF_PCT = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * BETWEEN_RUNS_PCT
-# Code of its caution in verdicts.
+# Code of the corresponding caution in verdicts.
 SHARED_HOST = "shared_host"
-# NVML counts a GPU as busy while any kernel runs on it: below this it waits for its CPU between kernels.
+# NVML counts a GPU as busy while any kernel runs on it. Below this, it waits for the CPU between kernels.
 GPU_IDLES_PCT = 60.0
 # NVIDIA's vGPUs ("GRID V100D-8Q", "NVIDIA A10-24Q", "NVIDIA A100-4-20C"), its MIG slices, and AMD's MxGPU.
 _SLICE = re.compile(r"\bGRID\b|\bMIG\b|\bMxGPU\b|-\d+[ABCQ]\Z")
@@ -31,14 +32,14 @@ Shared = Literal["cpu", "waiting_gpu", "gpu_slice"]
 def shared_part(
     machine: Machine, device: str | None, *, device_name: str | None = None, gpu_busy_pct: float | None = None
 ) -> Shared | None:
-    """Return what of a run's device others may share; None for nothing that can be detected.
+    """Return which resource of a run's device may be shared with others; None if no sharing is detected.
 
-    Time slicing of a whole GPU among containers can't be, nor a GPU that Hyper-V divides.
+    Time slicing of a whole GPU among containers can't be detected, nor a GPU partitioned by Hyper-V.
 
     Args:
         machine: The run's computer.
-        device: What the run computes on, such as "cpu" or "gpu:0"; None as long as it's unknown.
-        device_name: What its engine calls the GPU; None if unknown.
+        device: Device of the run, such as "cpu" or "gpu:0"; None while unknown.
+        device_name: The engine's name for the GPU; None if unknown.
         gpu_busy_pct: How busy the GPU was during the run; None if unknown.
     """
     if device is None:
@@ -55,13 +56,13 @@ def shared_part(
 def with_host(
     value: float, low: float | None, high: float | None, *, is_rate: bool
 ) -> tuple[float | None, float | None]:
-    """Widen an interval by what others may change until the next run; independent errors add as squares.
+    """Widen an interval by the variation between runs on a shared host. Independent errors add in quadrature.
 
     Args:
         value: A headline, in any unit.
-        low: The lower end of its interval; None for no interval, which stays so.
-        high: The upper one.
-        is_rate: Whether more is faster: then its inverse, the time that the work takes, is what changes.
+        low: Lower end of its interval; None for no interval, which is returned unchanged.
+        high: Upper end of its interval.
+        is_rate: Whether higher is faster. If so, the variation applies to its inverse, the duration.
     """
     if low is None or high is None or low <= 0 or value <= 0:
         return low, high

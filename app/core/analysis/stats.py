@@ -1,4 +1,4 @@
-"""Statistics of raw durations: pure functions, the only place where headlines are computed."""
+"""Statistics of raw durations. Pure functions; headlines are computed nowhere else."""
 
 import bisect
 import itertools
@@ -13,7 +13,7 @@ from app.core.analysis.student_t import CONFIDENCE, student_t
 from app.core.analysis.timed_steps import StepTimes
 from workloads.training.medians import related_interval
 
-# The first one traces and compiles; three more are all that a network with ten-second steps gets.
+# The first one traces and compiles; a network with ten-second steps gets only three more.
 ESTIMATE_STEPS_AT_LEAST = 4
 SUSTAINED_STEPS_AT_LEAST = 30
 DRIFT_PARTS = 12
@@ -27,15 +27,15 @@ class DurationStatistics:
     """Statistics of durations in seconds, of whole epochs or of steps.
 
     Attributes:
-        basis: "later_epochs", or "first_epoch" if there is no other; then tracing and warm-up are included.
+        basis: "later_epochs", or "first_epoch" if there is only one, which includes tracing and warm-up.
         median_s: The headline: the median of the epochs after the first, or the typical step (scaled to an epoch).
-        first_s: The first epoch, kept apart.
+        first_s: Duration of the first epoch.
         spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), in
-            percent of the headline; None below two of them.
+            percent of the headline; None with fewer than two.
         low_s, high_s: Confidence interval of the headline; None if there is none.
-        confidence_pct: Its confidence: 95 or a little more, less with too few epochs.
-        mean_s: The arithmetic mean including interruptions; None if it means nothing.
-        warmup_steps: Steps that an estimate left out; None if nothing was estimated.
+        confidence_pct: Confidence level of the interval: 95 or slightly more; less with too few epochs.
+        mean_s: The arithmetic mean including interruptions; None if it isn't meaningful.
+        warmup_steps: Steps excluded from an estimate; None if nothing was estimated.
     """
 
     basis: Basis
@@ -90,7 +90,7 @@ def estimate_epoch(
         steps: The timed steps.
         steps_per_epoch: Steps of a whole epoch.
         validation_batches: Batches of a whole validation pass.
-        rest_s: Time of an epoch besides its steps and its validation.
+        rest_s: Time of an epoch outside its steps and its validation.
     """
     estimation = steps.estimation()
     if estimation is None:
@@ -103,13 +103,13 @@ def estimate_epoch(
 def step_statistics(
     steps: StepTimes, *, is_estimate: bool = False, is_uneven: bool = False
 ) -> DurationStatistics | None:
-    """Summarise the steps of a workload whose headline is one step; None if none count.
+    """Summarise the steps of a workload whose headline is one step; None without usable steps.
 
     Args:
         steps: The timed steps. The first epoch is warm-up if there is another; otherwise the first step, which
-            traces and compiles, is left out.
-        is_estimate: Whether they are a Quick run's: then the end of the warm-up is estimated.
-        is_uneven: Whether some steps do more work than others: then all count, in a plain mean.
+            traces and compiles, is excluded.
+        is_estimate: Whether they are from a Quick run, where the end of the warm-up is estimated.
+        is_uneven: Whether some steps do more work than others. If so, all are used, in a plain mean.
     """
     counted = steps.usual_s or steps.starts_s if is_estimate else steps.later_s or steps.durations_s[1:]
     has_warmup = is_estimate and not is_uneven
@@ -151,9 +151,9 @@ def _of_estimation(
 
 
 def sustained_pct(steps: StepTimes) -> float | None:
-    """Return the speed in the last third of the measured time, in percent of the first third.
+    """Return the speed in the last third of the measured time, in percent of the speed in the first third.
 
-    Without warm-up and interruptions. None below 30 steps, where thirds mean little.
+    Excludes warm-up and interruptions. None with fewer than 30 steps, where thirds aren't meaningful.
     """
     count = len(steps.usual_s)
     if count < SUSTAINED_STEPS_AT_LEAST:
@@ -170,10 +170,11 @@ def sustained_pct(steps: StepTimes) -> float | None:
 
 
 def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
-    """Return how much longer steps took in the last third than in the first, and its uncertainty, in percent.
+    """Return how much longer steps took at the end than at the beginning, and its uncertainty, in percent.
 
-    A line through the medians of twelfths, which single interruptions don't move; the uncertainty is half of its
-    95 % confidence interval, from how far they lie off the line. None with too few steps.
+    Compares the last third with the first on a line fitted through the medians of twelfths, which are robust to
+    single interruptions. The uncertainty is half of the 95 % confidence interval, from the residuals. None with
+    too few steps.
     """
     size = len(steps_s) // DRIFT_PARTS
     if size < DRIFT_PART_STEPS_AT_LEAST:
@@ -192,18 +193,18 @@ def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
 
 
 def trimmed_mean(values: Sequence[float]) -> float:
-    """Return the mean without the lowest and highest tenth of the values."""
+    """Return the mean without the lowest and highest 10 % of the values."""
     cut = int(len(values) * 0.1)
     return statistics.fmean(sorted(values)[cut : len(values) - cut])
 
 
 def headline_value(metric: str, duration_s: float, examples: int) -> float:
-    """Convert a duration to a headline: unchanged if the headline is in seconds, or else a rate.
+    """Convert a duration to a headline: unchanged if the headline is in seconds, otherwise a rate.
 
     Args:
         metric: One of workloads.workload.HeadlineKey.
-        duration_s: Of an epoch or a step, depending on the metric.
-        examples: What one step counts for in a rate: its batch size times the words per example.
+        duration_s: Duration of an epoch or a step, depending on the metric.
+        examples: Number of units one step adds to a rate: batch size times words per example.
     """
     return duration_s if metric.startswith("seconds_per_") else examples / duration_s
 
@@ -221,13 +222,13 @@ def run_statistics(
     """Return a run's headline from its raw durations; None if it has none.
 
     Args:
-        preset: "quick" is estimated from steps, and "sustained" too without two whole epochs; others use epochs.
-        steps: Length that epochs were cut to; a cut epoch never counts as an epoch.
+        preset: "quick" is estimated from steps, and so is "sustained" without two whole epochs; others use epochs.
+        steps: Steps per shortened epoch; a shortened epoch never counts as an epoch.
         steps_per_epoch: Steps of a whole epoch.
         epoch_durations_s: Whole epochs, in order.
         timed_steps: All steps.
         validation_batches: Batches of a whole validation pass.
-        rest_s: For an estimate, time of an epoch besides steps and validation; None if that phase was not reached.
+        rest_s: For an estimate, time of an epoch outside steps and validation; None if that phase wasn't reached.
     """
     if preset == "sustained" and len(epoch_durations_s) < 2:
         return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None

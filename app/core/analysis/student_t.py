@@ -1,4 +1,4 @@
-"""Student's t: how far off a mean may be, depending on the number of values.
+"""Quantiles of Student's t distribution, for confidence intervals of means of few values.
 
 Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom), 26.7.4, and
 26.7.5 for many.
@@ -9,7 +9,7 @@ from functools import cache
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
-# Beyond this, summing the series would take seconds, while the expansion is exact to ten digits.
+# Above this, summing the series would take seconds, and the expansion is accurate to ten digits.
 _SUMMED_FREEDOM = 1_000
 
 
@@ -28,7 +28,7 @@ def t_limit(freedom: int) -> float:
     low, high = 0.0, 1.0
     while _inside(high, freedom) < CONFIDENCE:
         high *= 2
-    for _ in range(60):  # to a float's last digits
+    for _ in range(60):  # to the last digits of a float
         middle = (low + high) / 2
         low, high = (middle, high) if _inside(middle, freedom) < CONFIDENCE else (low, middle)
     return high

@@ -1,4 +1,4 @@
-"""A run's timed steps sorted by kind, for headlines, both live and stored."""
+"""A run's timed steps grouped by kind, for live and stored headlines."""
 
 import bisect
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from app.core.analysis.estimator import Estimation, Interruption, estimate_steps, interrupted
 from workloads.protocol.events import Steps
 
-# With fewer first steps, nothing shows what is usual.
+# With fewer first steps, the usual duration is unknown.
 STARTS_AT_LEAST = 4
 
 
@@ -35,13 +35,13 @@ class Disturbance:
 
 @dataclass(slots=True)
 class StepTimes:
-    """Durations in seconds, in order; arrays, because a long run has millions.
+    """Durations in seconds, in order. Arrays, because a long run has millions of them.
 
     Attributes:
         durations_s: All measured steps.
-        later_s: Those of epochs after the first.
+        later_s: Steps of epochs after the first.
         starts_s: First steps of epochs after the first, which also set up the epoch's input.
-        usual_s: All others, without the run's very first step, which traces and compiles.
+        usual_s: All other steps, except the run's very first one, which traces and compiles.
         first_epoch_steps: Number of usual steps in the first epoch if there is another; otherwise 0.
         validation_s: Batches of each validation pass that was timed batch by batch; the first one is warm-up.
     """
@@ -53,8 +53,8 @@ class StepTimes:
     validation_s: list[list[float]] = field(default_factory=list)
     first_epoch_steps: int = 0
     _starts_t_s: list[float] = field(default_factory=list)
-    _ends: list[tuple[int, float]] = field(default_factory=list)  # usual steps so far, and when they were reported
-    # The last estimation, and of how many usual and first steps it is.
+    _ends: list[tuple[int, float]] = field(default_factory=list)  # number of usual steps so far, and report time
+    # The last estimation, with the numbers of usual and first steps it was computed from.
     _estimated: tuple[tuple[int, int], Estimation | None] = field(default=((0, 0), None), compare=False)
 
     def add(self, block: Steps) -> None:
@@ -67,7 +67,7 @@ class StepTimes:
             self.starts_s.extend(block.durations_s)
             self._starts_t_s.extend([block.t_s] * len(block.durations_s))
         elif block.phase == "measure":
-            usual_s = array("d", block.durations_s)  # once: arrays extend by an array at once, else item by item
+            usual_s = array("d", block.durations_s)  # converted once, as extending by an array is fast
             self.durations_s.extend(usual_s)
             if block.epoch > 0:
                 self.later_s.extend(usual_s)
@@ -86,13 +86,13 @@ class StepTimes:
 
         Args:
             among_usual: The interruptions among the usual steps.
-            warmup: Number of usual steps left out before the numbering.
+            warmup: Number of usual steps skipped before numbering starts.
         """
         disturbances = [
             Disturbance(self._time_s(warmup + each.first), each.steps, each.excess_s) for each in among_usual
         ]
         if len(self.starts_s) >= STARTS_AT_LEAST:
-            # Each on its own: they belong to different epochs.
+            # Checked one by one, because they belong to different epochs.
             flags, usual_s = interrupted(self.starts_s), statistics.median(self.starts_s)
             disturbances += [
                 Disturbance(t_s, 1, duration_s - usual_s)
@@ -107,21 +107,21 @@ class StepTimes:
         return self._ends[min(place, len(self._ends) - 1)][1]
 
     def estimation(self) -> Estimation | None:
-        """Estimate the typical step, without warm-up and interruptions; None without steps."""
+        """Estimate the typical step, excluding warm-up and interruptions; None without steps."""
         counts = len(self.usual_s), len(self.starts_s)
-        if self._estimated[0] != counts:  # a headline asks several times
+        if self._estimated[0] != counts:  # computed once for several calls per headline
             # Epochs of one step have only first steps.
             self._estimated = counts, estimate_steps(self.usual_s or self.starts_s)
         return self._estimated[1]
 
     def start_s(self, step_s: float) -> float:
-        """Return the extra time of an epoch's first step in seconds; 0.0 if it was not seen."""
+        """Return the extra time of an epoch's first step in seconds; 0.0 if none was recorded."""
         return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
 
     def pass_s(self, batches: int) -> float:
-        """Return the seconds of a validation pass of this many batches, from timed ones; 0.0 without any.
+        """Return the seconds of a validation pass with this many batches, from timed ones; 0.0 without any.
 
-        An interruption counts as a typical batch.
+        Interrupted batches are replaced by typical ones.
         """
         warm = self.validation_s[1:] or [batches_s[1:] for batches_s in self.validation_s]
         later_s = [duration_s for batches_s in warm for duration_s in batches_s[1:]]
@@ -142,7 +142,7 @@ def step_times(blocks: Iterable[Steps]) -> StepTimes:
 
 
 def steps_left_out(blocks: Iterable[Steps]) -> int:
-    """Return how many training steps are missing between consecutive blocks of an epoch, or before its first."""
+    """Return the number of training steps missing between consecutive blocks of an epoch, or before its first."""
     left_out, place = 0, ("", -1, 0)
     for block in blocks:
         if block.phase == "validate":

@@ -1,4 +1,4 @@
-"""A run among the user's own: against the best and the last, and what changed on the machine in between."""
+"""Compares a run with the user's best and latest, and lists changes to the computer in between."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import PastRun, RunSummary
 from workloads.engines.registry import engine_title
 
-# A smaller difference isn't worth a number where no interval says more.
+# Smallest difference worth showing where there is no interval.
 LEVEL_SHARE = 0.005
-# From here on, a factor reads better than percent.
+# From this ratio on, a factor reads better than percent.
 MANY_TIMES = 2.0
-# More can't be told apart in a chart, and each mark in it takes time.
+# More points aren't distinguishable in a chart, and each mark takes time to draw.
 POINTS_LIMIT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """One run of a trend, and how the machine differs from that of the run before."""
+    """One run of a trend, and how the computer changed since the previous run."""
 
     run: RunSummary
     changes: tuple[str, ...]
@@ -28,10 +28,10 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs of the same work in the same way, oldest first.
+    """Runs of the same work with the same settings, oldest first.
 
     Attributes:
-        line: One of them against the best and the last, as a sentence; "" if it has no result that counts.
+        line: Comparison of one of them with the best and the latest, as a sentence; "" without a usable result.
     """
 
     metric: str
@@ -40,11 +40,11 @@ class Trend:
 
     @property
     def changed(self) -> tuple[TrendPoint, ...]:
-        """The points before which the machine changed."""
+        """The points before which the computer changed."""
         return tuple(point for point in self.points if point.changes)
 
     def sentence(self) -> str:
-        """Return what a chart of it shows."""
+        """Return a description of the trend's chart."""
         if not self.points:
             return sentence("trend.nothing")
         values = [point.run.value for point in self.points if point.run.value is not None]
@@ -61,7 +61,7 @@ class Trend:
         return " ".join((text(said), *self.change_lines()))
 
     def change_lines(self) -> list[str]:
-        """Return a line for each point before which the machine changed, numbered from 1."""
+        """Return a line for each point before which the computer changed, numbered from 1."""
         return [
             sentence(
                 "trend.changes",
@@ -75,11 +75,11 @@ class Trend:
 
 
 def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
-    """Return the trend of a run: the newest points, or of very many those around the run.
+    """Return the trend of a run: the newest points or, if there are too many, those around the run.
 
     Args:
         run: The run in question.
-        past: Runs of its workload in any order, with or without itself.
+        past: Runs of its workload in any order, with or without the run itself.
     """
     like = sorted((each for each in past if _belongs(run, each.run)), key=lambda each: each.run.id)
     points = []
@@ -93,7 +93,7 @@ def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
-    """Return a run against the best and the last of others like it; "" without a result that counts."""
+    """Compare a run with the best and the latest of its kind; "" without a usable result."""
     if not is_usable(run):
         return ""
     like = [other for other in others if other.id != run.id and _belongs(run, other)]
@@ -114,7 +114,7 @@ def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
 
 
 def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
-    """Return what is another on the machine than at the run before; what isn't known of both is left out."""
+    """Return what changed on the computer since the previous run. Details unknown for either run are omitted."""
     engine = engine_title(now.run.engine)
     facts = [
         ("trend.other", before.run.cpu_name, now.run.cpu_name),
@@ -141,7 +141,7 @@ def _belongs(run: RunSummary, other: RunSummary) -> bool:
 
 
 def _is_level(run: RunSummary, other: RunSummary) -> bool:
-    """Return whether two runs can't be told apart: their intervals overlap, or they hardly differ."""
+    """Return whether two runs are indistinguishable: their intervals overlap, or they hardly differ."""
     if run.value_low is None or run.value_high is None or other.value_low is None or other.value_high is None:
         return abs(_times_as_fast(run, other) - 1) < LEVEL_SHARE
     return run.value_low <= other.value_high and other.value_low <= run.value_high

@@ -1,4 +1,4 @@
-"""Web addresses: what may be shown of one, and what is requested from a server."""
+"""Web addresses: which parts may be shown, and which are sent to a server."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address without its login, and the login.
+    """An address without its login, and the login itself.
 
     Attributes:
         url: The address to request.
@@ -23,7 +23,7 @@ class Address:
 
 
 def split_login(url: str) -> Address:
-    """Split user and password off an address, so that no server and no log sees them."""
+    """Split user and password off an address, so that they don't appear in requests or logs."""
     scheme, mark, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, host = authority.rpartition("@")
@@ -33,7 +33,7 @@ def split_login(url: str) -> Address:
 
 
 def shown(url: str) -> str:
-    """Return an address to show: without user, password and query, which may be secret."""
+    """Return an address for display, without user, password and query, which may be secret."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         scheme, rest = "", url

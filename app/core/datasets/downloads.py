@@ -1,4 +1,4 @@
-"""Downloading one file: with progress, resumed after an interruption, and checked."""
+"""Downloads one file with progress, resumes after interruptions, and verifies it."""
 
 import base64
 import errno
@@ -34,22 +34,22 @@ Check = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class _Chunks:
-    """What the caller wants to be asked before, and told after, each chunk is written."""
+    """The caller's callbacks before and after each chunk is written."""
 
     progress: Progress
     check: Check
 
 
 class DownloadError(AppError):
-    """A download was interrupted; what has arrived is kept, and the next attempt resumes there."""
+    """A download was interrupted. Received data is kept, and the next attempt resumes there."""
 
 
 class _NoSuchPartError(DownloadError):
-    """The server can't resume; the partial file is removed, and the next attempt starts over."""
+    """The server can't resume. The partial file is removed, and the next attempt starts over."""
 
 
 class RefusedError(DownloadError):
-    """The server doesn't give the file, or isn't trusted; another program may know a login or a certificate."""
+    """The server refuses the file or isn't trusted. Another program may have a login or a certificate."""
 
 
 def download(
@@ -66,10 +66,10 @@ def download(
     Args:
         url: http or https.
         target: Final path. The partial file `target`.part next to it allows resuming.
-        size_bytes: Exact size; None for what the server says.
-        sha256: Checksum; None if none is published, and the contents are checked later.
+        size_bytes: Exact size; None to use the size stated by the server.
+        sha256: Checksum; None if none is published, in which case the contents are checked later.
         progress: Called after each chunk.
-        check: Called before each chunk is written; may raise to give up.
+        check: Called before each chunk is written; may raise to cancel.
 
     Raises:
         DownloadError: The connection failed, or the server refused.
@@ -104,7 +104,10 @@ def check_address(url: str) -> None:
 
 
 def _refuse_strangers(*paths: Path) -> None:
-    """Raise AppError unless each is a plain file or missing: a link could point to one of the user's files."""
+    """Raise AppError unless each path is a plain file or missing.
+
+    A link could point to one of the user's files.
+    """
     for path in paths:
         try:
             status = path.lstat()
@@ -122,9 +125,9 @@ class WrongFileError(AppError):
 
 
 def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str) -> None:
-    """Raise WrongFileError unless the file has this size and SHA-256; OSError if it can't be read.
+    """Raise WrongFileError unless a file has this size and SHA-256; OSError if it can't be read.
 
-    Nothing is checked against None.
+    A value of None isn't checked.
     """
     state = path.stat()
     if not stat.S_ISREG(state.st_mode):
@@ -148,7 +151,7 @@ START_OVER = message("dataset.try_again_from_start")
 
 
 def broken_off(url: str, error: Exception) -> DownloadError:
-    """Return an error of a connection as one sentence."""
+    """Return a connection error as one sentence."""
     from ssl import SSLCertVerificationError
 
     reason = getattr(error, "reason", None) or error
@@ -169,7 +172,7 @@ def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
 
 
 def stated_size(url: str) -> int | None:
-    """Return the size of a file as its server states it; None if it doesn't, or can't be reached."""
+    """Return the size of a file as stated by its server; None if it is unknown or the server is unreachable."""
     try:
         with open_url(url, 0, "HEAD") as response:
             return _length(response, 0)
@@ -178,7 +181,7 @@ def stated_size(url: str) -> int | None:
 
 
 def _length(response: "HTTPResponse", done_bytes: int) -> int | None:
-    """Return the size of the whole file, by the answer for the rest of it."""
+    """Return the size of the whole file from the response to a request for the rest of it."""
     length = response.headers.get("Content-Length", "")
     return done_bytes + int(length) if length.isascii() and length.isdigit() else None
 
@@ -196,13 +199,13 @@ def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int | None, chunks
 
 
 def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPResponse":
-    """Ask a server for a file from a byte on.
+    """Request a file from a server, starting at a byte offset.
 
     Raises:
-        UsageError: It isn't a possible address.
+        UsageError: The address is invalid.
         DownloadError: The connection failed, or the server refused.
     """
-    # Imported late: TLS needs memory in a window that usually downloads nothing.
+    # Imported late, because TLS uses memory in a window that usually downloads nothing.
     import urllib.error
     import urllib.request
     from http.client import HTTPException, InvalidURL
@@ -253,11 +256,11 @@ def _opener() -> "OpenerDirector":
 
 
 def trust(system: str = sys.platform, certificates: Path = _MACOS_CERTIFICATES) -> "SSLContext":
-    """Return whom downloads trust: whom the system trusts, as Python finds it.
+    """Return the TLS context for downloads, which trusts the system's certificates as found by Python.
 
     Args:
         system: As `sys.platform`; for tests.
-        certificates: Used on macOS if Python has none, as python.org's until "Install Certificates" was run there.
+        certificates: Used on macOS if Python has none, as with python.org's before running "Install Certificates".
     """
     import ssl
 
@@ -286,5 +289,5 @@ def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: 
 
 
 def _open_own(name: str, flags: int) -> int:
-    """Open a file without following a link or blocking on a pipe in its place."""
+    """Open a file without following a link or blocking on a pipe at that path."""
     return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)

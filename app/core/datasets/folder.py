@@ -1,8 +1,8 @@
-"""The folder of one data set: installed, replaced and removed in a place that may belong to the user.
+"""The folder of one data set: installing, replacing and removing it in a location that may be the user's.
 
 There may be a `mnist` or a `.mnist-backup` that isn't ours, and other processes may start, work or be killed at
-any moment. New files are unpacked next to it in `.<data set>-????????.epochmark-new`; what they replace is moved
-to `.<data set>-????????.epochmark-old`.
+any moment. New files are unpacked next to it in `.<data set>-????????.epochmark-new`; the files they replace are
+moved to `.<data set>-????????.epochmark-old`.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class DataFolder:
-    """The place of a data set, in a folder that others may change at any time."""
+    """The location of a data set, in a folder that other programs may change at any time."""
 
     def __init__(self, datasets: Path, module: Dataset) -> None:
         self.path = datasets / module.SOURCE.id
@@ -61,7 +61,7 @@ class DataFolder:
             )
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return what identifies this installation; None if there is none."""
+        """Return an identifier of this installation; None if there is none."""
         try:
             status = (self.path / NOTE).lstat()
         except OSError:
@@ -69,15 +69,15 @@ class DataFolder:
         return status.st_ino, status.st_mtime_ns
 
     def install(self, files: Mapping[str, Path]) -> None:
-        """Unpack next to the final place, then rename: the data set is installed completely or not at all.
+        """Unpack next to the final location, then rename. The data set is installed completely or not at all.
 
         Raises:
-            HostileArchiveError: Raised by the data set: a file isn't what it should be.
+            HostileArchiveError: Raised by the data set if a file isn't as expected.
             UsageError: Files that aren't ours are in the way.
             OSError: It can't be written.
         """
         source = self._module.SOURCE
-        with _undisturbed(self._datasets):  # by a process that takes it for a leftover
+        with _undisturbed(self._datasets):  # by a process that mistakes it for a leftover
             fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=_NEW, dir=self._datasets))
             hold = _claim(fresh)
         try:
@@ -97,7 +97,10 @@ class DataFolder:
             self._discard(fresh)
 
     def remove(self) -> Found:
-        """Delete our files and return what was there. After an OSError, the rest still counts as ours."""
+        """Delete our files and return what was there.
+
+        After an OSError, the remaining files still count as ours.
+        """
         with _undisturbed(self._datasets):
             content = find(self.path, self._module)
             if content.own is not None:
@@ -105,16 +108,16 @@ class DataFolder:
         return content
 
     def is_cut_off(self) -> bool:
-        """Return whether a program was killed while replacing the data set, so that it must be put back."""
+        """Return whether a program was killed while replacing the data set, so that it must be restored."""
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> None:
-        """Put back a half-replaced data set, and delete the leftovers of killed installations."""
+        """Restore a half-replaced data set, and delete the leftovers of killed installations."""
         if not self._besides():
             return
         with _undisturbed(self._datasets):
             for path in self._besides():
-                # A failure leaves everything as it is, and the next operation reports it.
+                # After a failure, everything is unchanged, and the next operation reports it.
                 with contextlib.suppress(OSError):
                     self._tidy(path)
 
@@ -128,7 +131,7 @@ class DataFolder:
                 self._discard(path)
 
     def _besides(self) -> list[Path]:
-        """Return folders next to it that installations of this data set may have left."""
+        """Return adjacent folders that installations of this data set may have left behind."""
         try:
             return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
         except OSError:
@@ -153,7 +156,7 @@ class DataFolder:
 
     def _put_in_place(self, fresh: Path) -> None:
         """Move the old folder aside and the new one into place; one of them exists at any moment."""
-        self._check_replaceable()  # checked again: unpacking may have taken minutes
+        self._check_replaceable()  # checked again, because unpacking may have taken minutes
         aside: Path | None = None
         try:
             if find(self.path, self._module).own is not None:
@@ -171,7 +174,7 @@ class DataFolder:
             self._discard(aside)
 
     def _rename(self, folder: Path) -> None:
-        """Rename a folder to the final name, replacing at most an empty folder."""
+        """Rename a folder to the final name. At most an empty folder is replaced."""
         with contextlib.suppress(FileNotFoundError):
             self.path.rmdir()
         patiently(lambda: folder.rename(self.path))
@@ -182,7 +185,8 @@ class DataFolder:
 def _undisturbed(datasets: Path) -> Iterator[None]:
     """Lock the data set folder against renames by processes with another home folder.
 
-    The folder itself is locked, so no lock file is left in it. If that isn't possible, continue without a lock.
+    The folder itself is locked, so that no lock file remains in it. If this isn't possible, continue without a
+    lock.
     """
     if sys.platform == "win32" or not datasets.is_dir():
         yield
@@ -206,12 +210,12 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
 
 def _is_hardly_begun(folder: Path) -> bool:
-    """Return whether the folder holds only our lock and mark: its process was killed right away."""
+    """Return whether a folder contains only our lock and mark because its process was killed right away."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
-    """Lock a folder as in use; None if the file system has no locks (nothing is tidied there)."""
+    """Lock a folder as in use; None if the file system doesn't support locks (nothing is cleaned up there)."""
     try:
         return locks.acquire(fresh / LOCK)
     except AppError:

@@ -1,4 +1,4 @@
-"""Installed data sets: downloading or importing, checking, unpacking, listing and removing them."""
+"""Downloads, imports, verifies, unpacks, lists and removes data sets."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
 
-Waits = Callable[[], None]  # called repeatedly while another Epochmark is working on it; may raise to give up
+Waits = Callable[[], None]  # called repeatedly while another Epochmark is working on it; may raise to cancel
 _LOOK_EVERY_S = 0.2
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -43,7 +43,7 @@ class Removal:
     Attributes:
         was_there: Whether there was an installation or a partial download.
         folder: Where the data set was.
-        kept: What is still in there because Epochmark didn't put it there; empty if the folder is gone.
+        kept: Files still in it because Epochmark didn't create them; empty if the folder is gone.
     """
 
     was_there: bool
@@ -87,7 +87,8 @@ def fetch_dataset(
         dataset_id: The data set.
         url: A mirror of its file, or of the folder with its files if there are several (default: official).
         progress: Called with the total of all files.
-        waits: Called while another Epochmark is working on it; what that installs isn't downloaded again.
+        waits: Called while another Epochmark is working on it. If that one installs the data set, it isn't
+            downloaded again.
 
     Raises:
         AppError: It can't be downloaded, checked or installed; a partial download is kept for the next attempt.
@@ -112,7 +113,7 @@ def fetch_dataset(
         try:
             _install(paths, place, source, files)
         except _RefusedError:
-            _delete(files.values())  # or else they would be refused again and again
+            _delete(files.values())  # otherwise they would be rejected on every attempt
             raise
         _delete(files.values())
     return place.path
@@ -124,7 +125,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
     Args:
         paths: The app's folders.
         dataset_id: The data set.
-        places: The files, or the folder that holds them. Several files are identified by name.
+        places: The files, or the folder that contains them. Several files are identified by name.
         waits: Called while another Epochmark is working on it.
 
     Raises:
@@ -138,7 +139,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
         path = files[file.name]
         shown = one_line(str(path), 300)
         try:
-            # If only the contents can be checked, any archive of them will do.
+            # If only the contents can be checked, any archive with these contents is accepted.
             check_file(path, file.size_bytes if file.sha256 else None, file.sha256, shown)
         except WrongFileError as error:
             raise UsageError(error.message, message("dataset.use_official_file", file=file.name)) from error
@@ -159,7 +160,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
         waits: Called while another Epochmark is working on it.
 
     Raises:
-        UsageError: Epochmark didn't install what is there; it is kept.
+        UsageError: The files there weren't installed by Epochmark; they are kept.
         AppError: It can't be deleted.
     """
     module, source = _known(dataset_id)
@@ -202,12 +203,12 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
 
 
 def _lock_place(paths: Paths, source: DatasetSource) -> Path:
-    # Not next to the data: that folder is the user's, and not every drive supports locks.
+    # Not next to the data, because that folder is the user's, and not every drive supports locks.
     return paths.locks / f"data-{source.id}.lock"
 
 
 def _put_back(paths: Paths) -> None:
-    """Put back data sets whose replacement was killed, unless another process is working on them."""
+    """Restore data sets whose replacement was killed, unless another process is working on them."""
     for module in DATASETS.values():
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():
@@ -241,7 +242,7 @@ def _names(source: DatasetSource) -> list[str]:
 
 
 def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
-    """Find the user's file for each official one, by name."""
+    """Find the user's file for each official file, by name."""
     names = _names(source)
     files: dict[str, Path] = {}
     for place in places:
@@ -273,12 +274,12 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
 
 
 def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | None, progress: Progress) -> None:
-    """Download the files of a data set that are missing."""
+    """Download the missing files of a data set."""
     done_bytes, all_bytes = 0, source.size_bytes or 0
     for file in source.files:
         assert file.size_bytes is not None  # true for all downloadable files
         target = targets[file.name]
-        if not _is_whole(target, file):  # the last installation may have failed after downloading
+        if not _is_whole(target, file):  # a previous installation may have failed after downloading
             before_bytes = done_bytes
 
             def report(part_bytes: int, _: int, before_bytes: int = before_bytes) -> None:
@@ -300,7 +301,7 @@ def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Pa
 
 
 def _delete(files: Iterable[Path]) -> bool:
-    """Delete downloads, but nothing else in their place; return whether there was one."""
+    """Delete downloaded files, but nothing else at these paths; return whether there were any."""
     was_there = False
     for path in files:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):

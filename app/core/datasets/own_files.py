@@ -1,8 +1,8 @@
-"""Which files in a data set's folder are ours, and deleting only those.
+"""Identifies the files in a data set's folder that are ours, and deletes only those.
 
-A folder is ours if it contains a valid note of an installation or, next to the final place, a mark that names it.
-Only the files named by the note or by the data set's module are ours. They are deleted one by one; a folder with
-other files in it stays.
+A folder is ours if it contains a valid note of an installation or, next to the final location, a mark that names
+it. Only the files named by the note or by the data set's module are ours. They are deleted one by one; a folder
+with other files in it is kept.
 """
 
 import errno
@@ -22,7 +22,7 @@ NOTE = "installed.json"  # of a finished installation
 MARK = "installing.json"  # of an installation in progress: in the new folder, and in the old one that it replaces
 LOCK = "installing.lock"  # held by the process that fills a new folder
 _NOTE_LIMIT_BYTES = 8 << 20
-# Files that systems add to any folder that was opened; nobody wrote them.
+# Files that systems create in any folder that is opened.
 _LEFT_BY_SYSTEMS = frozenset({".DS_Store", "Thumbs.db"})
 _JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
 _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
@@ -35,7 +35,7 @@ class Found:
     Attributes:
         own: Names of our files and folders, in an order that allows deleting them; None if nothing is ours.
         strangers: Names of files that aren't ours.
-        problem: Why nothing is ours; None if something is, or nothing is there.
+        problem: Why nothing is ours; None if something is, or if the folder is empty or missing.
     """
 
     own: tuple[str, ...] | None
@@ -44,7 +44,7 @@ class Found:
 
 
 def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
-    """Sort a folder's content into ours and others'; raise OSError if it can't be read.
+    """Split a folder's contents into our files and others. Raises OSError if it can't be read.
 
     Args:
         folder: The folder.
@@ -71,19 +71,19 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
     strangers: list[str] = []
     for name, is_own in _entries(folder, "", owns):
         (own if is_own else strangers).append(name)
-    # What marks the folder as ours goes last: after a killed removal, the rest must still count as ours.
+    # The file that marks the folder as ours is last, so that the rest still counts as ours after a killed removal.
     own.sort(key=lambda name: name in {NOTE, MARK})
     return Found(tuple(own), tuple(sorted(strangers)))
 
 
 def is_marked(folder: Path, module: Dataset) -> bool:
-    """Return whether a folder next to the final place has a mark that names it; a copy doesn't."""
+    """Return whether a folder next to the final location has a mark that names it. A copy of it doesn't."""
     content = _read(folder / MARK)
     return content is not None and content == mark_of(folder, module)
 
 
 def mark_of(folder: Path, module: Dataset) -> dict[str, object]:
-    """Return the content of the mark in a folder next to the final place."""
+    """Return the contents of the mark in a folder next to the final location."""
     return {"dataset": module.SOURCE.id, "folder": folder.name}
 
 
@@ -94,7 +94,7 @@ def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
         return None
     if not isinstance(content.get("files"), list) or not isinstance(content.get("installed_at"), str):
         return None
-    # Earlier versions noted only the source.
+    # Earlier versions recorded only the source.
     names = content.get("contents", module.STORED.contents(folder))
     return {name for name in names if isinstance(name, str)} if isinstance(names, list | frozenset) else None
 
@@ -111,14 +111,14 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return the first names as text, and the number of the others."""
+    """Return the first names as text, and the number of remaining ones."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)
 
 
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each name and whether it is ours, content before its folder; skip others' folders."""
+    """Yield each name and whether it is ours, contents before their folder; skip folders of others."""
     with os.scandir(folder) as entries:
         in_order = sorted(entries, key=lambda entry: entry.name)
     for entry in in_order:
@@ -132,7 +132,7 @@ def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator
 
 
 def _is_real_folder(status: os.stat_result) -> bool:
-    # A Windows junction looks like a folder but leads elsewhere.
+    # A Windows junction looks like a folder but points elsewhere.
     return stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION_TAG
 
 
@@ -143,7 +143,7 @@ def _problem(status: os.stat_result) -> Message:
 
 
 def delete(folder: Path, names: Collection[str]) -> None:
-    """Delete our files and folders, and the folder itself; keep what others have added."""
+    """Delete our files and folders, and the folder itself if it is empty; keep files added by others."""
     for name in names:
         path = folder / name
         if name.endswith("/"):

@@ -1,4 +1,4 @@
-"""Reading a small file from the web into memory, also from servers that don't say how large it is."""
+"""Reads a small file from the web into memory, even if the server doesn't state its size."""
 
 import zlib
 from collections.abc import Callable
@@ -27,20 +27,20 @@ _REASON_LIMIT = 40
 def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes | None:
     """Return the content of a file, unpacked if the server sends it as gzip; None if it is larger than allowed.
 
-    No more than the limit and one part is read, whatever the server says about the size.
+    At most the limit plus one chunk is read, no matter what size the server states.
 
     Args:
         url: http or https.
-        limit_bytes: Of what is sent, and of what it unpacks to.
-        is_wanted: Asked before each part; if not, reading ends there, and nobody uses the result.
+        limit_bytes: Limit for the data sent, and for its unpacked size.
+        is_wanted: Called before each chunk. If it returns False, reading stops, and the result must be ignored.
 
     Raises:
-        UsageError: It isn't such an address.
-        DownloadError: The connection failed, the server refused, or what it sent isn't complete.
+        UsageError: The address isn't http or https.
+        DownloadError: The connection failed, the server refused, or the data is incomplete.
     """
     check_address(url)
     with open_url(url) as response:
-        stated_bytes = response.length  # None if it isn't said, or the content comes in chunks
+        stated_bytes = response.length  # None if it isn't stated, or if the contents are sent in chunks
         if stated_bytes is not None and stated_bytes > limit_bytes:
             return None
         unpack = _Unpacking(url, response.headers.get("Content-Encoding", ""))
@@ -62,7 +62,7 @@ def read_small(url: str, limit_bytes: int, is_wanted: Callable[[], bool] = lambd
 
 
 def _part(response: "HTTPResponse", url: str, done_bytes: int) -> bytes:
-    """Return what has arrived, without waiting for more; b"" at the end."""
+    """Return the data received so far without waiting for more; b"" at the end."""
     from http.client import HTTPException, IncompleteRead
 
     try:
@@ -80,7 +80,7 @@ def _cut_off(url: str, done_bytes: int) -> DownloadError:
 
 
 class _Unpacking:
-    """Unpacks what a server packed on the way."""
+    """Decompresses a response."""
 
     def __init__(self, url: str, encoding: str) -> None:
         self._url = url
@@ -92,11 +92,11 @@ class _Unpacking:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing at the end, as far as that shows."""
+        """Whether the data is complete, as far as that can be detected."""
         return self._gzip is None or self._gzip.eof
 
     def add(self, part: bytes, limit_bytes: int) -> bytes:
-        """Return what a part unpacks to, at most so much of it."""
+        """Return the unpacked data of a chunk, at most `limit_bytes` of it."""
         if self._gzip is None:
             return part
         try:

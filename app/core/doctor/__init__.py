@@ -1,1 +1,1 @@
-"""The doctor: why TensorFlow doesn't use a GPU, and what to do about it."""
+"""The doctor: explains why TensorFlow doesn't use a GPU, and how to fix it."""

@@ -1,4 +1,4 @@
-"""The records of a diagnosis: of devices, of engines, of all together."""
+"""Records of a diagnosis: per device, per engine, and overall."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -21,7 +21,7 @@ class DeviceDiagnosis:
         reasons: Why it is in this state: one or two messages.
         fix: What to do next; "" if there is nothing to do.
         commands: The commands for it on this system.
-        signal_id: The table's row behind it; None if there is none.
+        signal_id: Id of the matching row of the table; None if there is none.
         is_fault: Whether something is broken or missing; a device may be unusable without a fault.
     """
 
@@ -52,9 +52,9 @@ class EngineDiagnosis:
     """The diagnosis of one engine.
 
     Attributes:
-        version, variant: None if its folder doesn't say.
+        version, variant: None if its folder doesn't state it.
         problem: Why it can't be started at all; None if it can.
-        devices: The CPU first, then the GPUs that it is for.
+        devices: The CPU first, then the GPUs it supports.
     """
 
     engine: str
@@ -67,7 +67,7 @@ class EngineDiagnosis:
 
     @property
     def name(self) -> str:
-        """Its title with its version."""
+        """Its title and version."""
         return f"{self.title} {self.version or ''}".strip()
 
     @property
@@ -84,10 +84,10 @@ class Diagnosis:
         devices: The CPU first.
         findings: Rows that match the trials' logs, each once, causes first.
         harmless: Matching rows that need no attention.
-        unknown_lines: Lines of a trial's log that look like trouble but match no row.
-        conclusion: One or two messages, the first one as headline.
+        unknown_lines: Lines of a trial's log that look like errors but match no row.
+        conclusion: One or two messages; the first is the headline.
         complete: False if it was cancelled.
-        engines: Those that are installed beside TensorFlow.
+        engines: Installed engines other than TensorFlow.
     """
 
     facts: Facts

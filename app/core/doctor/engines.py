@@ -1,4 +1,4 @@
-"""The engines that are installed beside TensorFlow: which devices each can use, why not, and what to do."""
+"""Diagnoses installed engines other than TensorFlow: usable devices, problems and fixes."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from app.core.paths import Paths
 from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Gpu, Machine
 
-# Of two closed bugs in PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
+# From two closed bugs in PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
 OLDEST_RIGHT_MPS = (2, 15)
 
 
 def examine_engines(
     paths: Paths, facts: Facts, machine: Machine, on_step: Callable[[Message], None], cancel: threading.Event
 ) -> tuple[EngineDiagnosis, ...]:
-    """Let each installed engine list its devices, and test each one; see `examination.examine`."""
+    """List and test the devices of each installed engine; see `examination.examine`."""
     diagnoses = []
     for engine in installable():
         seen = engine_folder(paths, engine).look()
@@ -48,7 +48,7 @@ def examine_engines(
 def diagnose_engine(
     engine: str, stamp: Stamp | None, facts: Facts, machine: Machine, trials: Sequence[Trial]
 ) -> EngineDiagnosis:
-    """Diagnose what is known; a pure function."""
+    """Diagnose an engine from the known facts and trials; a pure function."""
     evidence = evidence_of(facts, trials, engine)
     cards = cards_for(engine, machine)
     listed = list(evidence.gpus)
@@ -83,7 +83,7 @@ def _processor(engine: str, evidence: Evidence) -> DeviceDiagnosis:
 
 
 def _tried(engine: str, evidence: Evidence, device: Device, card: Gpu | None) -> DeviceDiagnosis:
-    """Judge a GPU that the engine lists by what it did."""
+    """Judge a GPU that the engine lists by the results of its trial."""
     name = device.name or (card.name if card is not None else "GPU")
     vendor = card.vendor if card is not None else "other"
     plain = DeviceDiagnosis(
@@ -116,7 +116,7 @@ def _judged(engine: str, plain: DeviceDiagnosis, evidence: Evidence, trial: Tria
 def _unlisted(
     engine: str, stamp: Stamp | None, machine: Machine, card: Gpu, evidence: Evidence
 ) -> DeviceDiagnosis:
-    """Explain why an engine doesn't list a GPU that it is made for."""
+    """Explain why an engine doesn't list a GPU that it supports."""
     plain = DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=())
     if evidence.listing is not None and evidence.listing.status == "cancelled":
         return replace(plain, reasons=(message("doctor.untried"),))
@@ -132,7 +132,7 @@ def _unlisted(
         )
     obstacle = _obstacle(on_offer, card)
     if obstacle is not None:
-        # A driver can be updated, a card that is too old can't be mended.
+        # A driver can be updated; a card that is too old can't be fixed.
         return replace(plain, reasons=(obstacle,), is_fault=obstacle.code != "engines.not_for_this_card")
     if evidence.listing is not None and (faults := evidence.logs["list"].faults):
         return _by_row(engine, plain, evidence.facts, faults[0].signal)
@@ -150,7 +150,7 @@ def _obstacle(on_offer: Sequence[BuildFit], card: Gpu) -> Message | None:
 def _by_row(engine: str, plain: DeviceDiagnosis, facts: Facts, row: Signal) -> DeviceDiagnosis:
     said = message("doctor.row_found", title=row.title, meaning=row.meaning)
     diagnosis = with_row(plain, facts, row, (said,))
-    # What repairs TensorFlow doesn't repair this engine.
+    # Fixes for TensorFlow don't fix this engine.
     commands = tuple(_install(engine) if REPAIR in command else command for command in diagnosis.commands)
     return replace(diagnosis, commands=tuple(dict.fromkeys(commands)), is_fault=row.severity == "fault")
 

@@ -8,9 +8,9 @@ from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
 from workloads.engines.registry import DEFAULT_ENGINE
 
-# Rows of the table from this rank on are about GPUs, those before about TensorFlow itself and the computer.
+# Rows from this rank on are about GPUs; earlier ones about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
-# Rows about the end of a process, whatever it used.
+# Rows about how a process ended, whatever it used.
 _RANKS_OF_PROCESSES = range(60, 70)
 
 
@@ -29,7 +29,7 @@ class Evidence:
 
     @property
     def build(self) -> Build | None:
-        """How TensorFlow was built; None if it didn't say."""
+        """How TensorFlow was built; None if unknown."""
         return self.listing.build if self.listing else None
 
     @property
@@ -45,7 +45,7 @@ class Evidence:
 
 
 def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
-    """Combine facts and an engine's trials; errors of failed imports and steps count as part of the log."""
+    """Combine facts and an engine's trials. Errors of failed imports and steps are added to the log."""
     return Evidence(
         facts,
         {trial.target: trial for trial in trials},
@@ -59,7 +59,7 @@ def _log(trial: Trial, engine: str) -> LogDiagnosis:
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
-    # GPUs are hidden from this one, and TensorFlow complains about that.
+    # GPUs are hidden from this one, and TensorFlow complains about it.
     own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
     return replace(diagnosis, findings=own)
 

@@ -1,4 +1,4 @@
-"""The whole examination, for the command line and the window. It uses no network."""
+"""The whole examination, for the command line and the window. It doesn't use the network."""
 
 import threading
 from collections.abc import Callable
@@ -21,13 +21,13 @@ def examine(
     cancel: threading.Event | None = None,
     on_check: Callable[[Check], None] = lambda _: None,
 ) -> Diagnosis:
-    """Check the system, let each engine list its devices, and test each one; takes seconds to minutes.
+    """Check the system, list each engine's devices, and test each one. Takes seconds to minutes.
 
     Args:
-        paths: Folders where the engine may keep its own files.
-        on_step: Called with what is about to be done.
-        cancel: When set by another thread, ends the examination within a second; returns what is known by then.
-        on_check: Called with each check as soon as it is decided.
+        paths: Folders where the engine may store its files.
+        on_step: Called with a description of the next step.
+        cancel: Ends the examination within a second when set by another thread; the result so far is returned.
+        on_check: Called with each check as soon as its result is known.
 
     Raises:
         AppError: A trial can't be started at all.

@@ -1,6 +1,6 @@
-"""Facts about GPUs that need no engine: driver, devices, libraries, packages, environment.
+"""Facts about GPUs that need no engine: driver, devices, libraries, packages and environment.
 
-Each query has a time limit, and whatever it doesn't find is None. No path, name, serial number or address is kept.
+Each query has a time limit; values it doesn't find are None. No path, name, serial number or address is kept.
 """
 
 import os
@@ -45,9 +45,9 @@ class Facts:
     """Facts about this computer. None means unknown.
 
     Attributes:
-        gpus: All GPUs that the system can name, of any vendor; see `Machine.gpus`.
+        gpus: All GPUs that the system lists, of any vendor; see `Machine.gpus`.
         pci: Vendor of each GPU on the PCI bus, even without a driver; None except on Linux.
-        libcuda: The libcuda.so.1 that the loader would use; None if it finds none.
+        libcuda: The libcuda.so.1 that the loader would use; None if there is none.
         visible_devices: Value of CUDA_VISIBLE_DEVICES: numbers, or "other"; None if not set.
         library_path_cuda: Whether LD_LIBRARY_PATH includes CUDA; None if not set.
         packages: Versions of the relevant installed packages, by name.
@@ -78,14 +78,14 @@ class Facts:
 
     @property
     def nvidia_cards(self) -> tuple[NvidiaGpu, ...]:
-        """All NVIDIA GPUs, even without a working driver, from the source that knows the most."""
+        """All NVIDIA GPUs, even without a working driver, from the most detailed source."""
         named = tuple(
             NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes)
             for gpu in self.gpus
             if gpu.vendor == "nvidia"
         )
         longest = max((self.nvml.gpus, named), key=len)
-        # Windows puts the driver's library there only if it has an NVIDIA GPU; and only an existing GPU can be
+        # Windows installs the driver's library only if there is an NVIDIA GPU, and only an existing GPU can be
         # lost.
         certain = bool(self.wsl_libcuda) or self.nvml.state in ("gpu_lost", "version_mismatch", "blocked")
         count = max((self.pci or ()).count("nvidia"), int(certain))
@@ -93,7 +93,7 @@ class Facts:
 
     @property
     def is_wsl(self) -> bool:
-        """Whether this is Linux inside Windows, in either version."""
+        """Whether this is Linux inside Windows, WSL 1 or 2."""
         return self.system.startswith("wsl")
 
 
@@ -103,7 +103,7 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
 
 
 def is_too_old(capability: str | None) -> bool:
-    """Return whether a GPU is known to be older than any that TensorFlow has code for."""
+    """Return whether a GPU is known to be older than any that TensorFlow supports."""
     capability_numbers = numbers(capability)
     return capability_numbers is not None and capability_numbers < OLDEST_CAPABILITY
 
@@ -114,11 +114,11 @@ def gather_facts(
     """Collect all facts once.
 
     Args:
-        root: Where Linux's proc, sys, dev and usr folders are found.
+        root: Folder that contains Linux's proc, sys, dev and usr.
         environment: The environment variables that engines would see.
         limit_s: How long to wait for a driver that may hang.
     """
-    from importlib.metadata import distributions  # importing it takes half as long as everything else here
+    from importlib.metadata import distributions  # importing it takes half of the time of everything here
 
     end_s = time.monotonic() + limit_s
     nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
@@ -137,7 +137,7 @@ def gather_facts(
 
 
 def system_name(root: Path = Path("/")) -> SystemName:
-    """Name the system as the table does; Linux inside Windows counts as its own system."""
+    """Return the system's name as used in the table. Linux inside Windows counts as a separate system."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
     wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))
@@ -151,7 +151,7 @@ def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | No
 
 
 def cuda_majors(facts: Facts) -> set[str]:
-    """Return the major versions of CUDA that installed packages belong to: {"12"}."""
+    """Return the major CUDA versions that installed packages belong to, such as {"12"}."""
     return {match[1] for name, _ in facts.packages if (match := re.search(r"-cu(\d\d)$", name))}
 
 
@@ -188,7 +188,7 @@ def _library_kind(folder: str) -> LibraryKind:
 
 
 def _plain_devices(value: str) -> str:
-    """Keep numbers; replace anything that names a GPU by its serial number."""
+    """Keep device numbers; replace anything that identifies a GPU by its serial number."""
     text = value.strip()
     return text[:40] if re.fullmatch(r"[-0-9, ]*", text) else "other"
 
@@ -205,7 +205,7 @@ def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str],
 
 
 class _Look(Generic[_Value]):
-    """A call in a thread of its own, because a driver may hang; then the thread is abandoned."""
+    """A call in its own thread, which is abandoned if a driver hangs."""
 
     def __init__(self, call: Callable[[], _Value]) -> None:
         self._answers: list[_Value] = []
@@ -213,7 +213,7 @@ class _Look(Generic[_Value]):
         self._thread.start()
 
     def result(self, end_s: float) -> _Value | None:
-        """Wait for the result until a monotonic time; None if it takes longer."""
+        """Wait for the result until a monotonic time; None if it isn't ready by then."""
         self._thread.join(max(end_s - time.monotonic(), 0))
         return self._answers[0] if self._answers else None
 

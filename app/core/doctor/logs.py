@@ -1,4 +1,4 @@
-"""Explaining a log: known lines with their meaning, the cause before its consequences, harmless ones apart."""
+"""Explains a log: known lines with their meaning, causes before consequences, harmless lines separately."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from app.core.errors import UsageError
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
-# Each takes at most four bytes, whatever the encoding; one more shows that there is more.
+# Each character takes at most four bytes in any encoding; one more byte shows that there is more text.
 MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
 _UNKNOWN_LINES = 5
-# Terminal colours and cursor movements, window titles and the like.
+# Terminal colours, cursor movements, window titles and the like.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|[\]PX^_][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))")
-# What looks like trouble: TensorFlow's own letters E and F, Python's exceptions, the system's messages.
+# Lines that look like errors: TensorFlow's letters E and F, Python's exceptions, system messages.
 _TROUBLE = re.compile(
     r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?-i:Error|Exception)\b"
     r"|\b(?:errors?|failed|failure|fatal|cannot|could not|couldn't|unable to|abort|aborted|exception|traceback)\b"
@@ -31,8 +31,8 @@ _TROUBLE = re.compile(
     r"|\b(?:exit(?:ed)?|return(?:ed)?)[ -]?(?:with )?(?:code|status|value)\W{0,12}-?[1-9]\d{0,9}\b",
     re.IGNORECASE,
 )
-# Python's location lines aren't trouble in themselves; its warnings are for programmers, TensorFlow's I lines are
-# information, and a network's error is a number.
+# Python's location lines aren't errors in themselves, its warnings are for programmers, TensorFlow's I lines are
+# information, and a network's "error" is a number.
 _NO_TROUBLE = re.compile(
     r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
     r"|\b[A-Z]\w{1,40}Warning: |\b[Ww]arning(?:: | \[)|^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
@@ -45,12 +45,12 @@ _NO_TROUBLE = re.compile(
     r"|(?i:\b(?:not (?:an error|a failure|fatal)|non-fatal|harmless)\b)"
     r"|(?i:\berrors?(?: rate)?\s{0,2}[:=]?\s{0,2}(?:\d{0,6}\.\d|\d{1,6}\s?[%/]|(?:nan|inf)\b))"
 )
-# The progress of an epoch, by Keras 2, Keras 3 and tqdm, and the beginning of an exception without its end.
+# The progress of an epoch, by Keras 2, Keras 3 and tqdm, and the beginning of an exception whose end is missing.
 _PROGRESS = re.compile(
     r"^(\d{1,9})/(\d{1,9}) {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
     r"|^.{0,120}\d%\|.{0,120}\| {0,9}(\d{1,9})/(\d{1,9}) \["
 )
-# What only a program prints that went on: a step or epoch that is done, with its loss; or that it ended well.
+# Output that proves that a program continued: a completed step or epoch with its loss, or a normal end.
 _WENT_ON = re.compile(
     r"^[1-9]\d{0,8}/\d{1,9} {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
     r"|\b(?i:loss)\b['\"]?(?: ?: {0,3}|=| )\d{1,9}\.\d"
@@ -67,13 +67,13 @@ _CONTROLS_PART = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """A row of the table that matches the log, with the first matching line.
+    """A row of the table that matches the log, with its first matching line.
 
     Attributes:
         line_number: From 1.
         count: Number of matching lines.
-        engine: The engine that the line is of, as far as the log names it.
-        went_on: Whether the work went on after the last of them: then it is no fault.
+        engine: The engine that printed the line, if the log names it.
+        went_on: Whether work continued after the last matching line, in which case it isn't a fault.
     """
 
     signal: Signal
@@ -90,11 +90,11 @@ class LogDiagnosis:
 
     Attributes:
         findings: Faults, then cautions; causes before their consequences.
-        harmless: What looks bad but isn't, in the order of the table.
-        unknown_lines: The first few numbered lines that look like trouble but match no row.
-        unknown: Whether something looks like trouble, or the log stops midway, and no fault explains it.
+        harmless: Rows that look bad but aren't, in the order of the table.
+        unknown_lines: The first few lines that look like errors but match no row, with their numbers.
+        unknown: Whether something looks like an error, or the log stops midway, and no fault explains it.
         cut: Whether the log, or a line, was too long to be read completely.
-        conclusion: One or two messages, the first one as headline.
+        conclusion: One or two messages; the first is the headline.
     """
 
     findings: tuple[LogFinding, ...]
@@ -117,11 +117,11 @@ class LogDiagnosis:
 
 
 def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
-    """Explain a log's lines; only its first 2 million characters, and 2,000 of a line, are read.
+    """Explain a log. Only its first 2 million characters, and 2,000 per line, are read.
 
     Args:
         log: The text.
-        engine: Whose log it is; None to judge by the names in its lines.
+        engine: The engine that wrote the log; None to infer it from its lines.
     """
     lines, cut = _lines(log)
     whole = "\n".join(lines)
@@ -160,7 +160,7 @@ def diagnose_log(log: str, engine: str | None = None) -> LogDiagnosis:
 
 
 def read_log(path: Path) -> str:
-    """Read the part of a log file that is diagnosed; raises UsageError if that fails."""
+    """Read the part of a log file that is diagnosed. Raises UsageError if that fails."""
     try:
         if path.is_dir():
             raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_log"))
@@ -176,7 +176,7 @@ def read_log(path: Path) -> str:
 
 
 def decode_log(data: bytes, name: str) -> str:
-    """Decode a log, even one written by PowerShell; raises UsageError if it isn't text."""
+    """Decode a log, including UTF-16 as written by PowerShell. Raises UsageError if it isn't text."""
     log = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
     if data and len(_CONTROLS.findall(log)) >= _CONTROLS_PART * len(log):
         raise UsageError(message("doctor.log_is_no_text", name=name), message("doctor.name_log"))
@@ -186,13 +186,13 @@ def decode_log(data: bytes, name: str) -> str:
 def _encoding(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    # Some Windows programs omit the byte order mark: then every second byte of plain letters is zero.
+    # Some Windows programs omit the byte order mark. In this case, every second byte of plain letters is zero.
     even, odd = data[:4096:2], data[1:4096:2]
     return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
 
 
 def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
-    """Yield the lines to show to someone who helps: the findings' first lines, then the unknown ones."""
+    """Yield the lines that help others diagnose: the first line of each finding, then the unknown ones."""
     for finding in diagnosis.findings:
         yield finding.line
     for _, line in diagnosis.unknown_lines:
@@ -211,7 +211,7 @@ def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
     lines_hit: set[int] = set()
     for expression in row.patterns or row.together:
         pattern = compiled(expression)
-        # Most rows match nothing, which one search over the whole text shows quickly.
+        # Most rows match nothing, which one search over the whole text finds out quickly.
         here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
         if row.together and not here:
             return []
@@ -230,7 +230,7 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
 
 
 def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[tuple[int, str]]:
-    """Yield the first few different lines from `start` on that look like trouble and match no row."""
+    """Yield the first few distinct lines from `start` on that look like errors and match no row."""
     seen: set[str] = set()
     for index, line in enumerate(lines):
         if (
@@ -248,7 +248,7 @@ def _trouble(lines: Sequence[str], explained: set[int], start: int) -> Iterator[
 
 
 def _stopping_line(lines: Sequence[str]) -> int | None:
-    """Return the index of the last line if the work was not finished there; a killed process writes no more."""
+    """Return the index of the last line if the log stops midway, as after a kill; otherwise None."""
     last = next((index for index in range(len(lines) - 1, -1, -1) if lines[index]), None)
     if last is None:
         return None

@@ -1,4 +1,4 @@
-"""NVIDIA's management library: whether the driver runs, and which GPUs it lists."""
+"""NVIDIA's management library: whether the driver works, and which GPUs it lists."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -30,12 +30,12 @@ _STATES: tuple[tuple[str, NvmlState], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
-    """One GPU as NVIDIA's driver lists it. None means that the driver doesn't say."""
+    """One GPU as listed by NVIDIA's driver. None means that the driver doesn't report it."""
 
     name: str
     capability: str | None = None  # compute capability: "8.9"
     memory_bytes: int | None = None
-    memory_used_bytes: int | None = None  # by anything running now
+    memory_used_bytes: int | None = None  # by all running programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Nvml:
     """The answer of NVIDIA's management library."""
 
     state: NvmlState
-    text: str = ""  # its own words if it neither works nor is missing
+    text: str = ""  # the library's error text if it neither works nor is missing
     driver: str | None = None
     gpus: tuple[NvidiaGpu, ...] = ()
 
@@ -52,7 +52,10 @@ NO_NVML = Nvml("library_not_found")
 
 
 def ask_nvml() -> Nvml:
-    """Query NVIDIA's library once; errors become a state. One that crashes or hangs is not loaded here."""
+    """Query NVIDIA's library once.
+
+    Errors become a state. A library that crashes or hangs isn't loaded in this process.
+    """
     library = nvml_library()
     with asked_first(None if library is None else trial_arguments(library), Limits().start_s) as outcome:
         if outcome != "answers":

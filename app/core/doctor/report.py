@@ -1,4 +1,4 @@
-"""The diagnosis as text to paste into a question, and as plain types. It names neither user nor folder."""
+"""The diagnosis as text to paste into a question, and as plain types. It contains no user or folder names."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -17,7 +17,7 @@ from app.core.redaction.scrubbing import scrub
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300
-# These come only from the table, and a command without its folders would help nobody.
+# These are taken only from the table, and a command without its folders would be useless.
 _OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
@@ -41,7 +41,7 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     if log is not None:
         parts += _findings(sentence("doctor.report_in_log"), log.findings, tuple(informative_lines(log)))
         parts.append(log.summary)
-    # The facts are versions, yes and no; scrubbing would take a version for an address.
+    # The facts contain only versions, yes and no. Redaction would mistake a version for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
     return safe_text(f"{head}\n{body}\n")
 

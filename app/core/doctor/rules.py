@@ -1,4 +1,4 @@
-"""From facts and trials to a diagnosis: which devices work, which don't, why, and what to do. Pure functions."""
+"""Turns facts and trials into a diagnosis: which devices work, why others don't, and how to fix them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from app.core.doctor.trial import Device, Trial
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
 
-# Longer than any healthy GPU takes for a small step; a driver that compiles first takes minutes.
+# Longer than any healthy GPU takes for a small step, although a driver that compiles first takes minutes.
 _SLOW_STEP_S = 30.0
 _UNTRIED = (message("doctor.untried"),)
 REPAIR = "python3 start.py --repair"
@@ -25,7 +25,7 @@ _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel G
 
 
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
-    """Diagnose what is known; missing trials count as not run yet."""
+    """Diagnose from known facts and trials; missing trials count as not run yet."""
     evidence = evidence_of(facts, trials)
     cards = tuple(_cards(evidence))
     devices = (_processor(evidence), *_excused(cards), *_others(facts))
@@ -62,11 +62,11 @@ def _processor(evidence: Evidence) -> DeviceDiagnosis:
 
 
 def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each NVIDIA GPU, and for anything else that TensorFlow lists as a GPU."""
+    """Yield a diagnosis for each NVIDIA GPU, and for any other device that TensorFlow lists as a GPU."""
     cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
     named = [_take(left, partial(_has_name, card.name)) for card in cards]
     for card, listed in zip(cards, named, strict=True):
-        # Sources name the same GPU differently; one that is too old can't be what TensorFlow lists.
+        # Sources name the same GPU differently. One that is too old can't be the one TensorFlow lists.
         device = listed or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
         yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
     for device in left:
@@ -91,7 +91,7 @@ def _take(left: list[Device], fits: Callable[[Device], bool]) -> Device | None:
 
 
 def _excused(cards: Sequence[DeviceDiagnosis]) -> Iterator[DeviceDiagnosis]:
-    """Yield the GPUs; beside a working one, a GPU that is only too old for TensorFlow isn't a fault."""
+    """Yield the GPUs. If another one works, a GPU that is too old for TensorFlow isn't a fault."""
     works = any(card.state != "not usable" for card in cards)
     for card in cards:
         excused = works and card.signal_id == "gpu_too_old"
@@ -107,7 +107,7 @@ def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
 
 
 def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
-    """Judge a device that TensorFlow lists, and its GPU, by what it did."""
+    """Judge a device that TensorFlow lists, and its GPU, by the results of its trial."""
     name = device.name or (card.name if card else "GPU")
     vendor = "nvidia" if card or device.capability else "other"
     plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", reasons=_UNTRIED)
@@ -133,17 +133,17 @@ def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> Devic
 
 
 def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each GPU of another vendor, and for WSL without any."""
+    """Yield a diagnosis for each GPU of another vendor, and for WSL without a GPU."""
     named = [(gpu.vendor, gpu.name) for gpu in facts.gpus if gpu.vendor != "nvidia"]
     vendors_named = {vendor for vendor, _ in named}
-    # A virtual display isn't missed as a GPU.
+    # A virtual display isn't expected to be a usable GPU.
     on_bus = [vendor for vendor in facts.pci or () if vendor in _OTHER_VENDORS and vendor not in vendors_named]
     for vendor, name in (*named, *((vendor, _OTHER_VENDORS[vendor][1]) for vendor in on_bus)):
         row_id = "apple_gpu" if vendor == "apple" else _OTHER_VENDORS.get(vendor, ("other_gpu", ""))[0]
         plain = DeviceDiagnosis(id=None, name=name, vendor=vendor, state="not usable", reasons=())
         yield _unusable(plain, facts, signal(row_id), None)
     if facts.is_wsl and not facts.nvidia_cards and (facts.system == "wsl1" or not facts.dxg):
-        # Whether Windows has a GPU can't be seen from here, so this isn't a fault yet.
+        # WSL can't show whether Windows has a GPU, so this isn't a fault yet.
         plain = DeviceDiagnosis(
             id=None, name=sentence("doctor.gpu_of_windows"), vendor="other", state="not usable", reasons=()
         )
@@ -164,7 +164,7 @@ def _unusable(
     otherwise: Message | None,
     card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
-    """Diagnose an unusable device by the row that explains it, or else `otherwise`."""
+    """Diagnose an unusable device by the row that explains it, or with `otherwise`."""
     if row is None:
         reasons = () if otherwise is None else (otherwise,)
         return replace(plain, reasons=reasons, fix=sentence("doctor.ask"), is_fault=True)
@@ -195,7 +195,7 @@ def with_row(
 
 
 def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
-    """Describe how full the GPU's memory was, if that may be the reason."""
+    """Describe how full the GPU's memory was, if this may be the reason."""
     if row.id not in ("out_of_memory", "library_handle") or card is None:
         return ()
     if card.memory_bytes is None or card.memory_used_bytes is None:
@@ -205,7 +205,7 @@ def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
 
 
 def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:
-    """Adapt the row's commands to Epochmark's own environment, which pip would not find."""
+    """Adapt the row's commands to Epochmark's own environment, which plain pip wouldn't find."""
     capability = numbers(card.capability) if card else None
     profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
     own = (REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))
@@ -213,7 +213,7 @@ def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str
 
 
 def failure_of(trial: Trial) -> Message:
-    """Describe how a trial failed if no row explains it."""
+    """Describe how a trial failed, for failures that no row explains."""
     if trial.status == "timed_out":
         return message("doctor.no_answer", limit_s=trial.duration_s)
     if trial.import_error:
@@ -257,7 +257,7 @@ def _with_reason(
 
 
 def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> list[Message]:
-    """Name some of the GPUs; count equal ones."""
+    """Name some of the GPUs, and count identical ones."""
     names = []
     for name, number in Counter(gpu.name for gpu in some).items():
         all_of_them = sum(gpu.name == name for gpu in gpus)

@@ -1,4 +1,4 @@
-"""The table of known log lines: resources/doctor/signals.toml, checked when it is read."""
+"""The table of known log lines, resources/doctor/signals.toml, validated when it is read."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Commands by system; `any` applies to systems without their own."""
+    """Commands by system. `any` applies to systems without their own commands."""
 
     any: tuple[_Text, ...] = ()
     linux: tuple[_Text, ...] = ()
@@ -27,7 +27,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     macos: tuple[_Text, ...] = ()
 
     def filled(self, engine: str | None) -> "Commands":
-        """Fill an engine's names into the {placeholders}; if it is unknown, leave out commands that have any."""
+        """Fill an engine's names into the {placeholders}. If it is unknown, omit commands with placeholders."""
         return Commands(
             **{
                 system: tuple(_filled(command, engine) for command in commands if engine or "{" not in command)
@@ -36,13 +36,13 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def on(self, system: str) -> tuple[str, ...]:
-        """Return the commands for a system; both versions of WSL share theirs."""
+        """Return the commands for a system. WSL 1 and 2 share theirs."""
         own: tuple[str, ...] = getattr(self, "wsl" if system.startswith("wsl") else system, ())
         return own or self.any
 
 
 class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a row says instead if the line is of one particular engine; None: the same as for others."""
+    """Overrides of a row's texts for one engine. None means the same as for other engines."""
 
     title: _Text | None = None
     meaning: _Text | None = None
@@ -52,16 +52,16 @@ class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One row: what the lines look like, what they mean and what to do.
+    """One row: a pattern of log lines, their meaning and the fix.
 
     The {placeholders} in its texts are the fields of `which_engine.Words`.
 
     Attributes:
-        seen: An example of the text, for readers.
-        rank: Of several rows, the one with the lowest rank is the cause.
+        seen: An example of the text, for readers of the table.
+        rank: Of several matching rows, the one with the lowest rank is the cause.
         together: Expressions that must all match, in any lines, if there are no `patterns`.
         unless: Expressions that make the row harmless wherever they match.
-        by_engine: What is different for an engine.
+        by_engine: Overrides by engine.
     """
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_]{1,40}$")]
@@ -80,7 +80,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by_engine: dict[str, Remedy] = {}
 
     def of(self, engine: str | None) -> "Signal":
-        """Return the row as it reads for a line of this engine; None for an unknown one."""
+        """Return the row as worded for this engine; None for an unknown engine."""
         own = self.by_engine.get(engine or "", Remedy())
         return msgspec.structs.replace(
             self,
@@ -110,7 +110,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_table(text: str) -> tuple[Signal, ...]:
-    """Read a table; raises ValueError that names the invalid row."""
+    """Parse a table. Raises ValueError naming the invalid row."""
     rows = msgspec.convert(tomllib.loads(text), type=_Table).signal
     seen: set[str] = set()
     for row in rows:
@@ -135,5 +135,5 @@ def signals() -> tuple[Signal, ...]:
 
 @cache
 def signal(signal_id: str, engine: str = DEFAULT_ENGINE) -> Signal:
-    """Return one row by its id, which must exist, as it reads for an engine."""
+    """Return the row with this id, which must exist, as worded for an engine."""
     return next(row for row in signals() if row.id == signal_id).of(engine)

@@ -1,4 +1,7 @@
-"""Real work in throw-away processes: what TensorFlow lists, what each device computes. None can hang or stay."""
+"""Does real work in disposable processes: lists TensorFlow's devices, and computes on each.
+
+No process can hang forever or be left running.
+"""
 
 import contextlib
 import os
@@ -24,13 +27,13 @@ _LOOK_EVERY_S = 0.1
 _CLOSE_LIMIT_S = 2.0
 _LINE_LIMIT_BYTES = 65_536
 _ANSWERS_AT_MOST = 1_000
-# The first and last lines of a process matter most; in between it may print any amount.
+# The first and last lines of a process matter most; it may print any amount in between.
 _HEAD_BYTES, _TAIL_BYTES = 256 << 10, 256 << 10
 TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", "cancelled"]
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device that an engine lists. None means that it doesn't say."""
+    """A device that an engine lists. None means that the engine doesn't report it."""
 
     id: str  # "cpu", "gpu:0"
     name: str | None = None
@@ -38,7 +41,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
-    """How an engine says it was built."""
+    """Build information reported by an engine."""
 
     version: str
     keras: str
@@ -50,7 +53,7 @@ class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
 
 
 class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
-    """One step of a device's work: matmul, convolution, xla, gradients, convolution_gradients."""
+    """One step of a device's work: matmul, convolution, xla, gradients or convolution_gradients."""
 
     name: str
     duration_s: float
@@ -79,10 +82,10 @@ class Trial:
 
     Attributes:
         target: "list", or the device.
-        status: completed: it did everything; failed: it reported what went wrong; otherwise how it ended.
-        exit_code: As the system reports it, negative for a signal; None if we ended it.
+        status: completed: all steps succeeded; failed: it reported an error; otherwise how it ended.
+        exit_code: As reported by the system, negative for a signal; None if we ended it.
         import_s: Time to import the engine; None if not reached.
-        log: The first and last parts of what it printed.
+        log: The first and last parts of its output.
     """
 
     target: str
@@ -103,12 +106,12 @@ def run_trial(
     cancel: threading.Event | None = None,
     engine: str = DEFAULT_ENGINE,
 ) -> Trial:
-    """Run one process to its end; raises AppError if it can't be started.
+    """Run one process to its end. Raises AppError if it can't be started.
 
     Args:
         target: "list", "cpu" or "gpu:0".
-        paths: Folders where the engine may keep its own files.
-        cancel: Ends the process when set by another thread.
+        paths: Folders where the engine may store its files.
+        cancel: Ends the process if set by another thread.
         engine: The engine to examine.
     """
     command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)
@@ -152,7 +155,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
 
 @dataclass(slots=True)
 class _Told:
-    """A process's answers, line by line; other lines are skipped."""
+    """Answers of a process, line by line. Other lines are skipped."""
 
     imported: _Import | None = None
     build: Build | None = None
@@ -184,7 +187,7 @@ class _Told:
 
 
 class _Log:
-    """The first and the last part of what a process prints."""
+    """The first and last parts of a process's output."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -206,7 +209,7 @@ class _Log:
 
 
 def _wait(process: "subprocess.Popen[bytes]", end_s: float, cancel: threading.Event) -> TrialStatus | None:
-    """Wait for the process; None if it ended by itself, or else why it must be ended."""
+    """Wait for the process; None if it ended by itself, otherwise the reason to terminate it."""
     while process.poll() is None:
         if cancel.wait(_LOOK_EVERY_S):
             return "cancelled"
@@ -233,7 +236,7 @@ def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
 
 def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
-        # Not under a thread that is still reading: a process that left the group may hold the other end.
+        # Not while a thread is still reading: a process that left the group may hold the other end.
         if stream is not None and not any(reader.is_alive() for reader in readers):
             with contextlib.suppress(OSError):
                 stream.close()

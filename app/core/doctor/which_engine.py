@@ -1,13 +1,13 @@
-"""Which engine a line of a log is of, and what remedies call that engine and its packages."""
+"""Identifies the engine that a log line is about, and the names that fixes use for it and its packages."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# A file of an installed package says more than a name in a sentence.
+# The path of an installed package is stronger evidence than a name in a sentence.
 _PACKAGES = re.compile(r"(?:site|dist)-packages[/\\](tensorflow|keras|torch|jaxlib|jax)\b")
-# JAX was built from TensorFlow's source as "org_tensorflow", and both contain XLA, in different places.
+# JAX was built from TensorFlow's source as "org_tensorflow", and both contain XLA at different paths.
 _NAMES: dict[str, re.Pattern[str]] = {
     "jax": re.compile(
         r"\bjax(?:lib)?\b|\bjax_\w|\bJAX\b|\bJAX_[A-Z]|\bXLA_PYTHON_|\bPJRT plugin\b|\bmodule:? '?jit_\w"
@@ -23,7 +23,7 @@ _NAMES: dict[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How remedies name an engine; {placeholders} of the table have the names of these fields."""
+    """Names of an engine in the texts of fixes. The table's {placeholders} are named after these fields."""
 
     engine: str
     package: str
@@ -63,7 +63,7 @@ _TRACKERS = {
 
 
 class Mentions:
-    """Which lines of a log name an engine."""
+    """The lines of a log that name an engine."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         named = [(index, engine) for index, line in enumerate(lines) if (engine := named_in(line)) is not None]
@@ -71,7 +71,7 @@ class Mentions:
         self._engines = [engine for _, engine in named]
 
     def nearest(self, index: int) -> str | None:
-        """Return the engine that is named closest to a line, rather before than after it; None if none is."""
+        """Return the engine named closest to a line, preferably before it; None if there is none."""
         after = bisect_left(self._indexes, index)
         places = [place for place in (after - 1, after) if 0 <= place < len(self._indexes)]
         place = min(places, key=lambda each: abs(self._indexes[each] - index), default=None)
@@ -89,10 +89,10 @@ def named_in(line: str) -> str | None:
 
 
 def words_for(engine: str | None) -> Words | None:
-    """Return what remedies call an engine; None for an unknown one."""
+    """Return the names that fixes use for an engine; None for an unknown one."""
     return _WORDS.get(engine) if engine is not None else None
 
 
 def tracker_of(engine: str | None) -> str | None:
-    """Return where to search for failures of an engine; None for an unknown one."""
+    """Return where to search for known issues of an engine; None for an unknown one."""
     return _TRACKERS.get(engine) if engine is not None else None

@@ -1,4 +1,4 @@
-"""What the variants of an engine would allow on a computer, and which one to take."""
+"""Which build variants of an engine work on a computer, and which one is recommended."""
 
 import re
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from workloads.protocol.machine import Gpu, Machine
 
 @dataclass(frozen=True, slots=True)
 class BuildFit:
-    """A variant on a computer.
+    """A variant assessed for a computer.
 
     Attributes:
-        variant: What would be installed.
-        gpus: The graphics cards that it would use; none: it would run on the processor.
-        obstacle: Why it wouldn't use a card that it is for; None if it would, or there is none.
+        variant: The variant that would be installed.
+        gpus: The graphics cards it would use; empty if it would run on the processor.
+        obstacle: Why it can't use a card of its kind; None if it can, or if there is no such card.
         is_recommended: Whether it is the best for this computer.
     """
 
@@ -27,9 +27,10 @@ class BuildFit:
 
 
 def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
-    """Return the variants of an engine for a computer, the recommended one first; () if there is none.
+    """Return the variants of an engine for a computer, the recommended one first; () if there are none.
 
-    Those that use a card come first, then those that need none, then those whose card is missing or unusable.
+    Variants that use a card are first, then variants that need none, then variants whose card is missing or
+    unusable.
     """
     by_use = sorted((_offer(variant, machine) for variant in _variants(engine, machine)), key=_rank)
     return tuple(
@@ -39,9 +40,9 @@ def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
 
 
 def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
-    """Return the graphics cards that an engine is made for on this system, whether or not it can use them now.
+    """Return the graphics cards that an engine supports on this system, even if it can't use them now.
 
-    Most graphics in processors of AMD and Intel aren't among them: no build of PyTorch computes on these.
+    Most integrated graphics of AMD and Intel aren't included, because no build of PyTorch supports them.
     """
     asked = engine_named(engine)
     cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
@@ -75,12 +76,12 @@ def _offer(variant: Variant, machine: Machine) -> BuildFit:
 
 
 def is_made_for(variant: Variant, gpu: Gpu) -> bool:
-    """Return whether a variant uses such graphics cards, by their vendor and name."""
+    """Return whether a variant supports a graphics card, by vendor and name."""
     return gpu.vendor == variant.vendor and (variant.cards is None or variant.cards.search(gpu.name) is not None)
 
 
 def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:
-    """Return why a variant can't use a card of its vendor; what isn't known is no reason."""
+    """Return why a variant can't use a card of its vendor. Unknown properties are no obstacle."""
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":  # found without its driver
         return message("engines.no_driver", gpu=gpu.name)
     capability = _number(gpu.compute_capability)

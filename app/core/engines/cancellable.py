@@ -1,4 +1,4 @@
-"""Waiting for work in another thread, in steps short enough to cancel."""
+"""Waits for work in another thread, in steps short enough to cancel."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -10,7 +10,7 @@ _CHECK_S = 0.1
 
 
 def wait_for(outcome: Future[_Value], check: CancelCheck) -> _Value:
-    """Return the result of work in another thread, or raise its error; calls `check` at least once."""
+    """Return the result of work in another thread, or raise its error. Calls `check` at least once."""
     check()
     while not wait([outcome], _CHECK_S).done:
         check()

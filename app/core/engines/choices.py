@@ -1,4 +1,4 @@
-"""What a run can be given here: pairs of an installed engine and one of the devices that it can use."""
+"""Choices for a run on this computer: pairs of an installed engine and a device it can use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Gpu, Machine
 
-# Installed engines with the variant of each; None for those that come with Epochmark.
+# Installed engines with their variants; None for engines included in Epochmark.
 Installed = Mapping[str, str | None]
 INCLUDED: Installed = {name: None for name, entry in ENGINES.items() if entry.packages_folder is None}
 
@@ -21,7 +21,7 @@ class Choice:
     """An engine with a device.
 
     Attributes:
-        device: As a spec names it: "cpu", "gpu:0" …
+        device: Device as in a spec: "cpu", "gpu:0" …
         gpu: The graphics card; None for the processor.
     """
 
@@ -32,13 +32,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class GpuHelp:
-    """A graphics card that isn't used, and the engine that can use it.
+    """An unused graphics card, and the engine that can use it.
 
     Attributes:
-        engine: What could use it.
-        instead_of: The engine that would run, on the processor.
-        choice: What uses it at once; None if the engine, or another variant of it, must be installed first.
-        is_systems_fault: Whether `instead_of` can use such cards on other systems.
+        engine: The engine that could use it.
+        instead_of: The engine that would otherwise run, on the processor.
+        choice: The choice that uses it right away; None if the engine or another variant of it must be installed
+            first.
+        is_systems_fault: Whether `instead_of` could use such a card on another operating system.
     """
 
     gpu: Gpu
@@ -49,7 +50,7 @@ class GpuHelp:
 
 
 def installed_engines(paths: Paths) -> dict[str, str | None]:
-    """Return the engines that a run can have now, with their variants. Reads their stamps."""
+    """Return the engines available to runs, with their variants. Reads their stamps."""
     installed = dict(INCLUDED)
     for name in installable():
         put_back(paths, name)
@@ -62,12 +63,12 @@ def installed_engines(paths: Paths) -> dict[str, str | None]:
 def device_choices(
     installed: Installed, machine: Machine, engines: Sequence[str] | None = None
 ) -> tuple[Choice, ...]:
-    """Return all pairs: the processor with each engine, then the graphics cards.
+    """Return all choices: the processor with each engine, then the graphics cards.
 
     Args:
         installed: See `installed_engines`.
         machine: This computer.
-        engines: Those that can run the workload; None for all.
+        engines: Engines that can run the workload; None for all.
     """
     able = [name for name in ENGINES if name in installed and (engines is None or name in engines)]
     on_cards = [
@@ -79,11 +80,11 @@ def device_choices(
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
-    """Return what is probably fastest: a graphics card before the processor, the usual engine before others.
+    """Return the choice that is probably fastest. Graphics cards precede the processor, the default engine others.
 
     Args:
-        choices: What there is.
-        engine: Whose choices come before all others, such as a suite's; None for none.
+        choices: The available choices.
+        engine: Engine to prefer, such as a suite's; None for no preference.
     """
 
     def rank(choice: Choice) -> tuple[bool, bool, bool, bool]:
@@ -96,7 +97,7 @@ def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Ch
 def gpu_help(
     chosen: Choice, installed: Installed, machine: Machine, engines: Sequence[str] | None = None
 ) -> GpuHelp | None:
-    """Return how an idle graphics card could be used; None if the chosen engine uses one, or could."""
+    """Return how an idle graphics card could be used; None if the chosen engine uses one or could do so."""
     choices = device_choices(installed, machine, engines)
     own = [each for each in choices if each.engine == chosen.engine and each.gpu is not None]
     if any(_has_code(each) for each in own):
@@ -107,13 +108,13 @@ def gpu_help(
     for name in installable():
         if engines is None or name in engines:
             best = next(iter(builds_for(name, machine)), None)
-            if best is not None and best.gpus:  # an installed one would be among the choices
+            if best is not None and best.gpus:  # otherwise an installed one would be among the choices
                 return _help(best.gpus[0], name, chosen.engine, machine)
     return None
 
 
 def _has_code(choice: Choice) -> bool:
-    """Return whether an engine has code for the graphics card, as far as that is known; yes for a processor."""
+    """Return whether an engine supports the graphics card, as far as known; True for a processor."""
     capabilities = engine_named(choice.engine).capabilities
     if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
         return True
@@ -132,7 +133,7 @@ def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choi
 
 
 def installed_variant(paths: Paths, engine: str) -> str | None:
-    """Return which variant of an engine is installed; None if it comes with Epochmark, or none is."""
+    """Return which variant of an engine is installed; None if it is included in Epochmark or not installed."""
     if engine not in installable():
         return None
     stamp = engine_folder(paths, engine).look().stamp
@@ -140,11 +141,11 @@ def installed_variant(paths: Paths, engine: str) -> str | None:
 
 
 def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[int, Gpu]:
-    """Return the graphics cards that what is installed can use, by the numbers that the engine gives them.
+    """Return the graphics cards that the installed variant can use, by the engine's device numbers.
 
     Args:
         engine: Its name.
-        variant: The installed one; None if the engine comes with Epochmark, or isn't known.
+        variant: The installed variant; None if the engine is included in Epochmark or unknown.
         machine: This computer.
     """
     usable = usable_gpus(machine, engine)
@@ -153,6 +154,6 @@ def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[in
     offer = next((each for each in builds_for(engine, machine) if each.variant.name == variant), None)
     if offer is None or not offer.gpus:
         return {}
-    # An engine counts those that are too old for it as well.
+    # An engine also counts cards that are too old for it.
     of_vendor = [gpu for gpu in usable if is_made_for(offer.variant, gpu)]
     return {number: gpu for number, gpu in enumerate(of_vendor) if gpu in offer.gpus}

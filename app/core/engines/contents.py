@@ -1,4 +1,4 @@
-"""The files of installed packages, checked against the checksums that their wheels came with."""
+"""Verifies the files of installed packages against the checksums in their wheels."""
 
 import base64
 import csv
@@ -17,11 +17,11 @@ _DAMAGED = (ValueError, csv.Error)
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a check found out.
+    """The result of verifying an installation.
 
     Attributes:
-        records_sha256: Checksum of all RECORD files together.
-        size_bytes: Size of all files that they name.
+        records_sha256: Combined checksum of all RECORD files.
+        size_bytes: Total size of the files listed in them.
         damaged: Files that are missing, unreadable or different, in order.
     """
 
@@ -31,7 +31,7 @@ class Contents:
 
 
 def check_contents(packages: Path, check: CancelCheck) -> Contents:
-    """Compare each file with the RECORD of its package; raises OSError if the folder can't be read."""
+    """Compare each file with its package's RECORD. Raises OSError if the folder can't be read."""
     records = sorted(packages.glob("*.dist-info/RECORD"))
     digest = hashlib.sha256()
     size_bytes = 0
@@ -58,7 +58,10 @@ def check_contents(packages: Path, check: CancelCheck) -> Contents:
 
 
 def _entries(raw: bytes) -> Iterator[tuple[str, str | None]]:
-    """Yield paths in the packages' folder, and SHA-256 as in RECORD; raises ValueError if it isn't a RECORD."""
+    """Yield paths in the packages' folder with their SHA-256 from RECORD.
+
+    Raises ValueError if RECORD is invalid.
+    """
     for row in csv.reader(io.StringIO(raw.decode("utf-8"), newline="")):
         if len(row) != 3:
             msg = "a RECORD has three columns"

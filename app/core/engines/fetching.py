@@ -1,4 +1,4 @@
-"""Getting the files of an engine onto this computer: downloaded with progress, resumed, and checked."""
+"""Downloads the files of an engine with progress, resumes them, and verifies them."""
 
 import contextlib
 import hashlib
@@ -25,11 +25,11 @@ _CHUNK_BYTES = 1 << 20
 
 
 class _GivenUpError(Exception):
-    """Nobody waits for this download any more."""
+    """The download was cancelled."""
 
 
 def sizes_of(wheels: Sequence[Wheel], check: CancelCheck) -> dict[Wheel, int | None]:
-    """Return the size of each file, as its server states it; None if it doesn't, or not soon."""
+    """Return the size of each file as stated by its server; None if it isn't stated in time."""
     outcomes = {wheel: call_in_thread(partial(_size, wheel), "engine sizes") for wheel in wheels}
     for _ in range(round(_PATIENCE_S / _PULSE_S)):
         if not wait(outcomes.values(), _PULSE_S).not_done:
@@ -49,14 +49,14 @@ def _size(wheel: Wheel) -> int | None:
 def fetch(
     wheels: Sequence[Wheel], sizes: Mapping[Wheel, int | None], folder: Path, scratch: Path, progress: Bytes
 ) -> dict[Wheel, tuple[Path, str]]:
-    """Download what isn't on this computer yet; return each file's path and checksum.
+    """Download the files that aren't on this computer yet; return each file's path and checksum.
 
     Args:
         wheels: The files.
         sizes: Their sizes, as far as known.
-        folder: Where they are kept until they are installed; partial ones too, for the next attempt.
+        folder: Folder for the files until they are installed. Partial files are kept for the next attempt.
         scratch: Existing folder for temporary files.
-        progress: May raise to cancel: then nothing more is written.
+        progress: May raise to cancel, after which nothing more is written.
 
     Raises:
         AppError: A file can't be downloaded, saved or read, or is the wrong one.
@@ -94,13 +94,13 @@ def _fetch_one(wheel: Wheel, folder: Path, scratch: Path, report: Callable[[int]
         check_sum(wheel, sha256)
     except WrongWheelError:
         if wheel.local is None:
-            target.unlink(missing_ok=True)  # or else it would be refused again and again
+            target.unlink(missing_ok=True)  # otherwise it would be rejected on every attempt
         raise
     return target, sha256
 
 
 def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None:
-    """Download in a thread, so that a server that says nothing can't keep anyone from giving up."""
+    """Download in a thread, so that an unresponsive server can't prevent cancelling."""
     arrived_bytes = 0
     given_up = threading.Event()
 
@@ -124,7 +124,7 @@ def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None
 
 
 def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelCheck) -> None:
-    """Have pip download it, which knows the user's logins and certificates; it neither resumes nor counts."""
+    """Download with pip, which uses the user's logins and certificates but can't resume or report progress."""
     arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
     if wheel.index is not None:
         arguments += ["--extra-index-url", wheel.index]
@@ -134,7 +134,7 @@ def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, check: CancelC
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether a plain file is there; a link could be one of the user's files."""
+    """Return whether a path is a plain file. A link could point to one of the user's files."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""The folder of one engine: its state, and putting a new installation in the place of the old one.
+"""The folder of one engine: its state, and replacing an old installation with a new one.
 
 `Paths.engines / NAME` holds the stamp, engine.json, and `packages`, a plain folder of unpacked wheels. A new one
-is filled next to it in `.NAME-????????.epochmark-new`. What it replaces is first renamed to
+is filled next to it in `.NAME-????????.epochmark-new`. The folder it replaces is first renamed to
 `.NAME-????????.epochmark-old`, and deleted last.
 """
 
@@ -35,11 +35,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An engine's folder as it is.
+    """The state of an engine's folder.
 
     Attributes:
         state: "other_python": installed, but not for the Python that runs Epochmark.
-        stamp: None without a valid one.
+        stamp: The stamp; None without a valid one.
         problem: Why it isn't ready; None if it is ready or absent.
     """
 
@@ -49,7 +49,7 @@ class Seen:
 
 
 class EngineFolder:
-    """The place of an engine, in a folder that others may change at any time."""
+    """The location of an engine, in a folder that other programs may change at any time."""
 
     def __init__(self, engines: Path, engine: str, title: str) -> None:
         self.path, self.packages = engines / engine, engines / engine / PACKAGES
@@ -59,7 +59,7 @@ class EngineFolder:
         )
 
     def look(self) -> Seen:
-        """Return the state, without reading the packages."""
+        """Return the state without reading the packages."""
         try:
             kind = _kind(self.path)
             if kind is None:
@@ -77,7 +77,7 @@ class EngineFolder:
         return Seen("ready", stamp)
 
     def check_replaceable(self) -> None:
-        """Raise UsageError if something that isn't ours is in the place, OSError if it can't be read."""
+        """Raise UsageError if something that isn't ours is at the location, OSError if it can't be read."""
         kind = _kind(self.path)
         if kind == "folder":
             strangers = sorted({path.name for path in self.path.iterdir()} - {NAME, PACKAGES})
@@ -88,12 +88,12 @@ class EngineFolder:
             raise UsageError(self._say("engines.in_the_way"), message("files.move_it_away"))
 
     def fresh(self) -> Path:
-        """Return a new, empty folder beside the final place; raises OSError."""
+        """Return a new, empty folder next to the final location. Raises OSError."""
         return Path(tempfile.mkdtemp(prefix=f".{self._engine}-", suffix=_NEW, dir=self._engines))
 
     def put_in_place(self, fresh: Path) -> None:
-        """Move the old folder aside and the new one into place; after an OSError, the old one is still there."""
-        self.check_replaceable()  # again: downloading may have taken an hour
+        """Move the old folder aside and the new one into place. After an OSError, the old one is still there."""
+        self.check_replaceable()  # checked again, because downloading may have taken an hour
         fresh.chmod(0o755)
         aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_OLD}")
         had_one = _kind(self.path) is not None
@@ -110,24 +110,24 @@ class EngineFolder:
             self.discard(aside)
 
     def remove(self) -> bool:
-        """Delete the engine, or what is left of one; return whether there was any. Raises UsageError, OSError."""
+        """Delete the engine or its remains; return whether there was anything. Raises UsageError, OSError."""
         self.check_replaceable()
         if _kind(self.path) is None:
             return False
         aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_NEW}")
-        patiently(lambda: self.path.rename(aside))  # from here on, it is a leftover
+        patiently(lambda: self.path.rename(aside))  # from now on, it counts as a leftover
         sync_folder(self._engines)
         _delete(aside)
         return True
 
     def is_cut_off(self) -> bool:
-        """Return whether a program was killed while it replaced the engine, so that it must be put back."""
+        """Return whether a program was killed while replacing the engine, so that it must be restored."""
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> bool:
-        """Put back a half-replaced engine and delete leftovers of killed programs; return whether there were any.
+        """Restore a half-replaced engine and delete leftovers of killed programs; return whether there were any.
 
-        Only for who holds the engine's lock. What fails is left for the next time.
+        Call this only while holding the engine's lock. Failures are left for the next call.
         """
         left = self._besides()
         for path in left:
@@ -139,7 +139,7 @@ class EngineFolder:
         return bool(left)
 
     def discard(self, folder: Path) -> None:
-        """Delete a folder beside the final place; what fails is left for the next time."""
+        """Delete a folder next to the final location. Failures are left for the next call."""
         try:
             _delete(folder)
         except OSError as error:
@@ -160,7 +160,7 @@ class EngineFolder:
 
 
 def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
-    """Return what is in a place; None for nothing. Raises OSError."""
+    """Return the kind of file at the location; None if there is none. Raises OSError."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -171,7 +171,7 @@ def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
 
 
 def _delete(folder: Path) -> None:
-    """Delete a folder; links in it are deleted, not followed. Raises OSError."""
+    """Delete a folder. Links in it are deleted, not followed. Raises OSError."""
 
     def make_writable(function: Callable[[str], object], path: str, _: object) -> None:
         # A read-only file on Windows, or one in a read-only folder elsewhere.

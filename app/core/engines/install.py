@@ -1,6 +1,7 @@
-"""Installed engines: installing, updating, checking and removing them.
+"""Installs, updates, checks and removes engines.
 
-An installation is made beside the final place, checked and tried, and then renamed: until then, the old one works.
+A new installation is made next to the final location, verified, tested, and then renamed. Until then, the old one
+remains usable.
 """
 
 import contextlib
@@ -40,12 +41,12 @@ Phase = Literal["resolve", "download", "unpack", "check", "try"]
 Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NAMES_SHOWN = 3
-_UNPACKED = 4  # times the size of the wheels, at most, as long as nothing better is known
+_UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels, while nothing better is known
 _IMPORT = (
     "import os, sys; sys.path.append(sys.argv[1]);"
-    # As workloads.engines.cpp_runtime does, which the process can't import.
+    # Same as in workloads.engines.cpp_runtime, which this process can't import.
     "sys.platform == 'win32' and os.add_dll_directory(sys.argv[1]);"
-    # An engine that ends the process without an error wasn't imported, either.
+    # If an engine ends the process without an error, the import failed as well.
     "import keras, {module}; print({done!r})"
 )
 _IMPORTED = "imported-by-epochmark"
@@ -58,8 +59,8 @@ class EngineRemoval:
     """The result of a removal.
 
     Attributes:
-        was_there: Whether there was an installation, or anything left of one.
-        freed_bytes: What it said it took; 0 if unknown.
+        was_there: Whether there was an installation or its remains.
+        freed_bytes: Its size according to its stamp; 0 if unknown.
     """
 
     was_there: bool
@@ -71,7 +72,7 @@ class Checkup:
     """The result of checking an installed engine.
 
     Attributes:
-        problems: What is wrong; empty if nothing is.
+        problems: Problems found; empty if there are none.
     """
 
     engine: str
@@ -81,7 +82,7 @@ class Checkup:
 
 
 def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Variant:
-    """Return the variant with this name, or the one that fits best.
+    """Return the variant with this name, or the best fit.
 
     Raises:
         UsageError: There is no such variant for this computer.
@@ -103,7 +104,7 @@ def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Va
 
 
 def check_installable(engine: str) -> None:
-    """Raise UsageError if an engine is unknown, or comes with Epochmark."""
+    """Raise UsageError if an engine is unknown or included in Epochmark."""
     if engine not in ENGINES:
         names = list(ENGINES)
         raise UsageError(message("engine.unknown", engine=one_line(engine, 60), engines=names))
@@ -117,7 +118,7 @@ def install_engine(
     source: Path | None = None,
     progress: Progress = lambda *_: None,
 ) -> Stamp:
-    """Install a variant of an engine, or replace what is installed of it; return what is installed now.
+    """Install a variant of an engine, replacing any installed one; return the new stamp.
 
     Args:
         paths: The app's folders.
@@ -126,7 +127,8 @@ def install_engine(
         progress: Called several times a second, in the caller's thread.
 
     Raises:
-        AppError: It can't be installed. The old one is as it was; downloads are kept for the next attempt.
+        AppError: It can't be installed. The old installation is unchanged; downloads are kept for the next
+            attempt.
     """
     title, place = engine_title(variant.engine), engine_folder(paths, variant.engine)
     if source is not None and not source.is_dir():
@@ -151,7 +153,7 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
     """Delete an engine and its downloads, and nothing else.
 
     Raises:
-        UsageError: It comes with Epochmark, or what is in its place isn't ours; then it is kept.
+        UsageError: It is included in Epochmark, or the folder isn't ours and is kept.
         AppError: It can't be deleted.
     """
     check_installable(engine)
@@ -164,15 +166,15 @@ def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
         downloads = _forget_downloads(paths, engine)
         if paths.engines_folder is None:
             with contextlib.suppress(OSError):
-                paths.engines.rmdir()  # if it is empty now
+                paths.engines.rmdir()  # succeeds only if it is empty now
     return EngineRemoval(was_there or left or downloads, stamp.size_bytes if stamp is not None else 0)
 
 
 def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None) -> Checkup:
-    """Compare an installed engine's files with their checksums, and import it.
+    """Verify an installed engine's files against their checksums, and import it.
 
     Raises:
-        UsageError: It isn't installed, or comes with Epochmark.
+        UsageError: It isn't installed, or is included in Epochmark.
         AppError: Another Epochmark is working on it, or its folder can't be read.
     """
     check_installable(engine)
@@ -197,7 +199,7 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
 
 
 def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, progress: Progress) -> Stamp:
-    """Fill a new folder: choose, get, unpack, check and try all packages; return the stamp that was written."""
+    """Fill a new folder: resolve, get, unpack, verify and test all packages; return the stamp that was written."""
     scratch, packages = fresh / "tmp", fresh / PACKAGES
     scratch.mkdir()
     check = _cancel_check(progress, "resolve")
@@ -227,7 +229,7 @@ def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, prog
 
 
 def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, check: CancelCheck) -> None:
-    """Have pip unpack exactly these files, without looking at anything else."""
+    """Unpack exactly these files with pip, without resolving anything else."""
     wanted = scratch / "files.txt"
     lines = [
         f"{wheel.name} @ {path.absolute().as_uri()} --hash=sha256:{sha256}\n"
@@ -283,7 +285,7 @@ def _unpacked_bytes(path: Path) -> int:
 
 
 def _check_engines_folder(paths: Paths) -> None:
-    """Raise UsageError if the user's own folder for engines is gone: its drive may be unplugged."""
+    """Raise UsageError if the user's own engines folder is missing; its drive may be unplugged."""
     folder = paths.engines_folder
     try:
         is_there = folder is None or folder.is_dir()
@@ -297,7 +299,7 @@ def _check_engines_folder(paths: Paths) -> None:
 
 @contextlib.contextmanager
 def _explained(title: str, place: EngineFolder, code: str) -> Iterator[None]:
-    """Turn an OSError, or an engine that can't be asked, into an AppError with this code."""
+    """Turn an OSError, or an engine that doesn't respond, into an AppError with this code."""
     try:
         yield
     except OSError as error:
@@ -314,7 +316,7 @@ def _download_folder(paths: Paths, engine: str) -> Path:
 
 
 def _forget_downloads(paths: Paths, engine: str) -> bool:
-    """Delete an engine's downloads; return whether there were any."""
+    """Delete an engine's downloads and return whether there were any."""
     folder = _download_folder(paths, engine)
     was_there = folder.is_dir() and not folder.is_symlink()
     if was_there:
@@ -329,13 +331,13 @@ def _cancel_check(progress: Progress, phase: Phase) -> CancelCheck:
 
 
 def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None], downloads: Path) -> None:
-    """Raise AppError if downloads or packages won't fit.
+    """Raise AppError if there isn't enough disk space for downloads or packages.
 
     Args:
         paths: The app's folders.
-        variant: What is installed.
+        variant: The variant to install.
         sizes: Its files, with their sizes as far as known.
-        downloads: Where they go.
+        downloads: Folder for the downloads.
     """
     all_bytes = sum(size or 0 for size in sizes.values())
     missing_bytes = sum(
@@ -352,7 +354,7 @@ def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None]
 
 
 def check_free(folder: Path, need_bytes: int) -> None:
-    """Raise AppError unless a folder's drive has so much room."""
+    """Raise AppError unless a folder's drive has this much free space."""
     free_bytes = shutil.disk_usage(_existing(folder)).free
     if free_bytes < need_bytes:
         raise AppError(
@@ -372,13 +374,13 @@ def _existing(folder: Path) -> Path:
 
 
 class _TooLongError(Exception):
-    """It hangs."""
+    """The import took too long."""
 
 
 def try_import(
     engine: str, packages: Path, paths: Paths, check: CancelCheck, limit_s: float = IMPORT_LIMIT_S
 ) -> Message | None:
-    """Import an engine and Keras from a folder of packages; return why that fails, None if it doesn't."""
+    """Import an engine and Keras from a folder of packages; return why it fails, or None if it succeeds."""
     asked = engine_named(engine)
     code = _IMPORT.format(module=asked.backend, done=_IMPORTED)
     arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
@@ -403,7 +405,7 @@ def try_import(
 
 
 def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
-    """Leave out what changes how Python, Keras or the engine start."""
+    """Remove variables that change how Python, Keras or the engine start."""
     return {
         name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
     }

@@ -1,6 +1,7 @@
-"""Where installed engines are, and one process at a time that changes them.
+"""Locations of installed engines, and a lock so that only one process at a time changes them.
 
-Apart from `install`, because every run and the window's start need this, but none of what installing takes.
+Separate from `install` because every run and the window's start need this module, but not the imports of
+installing.
 """
 
 import contextlib
@@ -21,14 +22,14 @@ def installable() -> tuple[str, ...]:
 
 
 def engine_folder(paths: Paths, engine: str) -> EngineFolder:
-    """Return the place of an engine that can be installed."""
+    """Return the location of an engine that can be installed."""
     home = ENGINES[engine].packages_folder
     assert home is not None
     return EngineFolder(paths.engines, home, engine_title(engine))
 
 
 def put_back(paths: Paths, engine: str) -> None:
-    """Put back an engine whose replacement was killed, unless another process is working on it."""
+    """Restore an engine whose replacement was killed, unless another process is working on it."""
     place = engine_folder(paths, engine)
     if place.is_cut_off() and paths.locks.is_dir():
         with contextlib.suppress(AppError), exclusive(paths, engine):
@@ -42,7 +43,10 @@ def is_busy(paths: Paths, engine: str) -> bool:
 
 @contextlib.contextmanager
 def exclusive(paths: Paths, engine: str) -> Iterator[None]:
-    """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
+    """Lock an engine against other processes that use these folders.
+
+    Raises AppError if another one holds the lock.
+    """
     make_folder(paths.locks)
     hold = locks.acquire(_lock_place(paths, engine))
     if hold is None:

@@ -1,4 +1,4 @@
-"""Runs pip as a child process: with the user's mirrors and proxies, but without settings that would mislead it."""
+"""Runs pip as a child process with the user's mirrors and proxies, but without settings that would break it."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from app.core.plain_text import one_line
 
 _LINES_SHOWN = 3
 _TEXT_LIMIT_BYTES = 4 << 20
-# They would put packages elsewhere, take others, or silence what `_explain` reads.
+# They would install elsewhere, choose other packages, or silence output that `_explain` reads.
 _MISLEADING = frozenset(
     """
     ABI CONSTRAINT DRY_RUN EDITABLE FORCE_REINSTALL IGNORE_REQUIRES_PYTHON IMPLEMENTATION NO_BINARY NO_DEPS
@@ -24,7 +24,7 @@ _MISLEADING = frozenset(
     REQUIRE_VIRTUALENV ROOT TARGET USER USE_FEATURE
     """.split()  # noqa: SIM905 - one word each reads better in lines
 )
-# What pip prints -> what to say. The first that fits counts.
+# Patterns in pip's output and the matching messages; the first match is used.
 _FAULTS = (
     (
         re.compile(r"No space left on device|Errno 28\b|not enough space on the disk|Disk quota exceeded"),
@@ -61,7 +61,7 @@ _UNREACHABLE = re.compile(
     "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error 4"
     "|Error [45]\\d\\d|4\\d\\d Client Error"
 )
-# Only pip's detailed log says why it has not read a page of an index; otherwise it seems to have found nothing.
+# Only pip's detailed log explains why an index page wasn't read; otherwise pip just reports no match.
 _PAGE_FAILED = re.compile(r"Could not fetch URL (\S+): (.{1,1000}) - skipping")
 _PAGE_READ = re.compile(r"(?:Found|Skipping) link ")
 _DETAILS_LIMIT_BYTES = 64 << 20
@@ -83,14 +83,14 @@ def run_pip(
     """Run pip to its end.
 
     Args:
-        arguments: Its command and options.
+        arguments: Pip's command and options.
         scratch: Existing folder for its temporary files.
-        check: Called while it runs. If it raises, pip is ended.
-        find_links: Address of the only folder to take packages from; None for the user's own settings.
-        reads_settings: Whether it reads the user's settings at all.
+        check: Called while it runs. If it raises, pip is terminated.
+        find_links: Address of the only folder to install packages from; None for the user's own settings.
+        reads_settings: Whether pip reads the user's settings at all.
 
     Raises:
-        PipError: It failed; the sentence says why.
+        PipError: Pip failed; the message explains why.
     """
     environment = _environment(scratch, os.environ, reads_settings=reads_settings)
     if find_links is not None:
@@ -106,7 +106,7 @@ def run_pip(
 
 
 def _failed_pages(details: Path) -> str:
-    """Return why pip read no page of an index, from its log; "" if it read one."""
+    """Return why pip couldn't read any index page, from its log; "" if it read one."""
     try:
         with details.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(_DETAILS_LIMIT_BYTES)
@@ -118,7 +118,7 @@ def _failed_pages(details: Path) -> str:
 
 
 def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
-    """Run a process to its end; return its exit code and what it printed. If `check` raises, it is ended.
+    """Run a process to its end; return its exit code and output. If `check` raises, it is terminated.
 
     Raises:
         PipError: It can't be started.
@@ -141,7 +141,7 @@ def run_child(command: CommandLine, check: CancelCheck) -> tuple[int, str]:
 
 
 def _read(process: "subprocess.Popen[bytes]") -> str:
-    """Return the end of what a process prints, and close its pipe, which ends with the process's group."""
+    """Return the end of a process's output, and close the pipe, which ends with its process group."""
     assert process.stdout is not None
     kept = bytearray()
     with process.stdout as pipe:
@@ -152,7 +152,7 @@ def _read(process: "subprocess.Popen[bytes]") -> str:
 
 
 def _environment(scratch: Path, environment: Mapping[str, str], *, reads_settings: bool) -> dict[str, str]:
-    """Keep mirrors, proxies, certificates and cache; temporary files go to the disk whose space was checked."""
+    """Keep mirrors, proxies, certificates and cache; put temporary files on the disk with checked free space."""
     kept = {
         name: value
         for name, value in environment.items()
@@ -161,7 +161,7 @@ def _environment(scratch: Path, environment: Mapping[str, str], *, reads_setting
     kept |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)) | {"PYTHONUTF8": "1"}
     if not reads_settings:
         return kept | {"PIP_CONFIG_FILE": os.devnull}
-    # They also take the place of what a settings file says.
+    # They also override settings files.
     return kept | {
         "PIP_CONSTRAINT": os.devnull,
         "PIP_REQUIRE_HASHES": "0",
@@ -171,7 +171,7 @@ def _environment(scratch: Path, environment: Mapping[str, str], *, reads_setting
 
 
 def _explain(text: str) -> tuple[Message, Message | None]:
-    """Return what pip's output means, and what to do."""
+    """Return the meaning of pip's output, and advice."""
     for pattern, code, advice in _FAULTS:
         if pattern.search(text):
             return message(code), message(advice)

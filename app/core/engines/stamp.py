@@ -1,4 +1,4 @@
-"""The stamp in an engine's folder: what was installed, for which Python, and from which files."""
+"""The stamp in an engine's folder: installed packages, their files, and the Python they are for."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ from workloads.datasets.regular_file import read_regular
 FORMAT = 1
 NAME = "engine.json"
 _LIMIT_BYTES = 1 << 20
-# Missing; or a folder, a pipe, a circle of links or something huge in its place.
+# The path is missing, or is a folder, a pipe, a loop of links or something huge.
 _NO_STAMP = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP, errno.EFBIG})
 _Word = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -27,7 +27,8 @@ class Package(msgspec.Struct, frozen=True):
 
     Attributes:
         sha256: Checksum of its wheel.
-        is_locked: Whether Epochmark's lock names that checksum; otherwise it was only noted when it was installed.
+        is_locked: Whether Epochmark's lock contains this checksum; otherwise it was only recorded during
+            installation.
     """
 
     name: _Word
@@ -37,19 +38,19 @@ class Package(msgspec.Struct, frozen=True):
 
 
 class Stamp(msgspec.Struct, frozen=True):
-    """What is installed.
+    """An installed engine.
 
     Attributes:
-        format: Of this file.
+        format: Format version of this file.
         engine: The engine's name.
         variant: The variant's name.
         version: The engine's own version.
         python: "3.11"
         platform: As `sysconfig` names it.
         packages: All installed packages.
-        records_sha256: Checksum of all RECORD files, which hold the checksums of all other files.
+        records_sha256: Checksum of all RECORD files, which contain the checksums of all other files.
         size_bytes: Size of all files.
-        installed_at: When, as ISO 8601 in UTC.
+        installed_at: Installation time as ISO 8601 in UTC.
     """
 
     format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)]
@@ -69,12 +70,12 @@ class Stamp(msgspec.Struct, frozen=True):
 
 
 def this_python() -> str:
-    """Return the version of the interpreter, as far as packages depend on it."""
+    """Return the interpreter's version, to the precision that packages depend on."""
     return "{}.{}".format(*sys.version_info)
 
 
 def read_stamp(folder: Path) -> Stamp | None:
-    """Return the stamp of a folder; None without a valid one. Raises OSError if the folder can't be reached."""
+    """Return the stamp of a folder; None without a valid one. Raises OSError if the folder is unreachable."""
     try:
         return parse_stamp(read_regular(folder / NAME, _LIMIT_BYTES))
     except OSError as error:
@@ -84,7 +85,7 @@ def read_stamp(folder: Path) -> Stamp | None:
 
 
 def parse_stamp(raw: bytes) -> Stamp | None:
-    """Return the stamp in a file's content; None if it isn't one that this version of Epochmark understands."""
+    """Parse a stamp; None if it isn't valid for this version of Epochmark."""
     try:
         return msgspec.json.decode(raw, type=Stamp)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -92,7 +93,7 @@ def parse_stamp(raw: bytes) -> Stamp | None:
 
 
 def write_stamp(folder: Path, stamp: Stamp) -> None:
-    """Write the stamp into a new folder, onto the disk; raises OSError."""
+    """Write the stamp into a new folder and flush it to disk. Raises OSError."""
     content = msgspec.json.format(msgspec.json.encode(stamp), indent=2) + b"\n"
     with (folder / NAME).open("xb") as file:
         file.write(content)
@@ -102,7 +103,7 @@ def write_stamp(folder: Path, stamp: Stamp) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring a folder's list of names onto the disk, where the system can."""
+    """Flush a folder's directory entries to disk where the system supports it."""
     if os.name == "posix":
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)

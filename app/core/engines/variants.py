@@ -1,8 +1,8 @@
-"""The variants of the engines that can be installed: one row for each system and kind of graphics card.
+"""Variants of the installable engines: one row for each system and kind of graphics card.
 
-Sizes where everything is locked, and of the CPU variants on Linux, are sums over the wheels for Python 3.11; other
-downloads were seen elsewhere, and None is unknown. What an NVIDIA card must have is in PyTorch's support matrix of
-2026 (pytorch/pytorch#172352) and on JAX' installation page; of all variants, only the CPU's on Linux were run.
+Sizes of fully locked variants, and of the CPU variants on Linux, are sums over the wheels for Python 3.11. Other
+download sizes are from elsewhere, and None is unknown. Requirements for NVIDIA cards are from PyTorch's support
+matrix of 2026 (pytorch/pytorch#172352) and JAX's installation page. Only the CPU variants on Linux have been run.
 """
 
 import re
@@ -18,23 +18,23 @@ _PYTORCH = "https://download.pytorch.org/whl/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What is installed of an engine on one kind of computer.
+    """The packages of an engine for one kind of computer.
 
     Attributes:
         engine: The engine's name.
         name: The variant's name, which is the same on all systems: "cpu", "cuda" …
-        system: How `Machine.os_name` starts there.
-        architectures: Its processors.
-        lock: File in `LOCKS`, with versions and hashes of what the usual package index has.
-        pins: Packages that only another index has, whose hashes nobody can vouch for: "torch==2.13.0+cpu".
-        index: That index.
-        asks_for_more: Whether what `pins` depend on comes from that index, too.
-        vendor: Whose graphics cards it uses; None for none.
-        cards: Pattern of their names; None for all.
-        oldest_driver: The first part of the oldest driver's version.
-        capabilities: NVIDIA's compute capabilities, from the first one, up to but without the second one.
-        download_bytes: What is downloaded.
-        disk_bytes: What it needs when it is installed.
+        system: Prefix of `Machine.os_name` on this system.
+        architectures: Supported processor architectures.
+        lock: File in `LOCKS` with versions and hashes of packages from the default package index.
+        pins: Packages available only from another index, without locked hashes: "torch==2.13.0+cpu".
+        index: Address of that index.
+        asks_for_more: Whether the dependencies of `pins` are also installed from that index.
+        vendor: Vendor of the graphics cards it uses; None for none.
+        cards: Pattern of supported card names; None for all.
+        oldest_driver: Major version of the oldest supported driver.
+        capabilities: Range of NVIDIA compute capabilities: first included, second excluded.
+        download_bytes: Size of the download.
+        disk_bytes: Disk space of the installation.
     """
 
     engine: str
@@ -54,13 +54,13 @@ class Variant:
 
 
 _BOTH = frozenset({_X86, _ARM})
-_CUDA_13, _CUDA_12 = 580, 525  # the oldest drivers
+_CUDA_13, _CUDA_12 = 580, 525  # oldest supported drivers
 _ARC = re.compile(r"\bArc\b")
-# ROCm's list for Radeon and Instinct on Linux: RDNA 2 (in part) and newer, not the graphics in processors.
+# ROCm's list for Radeon and Instinct on Linux: RDNA 2 (in part) and newer, not integrated graphics.
 _ROCM = re.compile(r"\bRX (?:6[89]|7\d|9\d)\d\d|\bW(?:6800|7\d00)|\bAI PRO\b|\bInstinct\b|\bMI\d{2,3}\b")
 _GB = 10**9
 
-# For each engine and system, the best first.
+# Variants for each engine and system, best first.
 VARIANTS: tuple[Variant, ...] = (
     Variant(
         engine="torch",

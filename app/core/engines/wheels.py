@@ -1,4 +1,4 @@
-"""Which files to install: a variant's lock, and what the package index offers for this computer."""
+"""Resolves the files to install from a variant's lock and the package index."""
 
 import re
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from app.core.messages import Message, message
 from app.core.plain_text import one_line
 
 _OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries=2", "--timeout=15")
-# Reads a wheel's metadata without the wheel, where an index doesn't offer it by itself.
+# Reads a wheel's metadata without downloading the wheel, where an index doesn't offer it separately.
 _LAZY = "--use-feature=fast-deps"
-# What fails without it, too.
+# Fails as well if it is missing.
 _FINAL = ("engines.not_on_offer", "engines.disk_full", "engines.no_pip", "engines.no_trust")
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\]+)\s*(?P<marker>;[^\\]*)?")
 _CHECK_INDEX = message("engines.check_index")
@@ -27,7 +27,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9._+!-]{1,250}\.whl")
 
 
 class WrongWheelError(AppError):
-    """A file isn't the one that is wanted."""
+    """A file isn't the expected one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Wheel:
     """A file to install.
 
     Attributes:
-        url: Where it is: http, https or file.
-        sha256: Its checksum as the index states it; None if it doesn't.
-        allowed: Checksums that the lock allows; none for a file that isn't in the lock.
-        index: The index besides the usual one that may have it.
+        url: Its address: http, https or file.
+        sha256: Checksum stated by the index; None if not stated.
+        allowed: Checksums that the lock allows; empty for a file that isn't in the lock.
+        index: Additional index that may have it.
     """
 
     name: str
@@ -50,13 +50,13 @@ class Wheel:
 
     @property
     def file_name(self) -> str:
-        """Its name, by which pip knows what it is for."""
+        """Its name, from which pip infers its compatibility."""
         return unquote(urlsplit(self.url).path.rpartition("/")[2])
 
     @property
     def local(self) -> Path | None:
-        """Its path if it is on this computer already."""
-        from urllib.request import url2pathname  # with HTTP and its certificates: the window opens without
+        """Its path if it is already on this computer."""
+        from urllib.request import url2pathname  # imports HTTP and TLS, which the window doesn't need to open
 
         parts = urlsplit(self.url)
         return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
@@ -94,20 +94,21 @@ class _Report(msgspec.Struct):
 
 
 def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | None = None) -> list[Wheel]:
-    """Ask the package index, or look into a folder, for the files of a variant.
+    """Get the files of a variant from the package index or a folder.
 
     Args:
         variant: The variant.
         scratch: Existing folder for temporary files.
         check: Called while pip works; may raise to cancel.
-        source: The only folder to take files from; None for the index.
+        source: The only folder to use files from; None for the index.
 
     Raises:
-        AppError: A file isn't offered, or is another one than the lock names.
+        AppError: A file isn't available, or differs from the lock.
     """
     pins = read_lock(LOCKS / variant.lock)
     wanted = scratch / "lock.txt"
-    # "===": a mirror's 1.0+other isn't 1.0. Without hashes, or pip would download everything to check them.
+    # "===", because a mirror's 1.0+other isn't 1.0. Without hashes, because pip would download everything to check
+    # them.
     wanted.write_text("".join(f"{pin.name}==={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
     items = _ask(("--no-deps", "-r", str(wanted)), scratch, check, source)
     wheels = [_locked(item, pins) for item in items]
@@ -126,16 +127,16 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
-    """Return what to ask pip for that only the variant's own index has."""
+    """Return pip's requirements for packages that only the variant's own index has."""
     options = ["--constraint", str(limits)] if variant.asks_for_more else ["--no-deps"]
     if source is None and variant.index is not None:
         options += ["--extra-index-url", variant.index]
-    # The version with its local part, which no other index can have: "2.13.0+cpu".
+    # The version with its local part, which no other index can have ("2.13.0+cpu").
     return [*options, *(pin.replace("==", "===") for pin in variant.pins)]
 
 
 def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:
-    """Have pip choose files for this computer; return them."""
+    """Let pip choose the files for this computer, and return them."""
     report = scratch / "report.json"
     report.unlink(missing_ok=True)
     arguments = ["install", *_OPTIONS, "--report", str(report), *what]
@@ -145,7 +146,7 @@ def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | 
         except PipError as error:
             if isinstance(error.message, Message) and error.message.code in _FINAL:
                 raise
-            run_pip(arguments, scratch, check)  # an index that answers no HEAD, or states no sizes, can't be lazy
+            run_pip(arguments, scratch, check)  # an index without HEAD requests or sizes can't do lazy metadata
     else:
         run_pip([*arguments, "--no-index"], scratch, check, find_links=source.absolute().as_uri())
     try:
@@ -166,7 +167,7 @@ def read_lock(path: Path) -> list[_Pin]:
 
 
 def _locked(item: _Item, pins: Sequence[_Pin]) -> Wheel:
-    """Return a file of the lock; raises AppError if it is another one."""
+    """Return a file of the lock. Raises AppError if it differs from the lock."""
     wheel = _noted(item)
     same = [pin.hashes for pin in pins if (plain(pin.name), pin.version) == (wheel.name, wheel.version)]
     wheel = replace(wheel, allowed=frozenset().union(*same))
@@ -178,7 +179,7 @@ def _locked(item: _Item, pins: Sequence[_Pin]) -> Wheel:
 
 
 def check_sum(wheel: Wheel, sha256: str) -> None:
-    """Raise WrongWheelError unless a file with this checksum is the one that is wanted."""
+    """Raise WrongWheelError unless a file with this checksum is the expected one."""
     if sha256 != (wheel.sha256 or sha256) or (wheel.allowed and sha256 not in wheel.allowed):
         package = f"{wheel.name} {wheel.version}"
         raise WrongWheelError(
@@ -194,5 +195,5 @@ def _noted(item: _Item) -> Wheel:
 
 
 def plain(name: str) -> str:
-    """Return a package's name as indexes compare it."""
+    """Return a package's name in the normalised form that indexes compare."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,1 +1,1 @@
-"""Results that travel: what leaves in a file or a picture, and what comes back from others."""
+"""Sharing and importing results, as files or pictures."""

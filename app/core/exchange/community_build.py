@@ -1,4 +1,4 @@
-"""A table of everybody's machines, made of result files without a server: what counts, and what doesn't."""
+"""Builds a community table from result files, without a server, and decides which results count."""
 
 import json
 import statistics
@@ -29,16 +29,16 @@ from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 
-# The same device differs by its cooling, memory and drivers, but not by more than this from what others measured.
+# The same device varies with cooling, memory and drivers, but by less than this ratio from other people's results.
 FACTOR_AT_MOST = 3.0
 OTHERS_AT_LEAST = 3
-# Clocks read at different places may disagree by this.
+# Clocks of different computers may disagree by this much.
 _TOLERANCE = 1.01
 
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """One result that was looked at.
+    """One result that was examined.
 
     Attributes:
         refusal: Why it doesn't count; None if it does.
@@ -52,7 +52,7 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A file that can't be read, or isn't right."""
+    """A file that can't be read or is invalid."""
 
     path: Path
     error: UsageError
@@ -60,16 +60,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What was measured with one device, engine and workload, all in the same way.
+    """All results of one device, engine and workload with the same settings.
 
     Attributes:
         kind: "cpu" or "gpu".
-        settings: Those that differ from their defaults: "name=value …".
-        median, low, high: Of the machines, each with the median of its results.
-        machines: How many different machines, as far as they can be told apart without an ID.
-        results: How many results count.
-        cautions: How many of these have the verdict "caution".
-        codes: Of the results, in order.
+        settings: Settings that differ from their defaults: "name=value …".
+        median, low, high: Median and range over the computers, each represented by the median of its results.
+        machines: Number of computers, as far as they are distinguishable without an ID.
+        results: Number of results that count.
+        cautions: Number of these with the verdict "caution".
+        codes: Checksums of the results, in order.
     """
 
     device: str
@@ -92,7 +92,7 @@ class Row:
 
 
 def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
-    """Return the results in files and folders with why each doesn't count, and the files that can't be read."""
+    """Return the results in files and folders, with the reasons why some don't count, and the unreadable files."""
     entries, refused = list[TableEntry](), list[Refused]()
     seen: dict[str, Path] = {}
     for path in paths:
@@ -114,7 +114,7 @@ def look_at(paths: Iterable[Path]) -> tuple[list[TableEntry], list[Refused]]:
 
 
 def table_rows(entries: Sequence[TableEntry]) -> list[Row]:
-    """Return the rows of a table, by workload, then device; what doesn't count is left out."""
+    """Return the rows of a table by workload, then device, without results that don't count."""
     groups: dict[tuple[object, ...], list[Result]] = defaultdict(list)
     for entry in entries:
         if entry.refusal is None:
@@ -124,7 +124,7 @@ def table_rows(entries: Sequence[TableEntry]) -> list[Row]:
 
 
 def table_text(rows: Sequence[Row]) -> str:
-    """Return a table as a JSON file, the same for the same rows; raises UsageError if nobody could read it."""
+    """Return a table as JSON, identical for identical rows. Raises UsageError if it couldn't be read back."""
     plain_rows = json.loads(json.dumps([asdict(row) for row in rows]))
     plain = {
         "format": FORMAT,
@@ -141,12 +141,12 @@ def table_text(rows: Sequence[Row]) -> str:
 
 
 def reason_not_taken(result: Result) -> Message | None:
-    """Return why a table wouldn't take a result, as far as that shows without others; None if it would."""
+    """Return why a table would reject a result, as far as known without other results; None if it wouldn't."""
     return _refusal(result, {})
 
 
 def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
-    """Return why a result alone doesn't count; None if it does."""
+    """Return why a result doesn't count, judged on its own; None if it does."""
     workload = CATALOGUE.get(result.spec.workload)
     if (result.digest or "") in seen:
         return message("table.twice", path=str(seen[result.digest or ""]))
@@ -166,7 +166,7 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
 
 
 def _without_row(result: Result) -> Message | None:
-    """Return why a result is unfit for a table; None if it isn't."""
+    """Return why a result is unfit for a table, or None."""
     try:
         check_row(asdict(_row([result])))
     except UnfitError as error:
@@ -175,7 +175,7 @@ def _without_row(result: Result) -> Message | None:
 
 
 def _implausible(result: Result) -> Message | None:
-    """Return what can't be in a result that was measured; None if nothing is."""
+    """Return which value of a result can't have been measured, or None."""
     for number, epoch in enumerate(result.epochs or (), 1):
         if epoch.train_s + (epoch.validation_s or 0.0) > epoch.duration_s * _TOLERANCE:
             return message("table.epoch_too_short", number=number, duration_s=epoch.duration_s)
@@ -195,7 +195,7 @@ def _implausible(result: Result) -> Message | None:
 
 
 def _with_outliers(entries: Sequence[TableEntry]) -> list[TableEntry]:
-    """Return entries in which those far from all others of their row don't count."""
+    """Return entries, with those far from all others in their row marked as not counting."""
     values: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         if entry.refusal is None:
@@ -220,7 +220,7 @@ def _far(result: Result, values: dict[str, list[float]]) -> Message | None:
 
 
 def _key(result: Result) -> tuple[object, ...]:
-    """Return what all results of a row agree in."""
+    """Return the values that all results of a row have in common."""
     summary, spec = summary_of(result), result.spec
     kind = (summary.device or "cpu").partition(":")[0]
     same = (spec.workload, spec.workload_version, spec.variant or "", spec.batch_size, spec.precision)
@@ -230,7 +230,7 @@ def _key(result: Result) -> tuple[object, ...]:
 
 
 def _machine(result: Result) -> str:
-    """Return what one computer keeps over the years: neither its system nor its drivers."""
+    """Return the properties of a computer that stay the same for years, without its system or drivers."""
     machine = result.machine
     gpus = tuple(msgspec.structs.replace(gpu, driver=None, memory_bytes=None) for gpu in machine.gpus or ())
     changing = {"os_name": None, "virtual_machine": None}

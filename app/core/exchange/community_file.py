@@ -1,6 +1,7 @@
-"""The table of everybody's machines that somebody else made: read strictly, fetched when asked for, kept.
+"""Reads community tables strictly, downloads them on request, and stores them.
 
-Its SHA-256 is inside, over its rows in the canonical form of result files: it shows damage, not who measured.
+A table contains the SHA-256 of its rows in the canonical form of result files, which detects damage but doesn't
+prove who measured.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ from workloads.datasets.regular_file import read_regular
 
 FORMAT, FORMAT_VERSION = "epochmark-table", 1
 SIZE_LIMIT_BYTES, ROWS_LIMIT, CODES_LIMIT = 5_000_000, 20_000, 10_000
-# For 5 MB this is a slow connection.
+# Enough for 5 MB over a slow connection.
 PATIENCE_S, TIME_LIMIT_S = 10.0, 120.0
 _log = logging.getLogger(__name__)
 _Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-F]{4}-[0-9A-F]{4}$")]
@@ -51,7 +52,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A row as `community.Row` is written."""
+    """A row as written from `community_build.Row`."""
 
     device: Line
     kind: Literal["cpu", "gpu", "tpu"]
@@ -86,7 +87,7 @@ def rows_hash(rows: Any) -> str:
 
 
 def check_row(plain: Mapping[str, Any]) -> None:
-    """Raise UnfitError unless a table with this row, given as plain values, can be read."""
+    """Raise UnfitError unless a table with this row, given as plain values, would be valid."""
     try:
         problem = _problem(msgspec.convert(plain, _Row))
     except msgspec.ValidationError as error:
@@ -96,7 +97,7 @@ def check_row(plain: Mapping[str, Any]) -> None:
 
 
 def read_table(content: bytes) -> list[CommunityRow]:
-    """Return a table's rows that this Epochmark can compare with; raises UnfitError if anything isn't right."""
+    """Return the table's rows that this Epochmark can compare with. Raises UnfitError if anything is invalid."""
     try:
         table = msgspec.json.decode(content, type=_Table)
         plain = msgspec.json.decode(content)["rows"]
@@ -114,7 +115,7 @@ def read_table(content: bytes) -> list[CommunityRow]:
 
 
 def load_table(paths: Paths) -> list[CommunityRow]:
-    """Return the rows of the table in use; none if there is none, or it can't be read."""
+    """Return the rows of the current table; empty if there is none or it can't be read."""
     try:
         return read_table(read_regular(paths.table, SIZE_LIMIT_BYTES))
     except FileNotFoundError:
@@ -127,20 +128,20 @@ def load_table(paths: Paths) -> list[CommunityRow]:
 def get_table(
     paths: Paths, address: str, *, patience_s: float = PATIENCE_S, time_limit_s: float = TIME_LIMIT_S
 ) -> int | None:
-    """Fetch a table, and use it from now on; the one before stays as the previous one.
+    """Download a table and make it the current one. The current one becomes the previous one.
 
     Args:
         paths: The folders.
         address: http or https.
-        patience_s: How long to wait for another process that is at it.
-        time_limit_s: How long the server may take for all of it.
+        patience_s: How long to wait for another process that is changing the table.
+        time_limit_s: Time limit for the whole download.
 
     Returns:
-        How many rows of it count here; None if it is the one in use.
+        Number of usable rows; None if it is identical to the current table.
 
     Raises:
-        UsageError: It isn't a table, or not a right one; the one in use stays.
-        AppError: It can't be fetched or written, or another process is at it.
+        UsageError: It isn't a valid table; the current one is kept.
+        AppError: It can't be downloaded or written, or another process is changing the table.
     """
     make_folder(paths.table.parent)
     with _only_one(paths, patience_s):
@@ -155,9 +156,13 @@ def get_table(
 
 
 def _fetched(address: str, time_limit_s: float) -> bytes:
-    """Return what a server sends, of any size that a table may have; raises AppError, and UsageError past it."""
+    """Return the server's response, up to the size limit of a table.
+
+    Raises AppError, or UsageError above the limit.
+    """
     is_late = Event()
-    # A server may send a byte now and then for ever, also before the content: only another thread can give up.
+    # A server may send single bytes forever, even before the content, so only another thread can enforce the
+    # limit.
     fetching = call_in_thread(lambda: read_small(address, SIZE_LIMIT_BYTES, lambda: not is_late.is_set()), "table")
     try:
         content = fetching.result(time_limit_s)
@@ -174,11 +179,11 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
 
 
 def use_previous(paths: Paths) -> int:
-    """Use the previous table, and keep the one in use as the previous one; return the number of rows.
+    """Swap the previous and the current table; return the number of rows of the new current one.
 
     Raises:
-        UsageError: There is none.
-        AppError: It can't be written, or another process is at it.
+        UsageError: There is no previous table.
+        AppError: It can't be written, or another process is changing the table.
     """
     with _only_one(paths, PATIENCE_S):
         previous, current = (_good(path) for path in (paths.previous_table, paths.table))
@@ -194,7 +199,7 @@ def use_previous(paths: Paths) -> int:
 
 
 def _use(paths: Paths, content: bytes) -> bool:
-    """Put a table in the place of the one in use; return False if it is the same."""
+    """Replace the current table; return False if the new one is identical."""
     current = _good(paths.table)
     if current == content:
         return False
@@ -208,7 +213,7 @@ def _use(paths: Paths, content: bytes) -> bool:
 
 
 def _good(path: Path) -> bytes | None:
-    """Return a table that is right; None if there is none."""
+    """Return the content of a valid table; None if there is none."""
     try:
         content = read_regular(path, SIZE_LIMIT_BYTES)
         read_table(content)
@@ -234,13 +239,13 @@ def _not_written(path: Path, error: OSError) -> AppError:
 
 
 def _check(row: _Row, number: int) -> None:
-    """Raise UnfitError if a row contradicts itself, or hides characters."""
+    """Raise UnfitError if a row contradicts itself or contains hidden characters."""
     if (problem := _problem(row)) is not None:
         raise UnfitError("table.in_row", number=number, problem=problem.problem)
 
 
 def _problem(row: _Row) -> UnfitError | None:
-    """Return what is wrong with a row; None for nothing."""
+    """Return the problem of a row, or None."""
     texts = (row.device, row.variant, row.settings)
     if not row.device.strip() or any(text != one_line(text, 300) for text in texts):
         return UnfitError("table.hidden_characters")
@@ -257,7 +262,7 @@ def _is_of_today(row: _Row) -> bool:
 
 
 def _community(row: _Row) -> CommunityRow:
-    """Return a row as comparisons understand it: a result on that device, with the settings that it names."""
+    """Convert a row for comparisons into a result on that device with the row's settings."""
     usual = CATALOGUE[row.workload].default_spec("standard")
     settings = dict(part.partition("=")[::2] for part in row.settings.split())
     threads = settings.pop("threads", "")

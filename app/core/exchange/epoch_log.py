@@ -1,4 +1,4 @@
-"""Epoch logs, such as those of study 000: a CSV row per epoch, which says neither the workload nor the computer.
+"""Epoch logs, such as study 000's: a CSV row per epoch, without the workload or the computer.
 
 Its columns are epoch (from 0), elapsed (seconds of this epoch), loss, acc, val_loss and val_acc; all but the first
 two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-benchmark, the scripts' callback.
@@ -23,7 +23,7 @@ from workloads.workload import Workload
 
 SIZE_LIMIT_BYTES = 1_000_000
 EPOCHS_LIMIT = 10_000
-# A microsecond and a year, the longest that a result may say: no epoch is outside these.
+# One microsecond and one year, the limits of results; no epoch is outside this range.
 SHORTEST_S, LONGEST_S = 1e-6, 31_536_000.0
 NEEDED = ("epoch", "elapsed")
 KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
@@ -32,12 +32,12 @@ _DISTINCTIVE_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True)
 class LogDetails:
-    """What the user says of logs, as these don't.
+    """Details of logs supplied by the user, because logs don't contain them.
 
     Attributes:
-        workload: What was trained; None for what the file's name begins with.
-        name: Of the computer; None for the folders below the imported one, or for the file's name.
-        are_totals: Whether the seconds count from the start of training; None to find out.
+        workload: The trained workload; None to infer it from the beginning of the file name.
+        name: Name of the computer; None to use the folders below the imported one, or else the file name.
+        are_totals: Whether the times are cumulative; None to detect this.
     """
 
     workload: Workload | None = None
@@ -46,13 +46,13 @@ class LogDetails:
 
 
 def import_log(database: Database, path: Path, folder: Path | None, details: LogDetails) -> tuple[Added, bool]:
-    """Store a log that isn't stored yet; return what became of it, and whether it has totals.
+    """Store a log unless it is already stored; return the outcome, and whether the log has totals.
 
     Args:
         database: The results.
         path: The log.
-        folder: What is imported with everything in it; None for the log alone.
-        details: What the user says of it.
+        folder: The folder being imported; None if the log is imported alone.
+        details: Details supplied by the user.
 
     Raises:
         UsageError: It isn't such a log, the name can't be used, the workload is unknown or isn't measured in
@@ -67,19 +67,22 @@ def import_log(database: Database, path: Path, folder: Path | None, details: Log
     if not 0 < len(name) <= LABEL_LIMIT or not name.isprintable():
         raise UsageError(message("logs.bad_name", limit=LABEL_LIMIT))
     epochs_s, are_totals = _epochs(path, details.are_totals)
-    # A log without a name of its own is any with its epochs.
+    # Without an explicit name, logs with the same epochs are duplicates.
     is_named = details.name is not None or folder is not None
     by_name = is_named and not _is_distinctive(epochs_s)
     return add_log(database, log_result(workload, name, epochs_s), path.name, by_name=by_name), are_totals
 
 
 def _is_distinctive(durations_s: Sequence[float]) -> bool:
-    """Return whether the durations identify a log: few or rounded ones could match by chance."""
+    """Return whether the durations are distinctive enough to identify a log.
+
+    Few or rounded ones could match by chance.
+    """
     return len(durations_s) >= _DISTINCTIVE_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
 
 
 def _epochs(path: Path, are_totals: bool | None) -> tuple[tuple[float, ...], bool]:
-    """Return the seconds of each epoch itself, and whether the log has totals; raises UsageError."""
+    """Return the duration of each epoch, and whether the log has totals. Raises UsageError."""
     durations_s = read_durations(path)
     differences_s = epochs_of_totals(durations_s) if are_totals is None else None
     if are_totals:
@@ -90,7 +93,7 @@ def _epochs(path: Path, are_totals: bool | None) -> tuple[tuple[float, ...], boo
 
 
 def workload_of_log(path: Path) -> Workload | None:
-    """Return the workload whose ID a log's name begins with, as study 000 names them; None if there is none."""
+    """Return the workload whose ID is the beginning of a log's name, as in study 000; None if there is none."""
     words = path.stem.lower()
     names = [each.id for each in CATALOGUE.values() if is_workload_of_logs(each) and _begins(words, each.id)]
     return CATALOGUE[max(names, key=len)] if names else None
@@ -101,13 +104,13 @@ def _begins(words: str, workload_id: str) -> bool:
 
 
 def _computer(path: Path, folder: Path | None) -> str:
-    """Return "cpu-pip cpu16" for logs/cpu-pip/cpu16/mnist_mlp_tensorflow.csv; a log alone has its own name."""
+    """Return "cpu-pip cpu16" for logs/cpu-pip/cpu16/mnist_mlp_tensorflow.csv, or a single log's file name."""
     folders = () if folder is None else path.parent.relative_to(folder).parts or (path.parent.resolve().name,)
     return " ".join(one_line(" ".join(folders) or path.stem, LABEL_LIMIT).split())
 
 
 def read_durations(path: Path) -> tuple[float, ...]:
-    """Return the seconds of each epoch in a log, in order; raise UsageError, naming the line, if it is invalid."""
+    """Return the duration of each epoch of a log, in order. Raises UsageError with the line if it is invalid."""
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:
         return _durations(csv.DictReader(content.decode("utf-8-sig").splitlines(), strict=True))
@@ -121,7 +124,7 @@ def read_durations(path: Path) -> tuple[float, ...]:
 
 
 def _durations(reader: "csv.DictReader[str]") -> tuple[float, ...]:
-    """Return the epochs' seconds; raises UnfitError."""
+    """Return the durations of the epochs. Raises UnfitError."""
     columns = [str(name).strip() for name in reader.fieldnames or ()]
     if missing := [name for name in NEEDED if name not in columns]:
         raise UnfitError("logs.columns_missing", columns=missing, count=len(missing))

@@ -1,4 +1,7 @@
-"""Results of others from files, whose kind their content says: wholly right, or refused with place and reason."""
+"""Reads other people's results from files of any kind, detected by content.
+
+Invalid files are rejected as a whole.
+"""
 
 import errno
 from pathlib import Path
@@ -16,10 +19,10 @@ from app.core.result_file.short_form import read_short_forms
 from workloads.datasets.regular_file import read_regular
 
 SIZE_LIMIT_BYTES = 32_000_000
-# Each value and each object takes many times the bytes that it has in a file.
+# Parsed values and objects use many times their size in the file.
 VALUES_LIMIT, OBJECTS_LIMIT = 2_500_000, 500_000
 _BEGINNING_BYTES = 1_024
-# Kinds of files that are easily mistaken for ours, by their first bytes.
+# Kinds of files that are easily mistaken for ours, identified by their first bytes.
 _OTHERS = {
     b"SQLite format 3\0": "exchange.is_database",
     b"\xff\xd8\xff": "exchange.is_jpeg",
@@ -27,26 +30,26 @@ _OTHERS = {
     b"\x1f\x8b": "exchange.is_archive",
 }
 
-# Columns of the log of an epoch, which says neither workload nor computer.
+# Columns of an epoch log, which contains neither workload nor computer.
 _LOG_COLUMNS = {b"epoch", b"elapsed"}
 _PAGES = (b"<!doctype html", b"<html")
 
 
 class EpochLogError(UsageError):
-    """The file is an epoch log, which says neither what was trained nor on what."""
+    """The file is an epoch log, which contains neither the workload nor the computer."""
 
 
 def read_results(path: Path) -> tuple[Result, ...]:
-    """Return the results in a file: a result file, a picture, or an export as JSON.
+    """Return the results in a file: a result file, a picture, or a JSON export.
 
-    Results of exports have no digest of their own; theirs is made here.
+    Exports don't contain digests, so the digests of their results are computed here.
 
     Args:
-        path: A regular file, or a link to one; one that is too large is refused unread.
+        path: A regular file, or a link to one. A file that is too large is rejected without reading it.
 
     Raises:
         EpochLogError: It is an epoch log.
-        UsageError: It can't be read, is none of these, or anything in it isn't right.
+        UsageError: It can't be read, is of another kind, or contains anything invalid.
     """
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:
@@ -57,7 +60,7 @@ def read_results(path: Path) -> tuple[Result, ...]:
 
 
 def read_content(path: Path, limit_bytes: int) -> bytes:
-    """Return the content of a regular file; raises UsageError if it can't be read, or is larger."""
+    """Return the content of a regular file. Raises UsageError if it can't be read or exceeds the limit."""
     shown = str(path)
     try:
         return read_regular(path, limit_bytes)
@@ -74,7 +77,7 @@ def read_content(path: Path, limit_bytes: int) -> bytes:
 
 
 def read_text(text: str) -> tuple[Result, ...]:
-    """Return the results in a text: the content of a result file, or short forms; raises UsageError as above."""
+    """Return the results in the text of a result file or in short forms. Raises UsageError as above."""
     content = text.strip().encode("utf-8", "replace")
     if not content.startswith(b"{"):
         return read_short_forms(text)
@@ -106,7 +109,7 @@ def _results(content: bytes) -> tuple[Result, ...]:
 
 
 def _other_text(content: bytes) -> str:
-    """Return the code of what a text is that has no result: an epoch log, a report, or a table of runs."""
+    """Return the message code for a text without results: an epoch log, a report, or a table of runs."""
     beginning = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     names = {name.strip(b'" \r') for name in beginning.partition(b"\n")[0].replace(b";", b",").split(b",")}
     if names >= _LOG_COLUMNS:
@@ -122,7 +125,7 @@ def _check_amount(content: bytes) -> None:
 
 
 class _Kind(msgspec.Struct):
-    """What tells our kinds of JSON apart."""
+    """The fields that distinguish our kinds of JSON."""
 
     format: msgspec.Raw = msgspec.Raw()
     runs: msgspec.Raw = msgspec.Raw()

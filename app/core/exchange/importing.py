@@ -1,4 +1,4 @@
-"""Imports files and folders of results: each file wholly or not at all, and one that is refused stops no other."""
+"""Imports files and folders of results. Each file is imported completely or rejected; the others continue."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,23 +14,24 @@ from app.core.result_file.short_form import read_short_forms
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
-# What is looked at in folders; a file that is named itself may be called anything.
+# File name endings considered in folders; a file given directly may have any name.
 ENDINGS = (".json", ".csv", ".png")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
-# Returns the text of the code on a picture; "" if there's none, or the picture can't be read.
+# Returns the text of a picture's QR code; "" if there is none, or the picture can't be read.
 Scan = Callable[[Path], str]
 _GUESSED = LogDetails()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file.
+    """The outcome of importing one file.
 
     Attributes:
-        added: What was taken of it.
-        are_totals: Whether it is a new epoch log of totals, whose differences were taken; None if it's no log.
-        refusal: Why nothing was; None if it was read.
+        added: The results added from it.
+        are_totals: Whether it is a new epoch log with cumulative times, whose differences were used; None if it
+            isn't a log.
+        refusal: Why it was rejected; None if it was read.
     """
 
     path: Path
@@ -40,23 +41,23 @@ class Outcome:
 
     @property
     def count(self) -> int:
-        """Of what is new."""
+        """The number of new results."""
         return len(self.added.imported) + len(self.added.upgraded)
 
 
 def import_files(
     database: Database, paths: Iterable[Path], scan: Scan | None = None, logs: LogDetails | None = _GUESSED
 ) -> Iterator[Outcome]:
-    """Yield what became of each file, and of each in the folders, one by one.
+    """Yield the outcome of each file, including the files in folders, one by one.
 
     Args:
         database: The results.
         paths: Files and folders.
-        scan: Reads the code on a picture; None where nothing can.
-        logs: What is known of epoch logs besides their names; None to refuse each by an EpochLogError.
+        scan: Reads the QR code on a picture; None if unavailable.
+        logs: Details of epoch logs; None to reject each log with an EpochLogError.
 
     Raises:
-        AppError: The database can't be written; what was yielded before is stored.
+        AppError: The database can't be written; files yielded before are stored.
     """
     for path in paths:
         try:
@@ -74,7 +75,7 @@ def import_files(
 
 
 def import_text(database: Database, text: str) -> Outcome:
-    """Import what was pasted or typed, a short form or the content of a result file; raises AppError as above."""
+    """Import pasted or typed text, a short form or the content of a result file. Raises AppError as above."""
     source = sentence("exchange.pasted")
     try:
         results = read_text(text)
@@ -102,7 +103,7 @@ def _import_log(database: Database, path: Path, folder: Path | None, details: Lo
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
-    """Return a file's results; where a picture has lost them, what its code tells."""
+    """Return a file's results. If a picture doesn't contain a result file, its QR code is read instead."""
     try:
         return read_results(path)
     except UsageError:
@@ -113,12 +114,12 @@ def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """Yield a file itself, or a folder's files that may have results, in the order of their names.
+    """Yield a file itself, or a folder's files that may contain results, sorted by name.
 
-    Links to folders aren't followed; hidden files and folders are left out.
+    Links to folders aren't followed; hidden files and folders are skipped.
 
     Raises:
-        UsageError: A folder can't be read, has none, or has too many.
+        UsageError: A folder can't be read, or contains no such files or too many.
     """
     if not path.is_dir():
         yield path
@@ -154,7 +155,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    """Return whether a link leads to a folder; a link that leads nowhere, or to itself, doesn't."""
+    """Return whether a link points to a folder. A dangling or circular link doesn't."""
     try:
         return entry.is_dir()
     except OSError:

@@ -1,4 +1,4 @@
-"""A result file inside a picture: a compressed text chunk of a PNG. No picture is ever decoded here."""
+"""Embeds a result file in a compressed text chunk of a PNG. Pictures are never decoded here."""
 
 import struct
 import zlib
@@ -8,15 +8,15 @@ from app.core.result_file.canonical import UnfitError
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 KEYWORD = b"epochmark-result"
-# Of the text, before and after it is unpacked.
+# Limits of the text, compressed and unpacked.
 PACKED_LIMIT_BYTES, TEXT_LIMIT_BYTES = 8_000_000, 32_000_000
 CHUNKS_LIMIT = 10_000
-# Keyword · compressed, by deflate · no language, no translated keyword (PNG, 11.3.3.4).
+# Keyword, compressed by deflate, no language, no translated keyword (PNG, 11.3.3.4).
 _HEAD = KEYWORD + b"\0\x01\0\0\0"
 
 
 def embed(picture: bytes, content: bytes) -> bytes:
-    """Return a PNG with a text in it, in place of one that it had.
+    """Return a PNG with an embedded text, replacing any existing one.
 
     Raises:
         UnfitError: It isn't a PNG, or the text is too large.
@@ -48,7 +48,7 @@ def _is_ours(kind: bytes, body: memoryview) -> bool:
 
 
 def _chunks(picture: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Yield type and content of each chunk up to the last; raises UnfitError at the first one that is wrong."""
+    """Yield type and content of each chunk up to the last. Raises UnfitError at the first invalid one."""
     if not picture.startswith(SIGNATURE):
         raise UnfitError("exchange.not_png")
     view, at = memoryview(picture), len(SIGNATURE)

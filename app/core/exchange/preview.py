@@ -1,4 +1,4 @@
-"""What is inside a result before it leaves the computer: each field in words, and how to remove it."""
+"""Previews a result before it is shared: each field as text, and how to exclude it."""
 
 import json
 from collections.abc import Callable, Collection, Iterator
@@ -24,13 +24,13 @@ from workloads.datasets import DATASETS
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field as a preview shows it.
+    """One field as shown in a preview.
 
     Attributes:
-        name: For `without`.
-        label: What it is.
-        text: What it says.
-        removable: Whether the result can leave without it.
+        name: Name for `without`.
+        label: Label of the field.
+        text: Its value as text.
+        removable: Whether it can be excluded.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Field:
 
 
 def preview(result: Result) -> list[Field]:
-    """Return every field that has a content, in the order of a result file's readers: what, how fast, on what."""
+    """Return every field that has a value, in reading order: what was measured, how fast, and on what."""
     fields = []
     for name, (label, words, without_it) in _FIELDS.items():
         text = words(result)
@@ -50,7 +50,7 @@ def preview(result: Result) -> list[Field]:
 
 
 def leaves(result: Result) -> list[tuple[str, str]]:
-    """Return every field of a result by its place, "spec.epochs", with its value as JSON; texts as they are."""
+    """Return every field of a result as its path, such as "spec.epochs", and its value as JSON or plain text."""
     return list(_leaves(msgspec.to_builtins(result), ""))
 
 
@@ -66,10 +66,10 @@ def _leaves(plain: object, place: str) -> Iterator[tuple[str, str]]:
 
 
 def without(result: Result, names: Collection[str]) -> Result:
-    """Return a result without some fields, with a digest of its own.
+    """Return a result without some fields, with a new digest.
 
     Raises:
-        UsageError: One of them can't be removed, or there is no such field.
+        UsageError: One of them can't be excluded, or doesn't exist.
     """
     for name in names:
         result = check_removable(name)(result)
@@ -77,7 +77,7 @@ def without(result: Result, names: Collection[str]) -> Result:
 
 
 def check_removable(name: str) -> Callable[[Result], Result]:
-    """Return what removes a field; raises UsageError if it can't be removed, or there is no such field."""
+    """Return a function that removes a field. Raises UsageError if it can't be excluded or doesn't exist."""
     remove = _FIELDS[name][2] if name in _FIELDS else None
     if remove is None:
         removable = [each for each, row in _FIELDS.items() if row[2] is not None]
@@ -97,14 +97,14 @@ def _of_machine(*names: str) -> Callable[[Result], Result]:
 
 
 def _without_cores(result: Result) -> Result:
-    """Remove the cores, and what tells them: the CPUs and threads that a run had."""
+    """Remove the core counts and everything that reveals them: the run's CPUs and threads."""
     environment = msgspec.structs.replace(result.environment, visible_cpus=None, intra_op_threads=None)
     whole = msgspec.structs.replace(result, environment=environment)
     return _of_machine("physical_cores", "logical_cores")(whole)
 
 
 def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
-    """Return what removes fields of the machine, and the telemetry whose names have certain words."""
+    """Return a function that removes fields of the computer, and telemetry whose names contain certain words."""
 
     def remove(result: Result) -> Result:
         kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}
@@ -231,7 +231,7 @@ def _program(result: Result) -> str:
 
 
 _Remove = Callable[[Result], Result]
-# Name: label, content in words, and how to leave it out; None for what the number means nothing without.
+# Name: label, text, and removal; None if the result is meaningless without the field.
 _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "workload": ("label.workload", _workload, None),
     "settings": ("field.settings", _settings, None),

@@ -1,4 +1,4 @@
-"""Builds what the user shares: picture, texts and file, without the fields that are excluded."""
+"""Builds what the user shares (picture, texts, file) without the excluded fields."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,7 +27,8 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 CSV = "csv"
 TEXT_FORMS = (*FORMS, CSV)
 _EPOCHS = (None,) * len(fields(EpochColumns))
-# By field of a preview: what a run's row and its machine then say. Without a name, a picture says nothing of it.
+# Replacement values in a run's row and machine, by field of a preview. A picture shows nothing in place of an
+# excluded name.
 _ROW: dict[str, dict[str, Any]] = {
     "cpu": {"cpu_name": None},
     "cores": {"physical_cores": None, "logical_cores": None},
@@ -48,14 +49,14 @@ _MACHINE: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class SharedResult:
-    """What can be shared, all of it without the excluded fields.
+    """A result as it can be shared, without the excluded fields.
 
     Attributes:
-        fields: Every field of the result, also those that are excluded.
-        card: What is on the picture.
-        text: To paste.
+        fields: Every field of the result, including excluded ones.
+        card: Content of the picture.
+        text: Text to paste.
         enclosed: The result file; b"" if the result can't be in one.
-        row: As CSV, with its headings: a row for each run.
+        row: CSV with headings and one row for each run.
     """
 
     fields: tuple[Field, ...]
@@ -72,16 +73,16 @@ class SharedResult:
 def shared_result(
     database: Database, run: JudgedRun, group: Group | None = None, hidden: Collection[str] = ()
 ) -> SharedResult:
-    """Return what can be shared of a run, of repetitions, or of an A/B.
+    """Return the shareable form of a run, of repetitions, or of an A/B.
 
     Args:
-        database: Has the runs of the group.
-        run: Its details are shown.
-        group: What it is one of, if that is shared.
+        database: Contains the runs of the group.
+        run: The run whose details are shown.
+        group: The group it belongs to, if the group is shared.
         hidden: Names of fields that are excluded.
 
     Raises:
-        UsageError: It has no result to show, or a field can't be excluded.
+        UsageError: There is no result to show, or a field can't be excluded.
     """
     for name in hidden:
         check_removable(name)
@@ -100,7 +101,7 @@ def shared_result(
 
 
 def picture_card(database: Database, run: JudgedRun, group: Group | None = None) -> ShareCard:
-    """Return what is on a picture, in its code, too; arguments and errors as in `shared_result`."""
+    """Return the content of a picture, including its QR code. Arguments and errors as in `shared_result`."""
     others = None if group is None else _group_without(group, ())
     return _card(database, run_without(run, ()), (group, others), (), _result_without(run.run, ()))
 
@@ -112,14 +113,14 @@ def _card(
     hidden: Collection[str],
     result: Result | None,
 ) -> ShareCard:
-    """Return what is on a picture.
+    """Return the content of a picture.
 
     Args:
-        database: Has the runs of the group.
-        shown: The run without what is hidden.
-        groups: What it is one of, whole and without what is hidden.
-        hidden: Names of fields.
-        result: The run's, without what is hidden; None if it has none.
+        database: Contains the runs of the group.
+        shown: The run without hidden fields.
+        groups: The run's group, complete and without hidden fields.
+        hidden: Names of hidden fields.
+        result: The run's result without hidden fields; None if it has none.
     """
     group, others = groups
     if group is None or others is None:
@@ -140,7 +141,7 @@ def _results(database: Database, ids: Sequence[int]) -> list[Result]:
 
 
 def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
-    """Return the result of the run whose code is on the picture; None if it has none."""
+    """Return the result of the run encoded in the picture's QR code; None if it has none."""
     try:
         result = result_of(run)
     except UsageError:
@@ -149,7 +150,7 @@ def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
 
 
 def _fields(results: Sequence[Result]) -> tuple[Field, ...]:
-    """Return what is inside results: of several, each field as the first says it, unless others say otherwise."""
+    """Return the fields of one or several results. If values differ, show the first and the number of others."""
     texts: dict[str, list[Field]] = {}
     for result in results:
         for field in preview(result):
@@ -171,7 +172,7 @@ def _group_without(group: Group, hidden: Collection[str]) -> Group:
 
 
 def _csv(rows: Sequence[RunSummary]) -> str:
-    # Why a run failed may name folders, and is no part of a result.
+    # The reason for a failed run may contain folder names, and isn't part of a result.
     shown = (replace(row, error_code=None, error_message=None) for row in rows)
     return "".join(csv_lines((*row.row, *_EPOCHS) for row in shown))
 

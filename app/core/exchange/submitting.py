@@ -1,4 +1,4 @@
-"""A result for those who collect results: its file, and the text to paste beside it. Nothing is sent from here."""
+"""Prepares a submission: the result file, and the text to paste with it. Nothing is sent from here."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from app.core.result_file.canonical import decode, short_code
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is handed in.
+    """The parts of a submission.
 
     Attributes:
-        text: To paste, in Markdown.
-        doubts: Why a table wouldn't take a result of it, for each that it wouldn't.
+        text: Text to paste, in Markdown.
+        doubts: Reasons why a table would reject results, one for each rejected result.
     """
 
     text: str
@@ -23,11 +23,11 @@ class Submission:
 
 
 def submission(shared: SharedResult, file_name: str) -> Submission:
-    """Return what is handed in of a result that can be in a file.
+    """Return the submission for a result that can be saved in a file.
 
     Args:
-        shared: Without the fields that the user leaves out.
-        file_name: Of the result file, without its folder.
+        shared: The result without the excluded fields.
+        file_name: Name of the result file, without its folder.
     """
     results = decode(shared.enclosed)
     codes = [short_code(result.digest or "") for result in results]

@@ -1,1 +1,1 @@
-"""This computer's parts, and what it is doing right now, on every system."""
+"""This computer's components, and its current state, on every system."""

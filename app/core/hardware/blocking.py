@@ -1,6 +1,6 @@
-"""Calls that a driver or a dead server may block forever, waited for with a limit.
+"""Time limits for calls that a driver or an unreachable server may block forever.
 
-Not concurrent.futures' pools: the program would wait for their threads on exit.
+concurrent.futures' pools aren't used, because the program would wait for their threads on exit.
 """
 
 import threading
@@ -12,7 +12,10 @@ _Value = TypeVar("_Value")
 
 
 def call_in_thread(call: Callable[[], _Value], name: str) -> Future[_Value]:
-    """Call in a thread of its own. `result(limit_s)` returns its value, or raises its error or TimeoutError."""
+    """Call a function in a new thread.
+
+    `result(limit_s)` returns its value, or raises its error or TimeoutError.
+    """
     outcome: Future[_Value] = Future()
 
     def run() -> None:

@@ -1,7 +1,8 @@
-"""Detects this computer: its parts, its system, and whether it is a virtual machine.
+"""Detects this computer: its components, its system, and whether it is a virtual machine.
 
-Everything is read directly from the system (libraries for it take more than a second). Host and user names, serial
-numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
+Everything is read directly from the system, because libraries for this take more than a second. Host and user
+names, serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test
+them.
 """
 
 import hashlib
@@ -30,14 +31,14 @@ from app.core.plain_text import one_line
 from workloads.protocol.machine import Machine
 
 _BIOS_KEY, _BIOS_LIMIT = r"HARDWARE\DESCRIPTION\System\BIOS", 60
-# Of the machine ID. Public, and specific to Epochmark: other programs derive other numbers, as machine-id(5)
-# recommends.
+# Key of the machine ID. Public and specific to Epochmark; other programs derive other IDs, as recommended by
+# machine-id(5).
 _SALT, _DIGITS = b"epochmark machine 1", 16
 _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: server cores that name nothing else.
+# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h, for server cores without any other name.
 _ARM_PARTS = {
     ("0x41", "0xd0c"): "Arm Neoverse N1",
     ("0x41", "0xd40"): "Arm Neoverse V1",
@@ -52,7 +53,7 @@ _ARM_PARTS = {
     ("0xc0", "0xac4"): "Ampere-1a",
 }
 
-# What firmware calls itself (vendor, then product, in lower case); the first match wins.
+# Hypervisors by firmware name (vendor, then product, in lower case); the first match wins.
 FIRMWARE_KINDS = (
     ("google compute engine", "Google Compute Engine"),
     ("amazon ec2", "Amazon EC2"),
@@ -80,16 +81,16 @@ _CONTAINER_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long to wait for what may hang."""
+    """Time limits for calls that may hang."""
 
-    gpus_s: float = 3.5  # NVIDIA's have their own limit, and the others must still be listed after it
-    # A dead server doesn't answer at all; macOS asks up to three programs, one after the other.
+    gpus_s: float = 3.5  # NVIDIA's GPUs have their own limit, and the others must still be listed after it
+    # An unreachable server doesn't respond at all; on macOS, up to three programs are run, one after the other.
     storage_s: float = 4.0 if sys.platform == "darwin" else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """Facts that each system reports in its own way. None means unknown."""
+    """Facts that each system reports differently. None means unknown."""
 
     os_name: str
     cpu_name: str | None = None
@@ -101,14 +102,14 @@ class SystemFacts:
 def detect_machine(
     root: Path = Path("/"), *, data_folder: Path | None = None, limits: Limits = Limits()
 ) -> Machine:
-    """Describe this computer without anything that identifies its owner; unknown values are None.
+    """Describe this computer without anything that identifies its owner. Unknown values are None.
 
     Takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
 
     Args:
-        root: Where Linux's proc, sys and etc folders are found.
-        data_folder: The data set folder; the disks behind it are described.
-        limits: How long to wait for what may hang.
+        root: Folder that contains Linux's proc, sys and etc.
+        data_folder: The data set folder, whose disks are described.
+        limits: Time limits for calls that may hang.
     """
     # In parallel: most of the time is spent waiting for drivers and, on macOS, for the system's programs.
     gpus = call_in_thread(lambda: list_gpus(root), "gpus")
@@ -150,7 +151,7 @@ def cpuinfo_fields(text: str) -> dict[str, str]:
 
 
 def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
-    """Name the CPU from /proc/cpuinfo, or ARM chips by their board (/proc/device-tree/model)."""
+    """Return the CPU's name from /proc/cpuinfo, or an ARM chip's by its board (/proc/device-tree/model)."""
     fields = cpuinfo_fields(cpuinfo)
     name = tidy_name(fields.get("model name"))
     if name and not name.startswith(("ARMv", "AArch64")):
@@ -167,7 +168,7 @@ def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
 
 
 def linux_name(os_release: str, kernel_release: str) -> str:
-    """Name a Linux system: kernel version and distribution, "Linux 6.1.0 (Debian GNU/Linux 12)"."""
+    """Return a Linux system's name with kernel version and distribution: "Linux 6.1.0 (Debian GNU/Linux 12)"."""
     version = _version(kernel_release)
     words = f"Linux {version}" if version else "Linux"
     pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
@@ -177,7 +178,7 @@ def linux_name(os_release: str, kernel_release: str) -> str:
 
 
 def windows_name(build: int, *, server: bool) -> str:
-    """Name a Windows system by its build number (Windows 11 still reports 10.0)."""
+    """Return a Windows system's name by its build number (Windows 11 still reports 10.0)."""
     if server:
         return f"Windows Server (build {build})"
     if build >= 22_000:
@@ -209,7 +210,7 @@ def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Detect whether a Linux system runs in a virtual machine, and in which; None if unknown.
+    """Detect whether a Linux system runs in a virtual machine, and which kind; None if unknown.
 
     Args:
         cpuinfo: Text of /proc/cpuinfo.
@@ -230,7 +231,7 @@ def judge_linux(
 
 
 def read_linux(root: Path) -> SystemFacts:
-    """Read the machine's facts from Linux's proc, sys and etc folders in `root`."""
+    """Read the computer's facts from Linux's proc, sys and etc folders in `root`."""
     cpuinfo = read_text(root / "proc/cpuinfo")
     release = read_text(root / "proc/sys/kernel/osrelease")
     board = read_text(root / "proc/device-tree/model")
@@ -248,7 +249,7 @@ def read_linux(root: Path) -> SystemFacts:
 
 
 def read_macos() -> SystemFacts:
-    """Read the machine's facts from macOS."""
+    """Read the computer's facts from macOS."""
     names = ("machdep.cpu.brand_string", "kern.hv_vmm_present")
     fields = cpuinfo_fields(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
     virtual = {"0": False, "1": True}.get(fields.get("kern.hv_vmm_present", ""))
@@ -262,7 +263,7 @@ def read_macos() -> SystemFacts:
 
 
 def read_windows() -> SystemFacts:
-    """Read the machine's facts from Windows: its version and two registry keys."""
+    """Read the computer's facts from Windows: its version and two registry keys."""
     if sys.platform != "win32":
         return SystemFacts(os_name="Windows")
     system, bios = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
@@ -274,7 +275,7 @@ def read_windows() -> SystemFacts:
     return SystemFacts(
         os_name=windows_name(version.build, server=version.product_type != 1),
         cpu_name=tidy_name(registry.read_text(system, "ProcessorNameString")),
-        # Firmware that names a real manufacturer is the only sign of a physical machine that needs no driver.
+        # Firmware that names a real manufacturer is the only evidence of a physical computer that needs no driver.
         virtual_machine=bool(kind) if firmware else None,
         virtualization=kind,
         kernel=f"{version.major}.{version.minor}.{version.build}",
@@ -298,7 +299,7 @@ def _read_system(root: Path) -> SystemFacts:
 
 
 def _version(release: str) -> str | None:
-    """Return only a kernel's version numbers: the rest is free text from whoever built it."""
+    """Return only a kernel's version numbers. The rest is free text by whoever built it."""
     version = re.match(r"\d+(\.\d+)*", release)
     return version[0] if version else None
 
@@ -315,7 +316,7 @@ def read_container(root: Path) -> str | None:
 
 
 def _architecture() -> str:
-    # Since Python 3.12, platform.machine() asks WMI on Windows, which is slow.
+    # Since Python 3.12, platform.machine() queries WMI on Windows, which is slow.
     names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
     machine = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
     word = machine.lower()
@@ -338,9 +339,9 @@ def _memory_bytes() -> int | None:
 
 
 def read_bios_version(root: Path = Path("/")) -> str | None:
-    """Return the version of BIOS or UEFI as its maker writes it; None if the system doesn't say.
+    """Return the version of BIOS or UEFI as written by its manufacturer; None if it isn't reported.
 
-    On a Mac it is part of macOS, whose version is known.
+    On a Mac, firmware is part of macOS, whose version is known.
     """
     if sys.platform == "win32":
         text = registry.read_text(_BIOS_KEY, "BIOSVersion")
@@ -357,7 +358,7 @@ def read_machine_id(root: Path = Path("/")) -> str | None:
 def machine_id(secret: str) -> str | None:
     """Return a keyed hash (64 bits of HMAC-SHA256) of the system's private ID.
 
-    The input has at least 122 random bits, so that the hash cannot be reversed by guessing.
+    The input has at least 122 random bits, so the hash can't be reversed by guessing.
     """
     digits = re.sub(r"[^0-9a-f]", "", secret.lower())
     if len(digits) < 32 or len(set(digits)) < 4:  # "uninitialized", or zeros

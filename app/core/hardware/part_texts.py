@@ -1,4 +1,4 @@
-"""The machine part by part, as text, and the reason for each part that isn't known."""
+"""The computer's components as text, with a reason for each unknown value."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +11,19 @@ from app.core.records import PowerState
 from workloads.protocol.machine import Disk, Gpu, Machine
 
 NOT_KNOWN = "n/a"
-# What app.core.hardware.machine calls containers; they say nothing about the physical machine.
+# Container names of app.core.hardware.machine. They don't describe the physical computer.
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
-# What it calls virtual machines that run on the user's own computer, not on a host with other guests.
+# Names of virtual machines that run on the user's own computer, not on a host with other guests.
 OWN_COMPUTER = ("wsl", "VirtualBox", "Parallels", "Apple Virtualization")
 _LIMIT_ROWS = 8  # more GPUs get one line each
 
 
 @dataclass(frozen=True, slots=True)
 class MachinePart:
-    """One part.
+    """One value of a component.
 
     Attributes:
-        id: Its name for programs: "base_clock", "gpu0_driver".
+        id: Identifier for programs: "base_clock", "gpu0_driver".
         group: Its heading.
         name: Its label.
         value: Text with units; "n/a" if unknown.
@@ -38,11 +38,11 @@ class MachinePart:
 
 
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[MachinePart, ...]:
-    """Return all parts as text, in the usual order.
+    """Return all components as text, in display order.
 
     Args:
         machine: As detected or stored.
-        power: What it runs on now, and its sensors; None leaves them out, as for a stored machine.
+        power: Current power source, and sensors; None omits them, as for a stored record.
     """
 
     def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> MachinePart:
@@ -96,7 +96,7 @@ def _part(group: str, part_id: str, value: str | None, remark: Message | None = 
 
 
 def split_virtualization(kinds: str | None) -> tuple[str | None, str | None]:
-    """Split what a machine is virtual by from its container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     first, _, rest = (kinds or "").partition(" in ")
     return (rest or None, first) if first in _CONTAINERS else (kinds, None)
 
@@ -148,7 +148,7 @@ def _instruction_sets_part(machine: Machine) -> MachinePart:
 
 
 def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[MachinePart]:
-    """Return a GPU's parts; `number` is None if it is the only one, `short` omits the details."""
+    """Return a GPU's values. `number` is None if it is the only one; `short` omits the details."""
     gpu_id = "gpu" if number is None else f"gpu{number}"
     name = message("part.gpu") if number is None else message("part.gpu_of_several", number=number)
     group = sentence("part_group.gpu")

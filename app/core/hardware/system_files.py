@@ -1,11 +1,11 @@
-"""Reading from the system: small files, output of programs, marketing names. Failures give empty values."""
+"""Reads small files, program output and marketing names from the system. Failures yield empty values."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-# Enough for the first CPUs of a large server; the whole file can have several hundred kilobytes.
+# Enough for the first CPUs of a large server. The whole file can have several hundred kilobytes.
 MAX_READ_BYTES = 65_536
 MAX_NAME_CHARS = 80
 _MAX_OUTPUT_BYTES = 2**20
@@ -38,12 +38,12 @@ def count_of(text: str) -> int | None:
 
 
 def output_of(command: list[str], timeout_s: float = 1.0) -> bytes:
-    """Return what a system program prints; empty if it is missing, fails or takes too long."""
+    """Return a system program's output; empty if it is missing, fails or takes too long."""
     return answer_of(command, timeout_s) or b""
 
 
 def answer_of(command: list[str], timeout_s: float, max_bytes: int = _MAX_OUTPUT_BYTES) -> bytes | None:
-    """Return what a system program prints: empty if it is missing or fails, None if it takes too long."""
+    """Return a system program's output: empty if it is missing or fails, None if it takes too long."""
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW
@@ -64,7 +64,7 @@ def answer_of(command: list[str], timeout_s: float, max_bytes: int = _MAX_OUTPUT
 
 
 def tidy_name(text: str | None) -> str | None:
-    """Shorten a marketing name: no trademark signs, no clock, single spaces. None if nothing is left."""
+    """Shorten a marketing name: no trademark signs, no clock speed, single spaces. None if nothing remains."""
     name = "".join(char if char.isprintable() else " " for char in text or "")
     name = re.sub(r"\((R|TM|C)\)|[®™©]", " ", name, flags=re.IGNORECASE)
     name = re.sub(r"@.*", "", name)

@@ -1,10 +1,10 @@
-"""Why a part of the machine is unknown, depending on its system."""
+"""Why a property of the computer is unknown, depending on its system."""
 
 from app.core.hardware.telemetry.energy_counters import UDEV_RULE
 from app.core.messages import Message, message
 from workloads.protocol.machine import Gpu, Machine
 
-# By part ID, then by prefix of the system's name; "" for all others.
+# By component ID, then by prefix of the system's name; "" for all other systems.
 _REASONS: dict[str, dict[str, str]] = {
     "base_clock": {"Linux": "unknown.base_clock_linux", "macOS": "unknown.clock_macos"},
     "boost_clock": {
@@ -47,12 +47,12 @@ _HIDDEN_BY_HOSTS = ("base_clock", "boost_clock", "memory_speed", "cpu_temperatur
 
 
 def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Message:
-    """Explain why a part is "n/a".
+    """Explain why a value is "n/a".
 
     Args:
-        part: Its ID, see app.core.hardware.part_texts.
-        machine: What is known.
-        is_forbidden: For CPU power: whether there is a counter that may not be read.
+        part: ID of the value, see app.core.hardware.part_texts.
+        machine: The computer's record.
+        is_forbidden: For CPU power, whether there is a counter without read permission.
     """
     if part == "cpu_power" and is_forbidden:
         return message("unknown.cpu_power_forbidden", rule=UDEV_RULE)
@@ -64,7 +64,7 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Messag
 
 
 def instruction_sets_note(machine: Machine) -> Message | None:
-    """Name the only instruction sets that the system reports; None if it reports all."""
+    """Return a note naming the only instruction sets that the system reports; None if it reports all."""
     if not machine.os_name.startswith("Windows"):
         return None
     is_arm = machine.architecture == "arm64"
@@ -75,8 +75,8 @@ def gpu_reason(gpu: Gpu, what: str = "") -> Message:
     """Explain why a value of a GPU is "n/a".
 
     Args:
-        gpu: What is known.
-        what: The value, see app.core.hardware.part_texts.
+        gpu: The GPU's record.
+        what: ID of the value, see app.core.hardware.part_texts.
     """
     if gpu.shares_memory and what in ("power_limit", "link"):
         return message("unknown.gpu_in_cpu")

@@ -1,10 +1,10 @@
-"""Sentences: made from messages when they are shown, in this one place.
+"""Turns messages into sentences when they are shown; the only place that does so.
 
-A sentence in the catalogue is a format string over its message's arguments. Besides Python's formats there are
-those of FORMATS ("{need_bytes:memory}"); a list is joined by its format ("{names:, }", or a comma without one),
-and a message inside another becomes its own sentence. The placeholders of COMMANDS need no argument: they name the
-command that started Epochmark. If a code has two sentences, the argument `count` decides: the first one is for 1.
-Another language is another catalogue with the same codes.
+A sentence in the catalogue is a format string over its message's arguments. In addition to Python's formats, those
+of FORMATS are available ("{need_bytes:memory}"). A list is joined by its format ("{names:, }", or a comma by
+default), and a message as an argument becomes its own sentence. The placeholders of COMMANDS need no argument;
+they are replaced by the command that started Epochmark. If a code has two sentences, the argument `count` selects
+one: the first is for 1. A translation is another catalogue with the same codes.
 """
 
 import string
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def format_time_left(duration_s: float | None) -> str:
-    """Return an expected duration, as precisely as it is known: "about 4 min 50 s"; "" for None."""
+    """Return an expected duration with appropriate precision: "about 4 min 50 s"; "" for None."""
     if duration_s is None:
         return ""
     if duration_s < 60:
@@ -51,7 +51,7 @@ def format_time_left(duration_s: float | None) -> str:
     return sentence("time_left.minutes", minutes=minutes, seconds=seconds)
 
 
-# What a message from a file can be besides fit for its sentence.
+# Errors caused by a message from a file that doesn't fit its sentence.
 _UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 FORMATS: dict[str, Callable[[Any], str]] = {
     "file_size": format_file_size,
@@ -72,9 +72,9 @@ def sentence(code: str, /, **arguments: Any) -> str:
 
 
 def text(said: Message) -> str:
-    """Return the sentence for a message; one that is not in the catalogue is shown plainly.
+    """Return the sentence for a message; a message that isn't in the catalogue is shown as plain text.
 
-    Messages also come from files, so this never raises and is never empty, whatever they contain.
+    Messages may be read from files, so this never raises and never returns an empty text, whatever they contain.
     """
     try:
         return _rendered(said) or said.code
@@ -94,7 +94,7 @@ def needs(code: str) -> set[str]:
 
 def _rendered(said: Message) -> str:
     template = _template(said)
-    # Most have no placeholders; a window that follows a run asks for dozens a second.
+    # Most sentences have no placeholders, and a window that follows a run needs dozens a second.
     if "{" not in template and "}" not in template:
         return template
     return _FORMATTER.vformat(template, (), said.arguments)
@@ -108,7 +108,7 @@ def _template(said: Message) -> str:
 
 
 class _Formatter(string.Formatter):
-    """Knows our formats, lists and messages; never accesses attributes of arguments, which are untrusted."""
+    """Formats our formats, lists and messages. Never accesses attributes of arguments, which are untrusted."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():

@@ -1,4 +1,4 @@
-"""The command that started Epochmark, for the sentences that name one."""
+"""The command that started Epochmark, for sentences that mention it."""
 
 import os
 import sys
@@ -6,35 +6,35 @@ from pathlib import Path
 
 from app.core.plain_text import one_line
 
-# Set by start.py, which can't be seen from here: it has become this process.
+# Set by start.py, which isn't visible from here because it has become this process.
 VARIABLE = "EPOCHMARK_STARTED_AS"
 NAME = "epochmark"
 START_PY = "python3 start.py"
-# Windows' Python has no `python3`.
+# Python on Windows has no `python3`.
 START_PY_HERE = "py start.py" if os.name == "nt" else START_PY
 _LIMIT = 300
 
 
 def started_as() -> str:
-    """Return what to type before a command's name: "python3 start.py", "python -m app" or "epochmark"."""
+    """Return the command prefix to type: "python3 start.py", "python -m app" or "epochmark"."""
     return one_line(os.environ.get(VARIABLE) or _typed(sys.orig_argv, sys.argv), _LIMIT)
 
 
 def start_py() -> str:
-    """Return what starts `start.py`, which alone can repair packages."""
+    """Return the command that runs `start.py`, the only program that can repair packages."""
     return one_line(os.environ.get(VARIABLE) or START_PY_HERE, _LIMIT)
 
 
 def as_started(command: str) -> str:
-    """Return a command of the documentation, which begins with `python3 start.py`, as it was started here."""
+    """Return a documented command, which begins with `python3 start.py`, with the prefix used here."""
     before, program, after = command.partition(START_PY)
-    if not program or not after:  # the first start of all may be in another system, such as WSL
+    if not program or not after:  # the very first start may be on another system, such as WSL
         return command
     return before + (start_py() if after.startswith(" --repair") else started_as()) + after
 
 
 def _typed(whole: list[str], arguments: list[str]) -> str:
-    """Return the part of a command line that stands before the arguments; `arguments` begins with the program."""
+    """Return the part of a command line before the arguments. `arguments` begins with the program."""
     typed = whole[: len(whole) - len(arguments) + 1]
     if typed[-2:] == ["-m", "app"]:
         return _joined(typed)
@@ -45,13 +45,13 @@ def _typed(whole: list[str], arguments: list[str]) -> str:
 
 
 def _joined(words: list[str]) -> str:
-    """Return a command line as one would type it."""
+    """Return a command line as it would be typed."""
     if os.name == "nt":
         import subprocess
 
         line = subprocess.list2cmdline(words)
-        return f"& {line}" if line.startswith('"') else line  # PowerShell, which runs nothing in quotes
-    import shlex  # such sentences are rare, and not needed to start
+        return f"& {line}" if line.startswith('"') else line  # PowerShell doesn't run a quoted program without "&"
+    import shlex  # such sentences are rare, and it isn't needed at start
 
     return shlex.join(words)
 

@@ -1,1 +1,1 @@
-"""What holds for plans of every kind."""
+"""Rules shared by all kinds of plans."""

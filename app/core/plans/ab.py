@@ -1,4 +1,4 @@
-"""A test of two sides, in turn: which is faster, and by how much."""
+"""A/B tests: two sides measured alternately, to find out which is faster and by how much."""
 
 import dataclasses
 from typing import Any
@@ -18,7 +18,7 @@ from workloads.protocol.spec import RunSpec
 
 
 class AbTest(PlanKind):
-    """A plan of two specs; its runs are in pairs."""
+    """A plan of two specs, whose runs are in pairs."""
 
     key = "ab"
     page = "ab"
@@ -26,16 +26,16 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def headline(self, group: Group) -> str:
-        """Return the factor; "n/a" without one."""
+        """Return the speed ratio; "n/a" without one."""
         ratio = judge_pairs(group).ratio
         return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
 
     def sentence(self, group: Group) -> str:
-        """Return which side is faster."""
+        """Return the sentence about which side is faster."""
         return judge_pairs(group).sentence(*group.labels)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return why the sides aren't two ways of doing the same."""
+        """Return why the sides didn't do the same work."""
         del with_interval
         return [_difference(group)]
 
@@ -50,17 +50,17 @@ class AbTest(PlanKind):
         return [typical(runs).id for runs in sides if runs]
 
     def example(self, group: Group) -> RunSummary | None:
-        """Return the first run of those with the worst verdict, whose cause is shown; None without a pair."""
+        """Return the first run with the worst verdict, whose cause is shown; None without a pair."""
         rank: dict[str, int] = {level: number for number, level in enumerate(WORST_FIRST)}
         return min(paired_runs(group), key=lambda run: rank.get(level_among(run), len(rank)), default=None)
 
     def side_names(self, group: Group) -> str:
-        """Return the names of the sides, as far as they say more than A and B."""
+        """Return the names of the sides, except plain A and B."""
         names = zip("AB", group.labels, strict=True)
         return " · ".join(f"{side}: {name}" for side, name in names if side != name)
 
     def as_dict(self, group: Group) -> dict[str, Any]:
-        """Return the factor, its interval, and that of each pair."""
+        """Return the ratio, its interval, and the ratio of each pair."""
         pairs = judge_pairs(group)
         result = {"pairs": pairs.pairs, "ratio": pairs.ratio, "low": pairs.low, "high": pairs.high}
         return result | {
@@ -70,46 +70,46 @@ class AbTest(PlanKind):
         }
 
     def check_card(self, run: RunSummary, group: Group) -> None:
-        """Raise the UsageError that `card` raises, without making the card."""
+        """Raise the same UsageError as `card`, without creating the card."""
         del run
         measured_runs(group, paired_runs(group))
 
     def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:
-        """Return the content of the picture; raises UsageError if there is no result to show."""
+        """Return the content of the picture. Raises UsageError if there is no result to show."""
         del result
         return ab_card(run, group, paired_runs(group), self.name(group), self.remarks(group))
 
     def text(self, run: JudgedRun, group: Group) -> str:
-        """Return the same as a few lines of plain text."""
+        """Return the content of the picture as a few lines of plain text."""
         return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
-        """Return the group's number, as no run stands for it."""
+        """Return the group's number, because no single run represents it."""
         del run_id
         return f"{self.key}-{group.id}"
 
 
 def ab_plan(specs: tuple[RunSpec, RunSpec], pairs: int, labels: tuple[str, str], *, by_hand: bool = False) -> Plan:
-    """Return the plan of comparing two specs.
+    """Return the plan for comparing two specs.
 
     Args:
-        specs: Of A and of B.
-        pairs: How often each of them runs.
+        specs: Specs of A and B.
+        pairs: Number of runs per side.
         labels: Names of the sides.
-        by_hand: Whether the user changes something between them.
+        by_hand: Whether the user changes something by hand between the sides.
     """
     a, b = labels
     return Plan(kind=AbTest.key, specs=specs, rounds=pairs, order="pairs", label_a=a, label_b=b, by_hand=by_hand)
 
 
 def paired_runs(group: Group) -> list[RunSummary]:
-    """Return the runs of the pairs that count, in order."""
+    """Return the runs of the usable pairs, in order."""
     pairs = [pair for pair in pairs_of(group) if pair.is_usable]
     return [run for pair in pairs for run in (pair.a, pair.b) if run is not None]
 
 
 def _difference(group: Group) -> str:
-    """Explain why the sides aren't two ways of doing the same; "" if they are."""
+    """Explain why the sides didn't do the same work; "" if they did."""
     sides = {run.side: run for run in group.runs}
     a, b = sides.get("A"), sides.get("B")
     if a is None or b is None:

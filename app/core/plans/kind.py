@@ -1,4 +1,4 @@
-"""What a plan of several runs is and says. A kind of plan is a class of its own; see `registry`."""
+"""The base class for kinds of plans. Each kind is a subclass; see `registry`."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -30,20 +30,20 @@ from app.core.verdict.judged_run import JudgedRun
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
-# The page of single runs, and of plans that have none of their own.
+# The page for single runs, and for plans without their own page.
 RUNS_PAGE = "benchmark"
 _NAME_LIMIT = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a plan says.
+    """The result of a plan in texts.
 
     Attributes:
-        headline: In a few characters: a median, a factor, a score; "n/a" without a result.
-        sentence: The same as a sentence.
-        note: How certain it is, for a narrow column; the sentence where there's nothing shorter.
-        verdict: The worst of its runs that count; None if none was judged.
+        headline: The result in a few characters (a median, a factor, a score); "n/a" without a result.
+        sentence: The result as a sentence.
+        note: Its certainty, for a narrow column; the sentence if there is no shorter text.
+        verdict: Worst verdict of its usable runs; None if none was judged.
     """
 
     headline: str
@@ -53,15 +53,16 @@ class Answer:
 
 
 class PlanKind:
-    """A kind of plan. This one says of a group what can be said of any, also of another version's.
+    """A kind of plan. The base class handles groups of any kind, including kinds of other versions.
 
     Attributes:
-        key: As stored.
-        page: Of the window, where its plans run.
-        has_own_page: Whether that page shows its results in full, with its picture.
-        specs_at_least: How many specs a plan has that can be carried out; None if this version can't.
-        phrase_code: Message code of its name for the middle of a line; "" for the usual name.
-        is_same_work: Whether all runs do the same work, so that several measure what a shared host changes.
+        key: Stored name.
+        page: Page of the window on which its plans run.
+        has_own_page: Whether that page shows the full results and the picture.
+        specs_at_least: Minimum number of specs of a runnable plan; None if this version can't run it.
+        phrase_code: Message code of its name within a sentence; "" for the default name.
+        is_same_work: Whether all runs do the same work, so that their spread includes variations caused by a
+            shared host.
     """
 
     key: ClassVar[str] = ""
@@ -72,19 +73,22 @@ class PlanKind:
     is_same_work: ClassVar[bool] = False
 
     def name(self, group: Group) -> str:
-        """Return what kind of group it is, in words; that of another version as stored."""
+        """Return the name of the group's kind; the stored name for kinds of other versions."""
         return sentence(f"group.kind_{self.key}") if self.key else one_line(group.kind, _NAME_LIMIT)
 
     def phrase(self, group: Group) -> str:
-        """Return the same for the middle of a line."""
+        """Return the name for use within a sentence."""
         return sentence(self.phrase_code) if self.phrase_code else self.name(group)
 
     def subject(self, plan: Plan) -> str:
-        """Return what is run in a few words: the title of the workload; "" for one of another version."""
+        """Return the subject of a plan in a few words: its workload's title; "" for an unknown workload."""
         return next((workload_title(spec.workload) for spec in plan.specs if spec.workload in CATALOGUE), "")
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return what is run, in a line; `spec` is the first run's, `count` the number of those to come."""
+        """Return a one-line description of a plan.
+
+        `spec` is for the first run, `count` the number of remaining runs.
+        """
         del plan, count
         workload = workload_title(spec.workload)
         return sentence(
@@ -92,30 +96,30 @@ class PlanKind:
         )
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return what a run is in its plan: a side, a workload, a point; "" for a repetition."""
+        """Return a run's role in its plan: a side, a workload, a configuration; "" for a repetition."""
         del plan
         return planned.side or ""
 
     def answer(self, database: Database, group: Group) -> Answer:
-        """Return what a stored plan says."""
+        """Return the result of a stored plan."""
         del database
         return Answer(self.headline(group), self.sentence(group), self.note(group), self.verdict(group))
 
     def load(self, database: Database, group_id: int) -> PlanReport:
-        """Return a stored plan; raises UsageError if there's none with this number, or it can't be read."""
+        """Return a stored plan. Raises UsageError if it doesn't exist or can't be read."""
         return GroupReport(self, load_group(database, group_id))
 
     def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
-        """Return the stored plans that can be read, newest first."""
+        """Return the readable stored plans, newest first."""
         return [GroupReport(self, group) for group in list_groups(database, self.key, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a plan that may still go on.
+        """Return a plan that may still be running.
 
         Args:
             group: Its runs so far.
-            asked: What was asked of each run, by number.
-            like: Another one of this kind that was shown with what the user set for it; None for none.
+            asked: Requested spec of each run, by number.
+            like: Another report of this kind, whose user settings are reused; None for none.
         """
         del asked, like
         return GroupReport(self, group)
@@ -129,25 +133,28 @@ class PlanKind:
         return sentence("group.several_runs", count=sum(map(is_usable, group.runs)), planned=group.planned)
 
     def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
-        """Return the result of a plan that may still go on; `asked` is what was asked of each run, by number."""
+        """Return the result of a plan that may still be running.
+
+        `asked` has the requested spec of each run, by number.
+        """
         del asked
         return self.sentence(group)
 
     def note(self, group: Group) -> str:
-        """Return in a few words how certain the headline is, or what it says."""
+        """Return a short note on the headline's certainty or meaning."""
         return self.sentence(group)
 
     def limits(self, group: Group, *, with_interval: bool) -> list[str]:
-        """Return what limits the result, besides runs that are missing; "" for nothing."""
+        """Return notes on what limits the result, other than missing runs; "" entries are ignored."""
         del group, with_interval
         return []
 
     def remarks(self, group: Group, *, with_interval: bool = True) -> list[str]:
-        """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt.
+        """Return remarks on a stored group: limitations, incomparable sides, unusable or doubtful runs.
 
         Args:
-            group: Any.
-            with_interval: Whether to include a median's interval, for places that don't show it elsewhere.
+            group: Group of any kind.
+            with_interval: Whether to include a median's interval, for views that don't show it elsewhere.
         """
         remarks = [remark for remark in self.limits(group, with_interval=with_interval) if remark]
         if left_out := self._left_out(group):
@@ -159,10 +166,10 @@ class PlanKind:
         return remarks
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the record that stands for several runs; None without a result.
+        """Return the record that represents several runs; None without a result.
 
-        It is the typical run, the one nearest to the median of those that count, with that median as its value,
-        the median's interval, the spread between the runs in percent, and the group's worst verdict.
+        It is a copy of the run closest to the median of the usable runs, with that median as its value, the
+        median's interval, the spread between the runs in percent, and the group's worst verdict.
         """
         del group
         return None
@@ -172,21 +179,21 @@ class PlanKind:
         return self.summary(group)
 
     def typical_ids(self, group: Group) -> list[int]:
-        """Return the ids of the representative runs, each closest to its median, that a picture's code has."""
+        """Return the ids of the representative runs, closest to their median, for a picture's QR code."""
         summary = self.summary(group)
         return [] if summary is None else [summary.id]
 
     def rank(self, group: Group, summary: RunSummary) -> str:
-        """Return how the result compares with others; `summary` stands for the group."""
+        """Return the comparison of the result with others. `summary` represents the group."""
         return position(summary) or self.sentence(group)
 
     def pairs(self, group: Group) -> list[Pair]:
-        """Return the pairs of a test of two sides, in order; [] for other kinds."""
+        """Return the pairs of an A/B, in order; [] for other kinds."""
         del group
         return []
 
     def engine_table(self, group: Group) -> Sequence[Any]:
-        """Return the result as rows of engines; () for other kinds."""
+        """Return the result as rows of an engine comparison; () for other kinds."""
         del group
         return ()
 
@@ -196,7 +203,7 @@ class PlanKind:
         return None
 
     def side_names(self, group: Group) -> str:
-        """Return the names of two sides, as far as they say more than A and B; "" for other kinds."""
+        """Return the names of the two sides, except plain A and B; "" for other kinds."""
         del group
         return ""
 
@@ -207,16 +214,16 @@ class PlanKind:
         return {name: getattr(result, name) for name in names}
 
     def verdict(self, group: Group) -> str | None:
-        """Return the worst verdict of the runs that count; None if none was judged."""
+        """Return the worst verdict of the usable runs; None if none was judged."""
         is_judged = any(is_usable(run) and run.verdict for run in group.runs)
         return self.worst_verdict(group)[0] if is_judged else None
 
     def worst_verdict(self, group: Group) -> tuple[VerdictLevel, int]:
-        """Return the worst verdict of a group's runs that count, and how many of them have it."""
+        """Return the worst verdict of a group's usable runs, and how many of them have it."""
         return worst_verdict(group, is_same_work=self.is_same_work)
 
     def several(self, group: Group) -> Several | None:
-        """Return what takes the place of one run's result in pictures and texts; None without a result."""
+        """Return the combined result shown in place of a single run's; None without a result."""
         summary = self.summary(group)
         if summary is None:
             return None
@@ -227,30 +234,30 @@ class PlanKind:
         return Several(summary, level, badge, self.basis(group, summary))
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return what the headline is based on; `summary` stands for the group."""
+        """Return the basis of the headline. `summary` represents the group."""
         del group, summary
         return ""
 
     def check_card(self, run: RunSummary, group: Group) -> None:
-        """Raise the UsageError that `card` raises, without making the card."""
+        """Raise the same UsageError as `card`, without creating the card."""
         check_shown(self.summary(group) or run)
 
     def card(self, run: JudgedRun, group: Group, result: Result | None = None) -> ShareCard:
-        """Return the content of the picture; raises UsageError if there is no result to show.
+        """Return the content of the picture. Raises UsageError if there is no result to show.
 
         Args:
-            run: The one that `example` names.
+            run: The run returned by `example`.
             group: The stored plan.
-            result: The run's result, as far as it is shared; None for all of it.
+            result: The run's result without excluded fields; None to share it completely.
         """
         return share_card(run, self.several(group), result)
 
     def text(self, run: JudgedRun, group: Group) -> str:
-        """Return the same as a few lines of plain text, without names of user, computer or folder."""
+        """Return the content of the picture as lines of text, without names of users, computers or folders."""
         return result_text(run, self.several(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
-        """Return the number of the result in the names of its files."""
+        """Return the result's number for file names."""
         del group
         return str(run_id)
 
@@ -275,7 +282,7 @@ class PlanKind:
         return " · ".join(part for part in parts if part)
 
     def _left_out(self, group: Group) -> list[Message]:
-        """Return the runs that don't count, each with the reason."""
+        """Return the unusable runs with the reasons."""
         reasons = [message("group.runs_deleted", count=group.deleted)] if group.deleted else []
         alone = {run.id for pair in self.pairs(group) if not pair.is_usable for run in (pair.a, pair.b) if run}
         for run in group.runs:
@@ -292,11 +299,11 @@ class PlanKind:
 
 @dataclass(frozen=True)
 class GroupReport(PlanReport):
-    """What a kind says of a group: its sentence, remarks and runs.
+    """A group's sentence, remarks and runs, as provided by its kind.
 
     Attributes:
-        kind: Says it.
-        run: The one whose details are shown; None before it is loaded.
+        kind: The kind of plan.
+        run: The run whose details are shown; None before it is loaded.
     """
 
     kind: PlanKind
@@ -310,13 +317,13 @@ class GroupReport(PlanReport):
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """What is still to run: all that isn't completed."""
+        """The remaining runs: all that haven't been completed."""
         done = {number for number, run in self.of.numbered if run.status == "completed"}
         return tuple(planned for planned in self.of.plan.runs() if planned.number not in done)
 
     @property
     def has_result(self) -> bool:
-        """Whether a run stands for it."""
+        """Whether a run represents the group."""
         return self.kind.example(self.of) is not None
 
     @property
@@ -327,11 +334,11 @@ class GroupReport(PlanReport):
 
     @property
     def entry(self) -> str:
-        """The same."""
+        """The same as `heading`."""
         return self.heading
 
     def with_details(self, database: Database, paths: Paths) -> "GroupReport":
-        """Return the same with the run that stands for it."""
+        """Return a copy with the representative run loaded."""
         del paths
         example = self.kind.example(self.of)
         return self if example is None else replace(self, run=JudgedRun(load_run(database, example.id)))
@@ -368,7 +375,7 @@ class GroupReport(PlanReport):
         return {"id": self.of.id, "kind": self.of.kind, "created_at": self.of.created_at, "runs": runs} | said
 
     def export(self) -> PlanTable:
-        """Return what is written of it: a row for each run."""
+        """Return the table for export, with a row for each run."""
         columns, plain = ("id", "side", "status", "value"), self.as_dict()
         cells = [[run[name] for name in columns] for run in plain["runs"]]
         private = private_texts()
@@ -386,7 +393,7 @@ def _result_text(run: RunSummary) -> str:
 
 
 def typical(runs: Sequence[RunSummary]) -> RunSummary:
-    """Return the run closest to the median of runs that count."""
+    """Return the run closest to the median of usable runs."""
     median = statistics.median(run.value or 0.0 for run in runs)
     return min(runs, key=lambda run: abs((run.value or 0.0) - median))
 

@@ -1,4 +1,4 @@
-"""The same run several times: a median with an interval that includes what changes between runs."""
+"""Repetitions of the same run: a median with an interval that includes changes between runs."""
 
 import dataclasses
 
@@ -50,12 +50,12 @@ class Repeat(PlanKind):
         return [interval, _change(group)]
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the typical run with the median in the place of its value; None without one."""
+        """Return the typical run with the median as its value; None without one."""
         runs = [run for run in group.runs if is_usable(run)]
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return of how many runs it is the median, and its interval."""
+        """Return the number of runs behind the median, and its interval."""
         return runs_note([run for run in group.runs if is_usable(run)], summary)
 
     def spread_pct(self, group: Group) -> float | None:
@@ -64,12 +64,12 @@ class Repeat(PlanKind):
 
 
 def repeat_plan(spec: RunSpec, rounds: int = 1) -> Plan:
-    """Return the plan of running a spec in so many rounds."""
+    """Return the plan for running a spec in this number of rounds."""
     return Plan(kind=Repeat.key, specs=(spec,), rounds=rounds)
 
 
 def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
-    """Return the typical of several runs that count, with their median, its interval and their spread."""
+    """Return the typical run of several usable runs, with their median, its interval and their spread."""
     result = between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
     return dataclasses.replace(
         typical(runs),
@@ -84,7 +84,7 @@ def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
 
 
 def _change(group: Group) -> str:
-    """Name what changed between repetitions, which should all be the same; "" if nothing did."""
+    """Return what changed between repetitions, which should all be the same; "" if nothing did."""
     counted = [run for run in group.runs if is_usable(run)]
     for run in counted[1:]:
         first = counted[0]

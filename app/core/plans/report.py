@@ -1,4 +1,4 @@
-"""What a plan says as it stands: for its page, its command, its picture, its text and its files."""
+"""Interface of a plan's report: texts for its page, command, picture and files."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from app.core.storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts by row and column; the columns between the words at the left and the last one are numbers.
+    """Texts by row and column. All columns except the text columns at the left and the last one are numbers.
 
     Attributes:
         headings: One for each column.
-        rows: As long as the headings.
-        left: How many columns, from the left, are words.
-        is_best: Which rows stand out; () for none.
-        reasons: Why a row has no result, or none that is valid; "" for no reason.
+        rows: Rows with one cell per heading.
+        left: Number of text columns at the left.
+        is_best: Whether each row is highlighted; () for none.
+        reasons: Why each row has no valid result; "" for no reason.
     """
 
     headings: tuple[str, ...]
@@ -33,10 +33,10 @@ class Table:
 
 
 class PlanReport(ABC):
-    """A plan, stored or running, and what it says.
+    """A stored or running plan with its texts.
 
     Attributes:
-        problem: What was wrong with what the user set for it, such as a table of prices; None for nothing.
+        problem: Error in the user's settings for it, such as in a table of prices; None without errors.
     """
 
     problem: AppError | None = None
@@ -49,11 +49,11 @@ class PlanReport(ABC):
     @property
     @abstractmethod
     def left(self) -> tuple[PlannedRun, ...]:
-        """What is still to run."""
+        """The remaining runs."""
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to run."""
+        """Whether no runs remain."""
         return not self.left
 
     @property
@@ -64,49 +64,49 @@ class PlanReport(ABC):
     @property
     @abstractmethod
     def heading(self) -> str:
-        """Its name and number, above its table."""
+        """Its name and number, for the heading of its table."""
 
     @property
     @abstractmethod
     def entry(self) -> str:
-        """Its name among others of its kind."""
+        """Its name in a list of the same kind."""
 
     @property
     def shared_ids(self) -> list[int]:
-        """The runs whose results are inside its picture."""
+        """The runs whose results are embedded in its picture."""
         return [run.id for run in self.group.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "PlanReport":
-        """Return the same with what has to be loaded to say all."""
+        """Return a copy with the data loaded that complete texts need."""
         del database, paths
         return self
 
     @abstractmethod
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return what it says, the most important sentence first.
+        """Return its sentences, most important first.
 
         Args:
-            with_advice: Whether to include what only the user needs to know.
+            with_advice: Whether to include advice that is only for the user.
         """
 
     def notes(self) -> list[str]:
-        """Return the same for places that show the headline otherwise."""
+        """Return its sentences without the headline, for views that show it separately."""
         return self.lines()[1:]
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return its charts, the one that answers it first; () before the first result."""
+        """Return its charts, the main one first; () before the first result."""
         return ()
 
     @abstractmethod
     def table(self) -> Table:
-        """Return its runs, points or parts."""
+        """Return its runs, configurations or tests."""
 
     @abstractmethod
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the content of its picture; raises UsageError if it has no result.
+        """Return the content of its picture. Raises UsageError if it has no result.
 
         Args:
-            chart: Which of its charts; the first if there aren't as many.
+            chart: Index of the chart; the first chart is used if there are fewer.
         """
 
     @abstractmethod
@@ -123,9 +123,9 @@ class PlanReport(ABC):
 
     @abstractmethod
     def export(self) -> PlanTable:
-        """Return what is written of it."""
+        """Return the table for export."""
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return what to say of the current run, the `number`th of `count`."""
+        """Return the description of the current run, the `number`th of `count`."""
         del planned
         return sentence("cli.run_of", number=number, planned=count)

@@ -1,4 +1,4 @@
-"""The verdict of several runs, from those of each."""
+"""The verdict of several runs, derived from their individual verdicts."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ WORST_FIRST: tuple[VerdictLevel, ...] = ("invalid", "caution")
 
 
 def worst_verdict(group: Group, *, is_same_work: bool = False) -> tuple[VerdictLevel, int]:
-    """Return the worst verdict of a group's runs that count, and how many of them have it."""
+    """Return the worst verdict of a group's usable runs, and how many of them have it."""
     counted = [run for run in group.runs if is_usable(run)]
     is_repeated = is_same_work and len(counted) > 1
     levels = [level_among(run) if is_repeated else run.verdict or "caution" for run in counted]
@@ -20,9 +20,9 @@ def worst_verdict(group: Group, *, is_same_work: bool = False) -> tuple[VerdictL
 
 
 def level_among(run: RunSummary) -> str:
-    """Return a run's verdict among several of the same work.
+    """Return a run's verdict within a group of runs that do the same work.
 
-    They measure what a host changes from one to the next, so that is no doubt about any. A run that was never
-    judged is a caution: nobody can say that it is valid.
+    The group's spread already includes variations caused by a shared host, so the caution about shared hosts is
+    ignored. A run without a verdict counts as a caution.
     """
     return "valid" if run.reasons == SHARED_HOST else run.verdict or "caution"

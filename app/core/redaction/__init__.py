@@ -1,1 +1,1 @@
-"""Keeps out of texts what identifies a computer or its owner."""
+"""Removes anything that identifies a computer or its owner from texts."""

@@ -1,4 +1,4 @@
-"""Texts that identify this computer or a user, which must not leave the computer in messages."""
+"""Texts that identify this computer or a user and must not appear in shared messages."""
 
 import contextlib
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 _LENGTH_AT_LEAST = 3
 _NAME_VARIABLES = ("LOGNAME", "USER", "USERNAME")
 _HOST_VARIABLES = ("HOSTNAME", "COMPUTERNAME")
-# Names that identify nobody, and words that sentences need: a host named "cpu" would garble every message. Where a
-# name is certainly meant (name@host, paths), they are hidden too.
+# Generic names, and words that sentences need: a host named "cpu" would garble every message. Where a name is
+# certainly meant (name@host, paths), they are hidden too.
 _WORDS = """
 about access account adam admin administrator after all amd and android any apple apps arch are arm art backup
 batch bench benchmark bin bob book box build builder bus but cache can card cent centos chance char clang class
@@ -30,20 +30,20 @@ worker workstation write wsl xla you young zero
 """
 _ORDINARY = frozenset(_WORDS.split())
 _NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}]+"
-# Windows' own names may contain spaces, which shows where the path continues.
+# Windows user names may contain spaces if a separator follows, which shows that the path continues.
 _WINDOWS_NAME = rf"(?:[^/\\:*?\"'`<>|,;\n]+(?=[\\/])|{_NAME})"
 
 
 class Pattern(str):
-    """A regular expression among texts to hide."""
+    """A regular expression used in place of a text to hide."""
 
     __slots__ = ()
 
 
 def private_names() -> dict[str, str]:
-    """Return the names of this computer and user and all users' homes, with their replacements.
+    """Return the names of this computer, its user and all home folders, with their replacements.
 
-    A name is hidden wherever it is a whole word, ignoring case, and a host's also with its domain. A name of fewer
+    A name is hidden wherever it is a whole word, ignoring case; a host name also with its domain. A name of fewer
     than three letters, or one that is an ordinary word, is hidden only before and after an "@".
     """
     users, hosts = set(_users()), set(_hosts())
@@ -88,7 +88,7 @@ def _users() -> Iterable[str]:
 
 
 def account_names() -> Iterable[str]:
-    """Yield this user's name and full name from the system; nothing on Windows."""
+    """Yield this user's login and full name from the system; nothing on Windows."""
     with contextlib.suppress(
         ImportError, AttributeError, KeyError, OSError
     ):  # Windows, and users without a passwd entry

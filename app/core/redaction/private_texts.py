@@ -1,4 +1,4 @@
-"""Texts that must not leave the computer, and their replacements."""
+"""Private texts that must not be shared, and their replacements."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from workloads.protocol.spec import RunSpec, spec_as_dict
 
 
 def private_texts() -> dict[str, str]:
-    """Return the texts that must not leave the computer, and their replacements."""
+    """Return the private texts that must not be shared, and their replacements."""
     folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
     folders[Path(app.__file__).parents[1]] = "<program>"
     names: dict[str, str] = {}
@@ -31,7 +31,7 @@ def private_texts() -> dict[str, str]:
         folders |= dict.fromkeys((own.data, own.config, own.cache), "<epochmark>")
         chosen = load_settings(own.settings).datasets_folder
         folders |= {Path(chosen): "<datasets>"} if chosen and Path(chosen).is_absolute() else {}
-    with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
+    with contextlib.suppress(RuntimeError):  # a user without a passwd entry and without HOME
         home = Path.home()
         folders[home] = "~"
         names = {f"/{home.name}": "/user", f"\\{home.name}": "\\user"} if home.name else {}
@@ -39,17 +39,17 @@ def private_texts() -> dict[str, str]:
     for folder, stand_in in folders.items():
         if folder.name:  # HOME=/ in some containers
             texts |= dict.fromkeys((*_spellings(folder), *_spellings(folder.resolve())), stand_in)
-    # Longest first: a folder may be inside another.
+    # Longest first, because a folder may be inside another.
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
 
 
 def chosen_folders(spec: RunSpec) -> list[str]:
-    """Return the folders that a stored spec names, in order."""
+    """Return the folders in a stored spec, in order."""
     return [str(folder) for text in _folder_parameters(spec).values() for folder in folders_of(text)]
 
 
 def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
-    """Return the folders chosen for runs as texts that must not leave the computer, longest first."""
+    """Return the folders chosen for runs as private texts, longest first."""
     texts: dict[str, str] = {}
     for spec in specs:
         for number, folder in enumerate(chosen_folders(spec), 1):
@@ -59,12 +59,15 @@ def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
 
 
 def _spellings(folder: Path) -> tuple[str, ...]:
-    """Return how messages may write a folder: Windows takes both separators, and a repr doubles one of them."""
+    """Return the ways a message may write a folder.
+
+    Windows accepts both separators, and repr doubles backslashes.
+    """
     return str(folder), folder.as_posix(), repr(str(folder))[1:-1]
 
 
 def table_private_texts(database: Database) -> dict[str, str]:
-    """Return what must not leave the computer in a table, whose rows don't contain the chosen folders."""
+    """Return the private texts to hide in a table, whose rows don't contain the chosen folders."""
     choosing = [
         workload.id
         for workload in CATALOGUE.values()
@@ -96,11 +99,11 @@ def without_folders(spec: RunSpec) -> dict[str, Any]:
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
-    """Return the text with private parts replaced wherever they are whole names."""
+    """Return the text with private texts replaced wherever they are whole names."""
     if text is not None:
         for secret, stand_in in private.items():
             expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"
-            # Windows' names have no case.
+            # Names on Windows are case-insensitive.
             flags = re.IGNORECASE if os.name == "nt" else re.NOFLAG
             text = re.sub(expression, stand_in.replace("\\", r"\\"), text, flags=flags)
     return text

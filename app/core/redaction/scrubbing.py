@@ -1,4 +1,4 @@
-"""Removes what identifies the owner from a text: paths, names, serial numbers, addresses."""
+"""Removes anything that identifies the owner from a text: paths, names, serial numbers, addresses."""
 
 import re
 from collections.abc import Mapping
@@ -6,15 +6,16 @@ from functools import cache
 
 from app.core.redaction.private_texts import hide, private_texts
 
-# What ends a path in a log. A space does so only after the last slash: folder names may contain spaces.
+# Characters that end a path in a log. A space does so only after the last slash, because folder names may contain
+# spaces.
 _INNER = r"[^\n\"'`<>|*?,;:()\[\]{}]{0,400}"
 _LAST = r"[^\s\"'`<>|*?,;:()\[\]{}]{0,200}"
 _HEX = "[0-9a-f]"
 _RULES: tuple[tuple[str, str], ...] = (
     (r"(https?://)[^\s/@]{1,200}@", r"\1<user>@"),
-    # Also the user and host in a prompt; library symbols look similar: memcpy@GLIBC_2.14.
+    # Also matches user and host in a prompt. Library symbols such as memcpy@GLIBC_2.14 look similar.
     (r"\b[\w.+-]{1,64}@(?!GLIBC|lib)[\w-]{1,64}(?:\.[\w-]{1,64}){0,5}", "<address>"),
-    # Journal lines start with a time, and then the host.
+    # Journal lines start with a time followed by the host.
     (
         r"((?:^|\n)(?:- \[\w{1,40}\] )?(?:[a-z]{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,+-]{8,24}z?)) "
         r"[\w.-]{1,64}(?= [\w.@/-]{1,64}(?:\[\d{1,9}\])?:)",
@@ -24,7 +25,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (rf"\b(?:[a-z]{{2,6}}-)?{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}\b", "<serial>"),
     (rf"\b(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}\b", "<address>"),
     (rf"\b(?:PCI:?)?{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}}(?:\.{_HEX})?\b", "<bus>"),
-    # Package versions also have four numbers: nvidia-cudnn-cu12==9.10.2.21.
+    # Package versions also consist of four numbers: nvidia-cudnn-cu12==9.10.2.21.
     (r"(?:(?<![\w.=<>~-])|(?<=addr=)|(?<=ip=)|(?<=peer=))\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)", "<address>"),
     (rf"(?<![\w:])(?:{_HEX}{{1,4}}:){{4,7}}{_HEX}{{1,4}}\b", "<address>"),
     (
@@ -41,7 +42,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"\b([a-z]:(?:\\{1,2}|/)users(?:\\{1,2}|/))[^\s\\/:\"'<>|]{1,64} (?-i:[A-Z][\w.-]{0,63})(?=[>\"'\n,;)]|$)",
         "<path>",
     ),
-    # Windows, with single or double backslashes, and network shares.
+    # Windows paths with single or double backslashes, and network shares.
     (rf"(?<!\w)(?:[a-z]:[\\/]|\\\\(?=\w))(?:{_INNER}[\\/])?{_LAST}", "<path>"),
     (rf"(?<![\w~])(?:~\w{{0,64}}|\.\.?)[\\/](?:{_INNER}[\\/])?{_LAST}", "<path>"),
     # Not TensorFlow's device names, and not within its own source paths.
@@ -50,7 +51,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"(?:{_INNER}/)?{_LAST}",
         "<path>",
     ),
-    # An environment's name before a shell prompt.
+    # The name of a virtual environment before a shell prompt.
     (r"\([\w.-]{1,40}\) (?=(?:PS )?<(?:address|path)>)", "(<environment>) "),
 )
 
@@ -68,6 +69,6 @@ def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
     return text
 
 
-@cache  # only now: the page of the hardware opens without
+@cache  # compiled on first use, because the hardware page opens without it
 def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern, re.IGNORECASE), stand_in) for pattern, stand_in in _RULES)

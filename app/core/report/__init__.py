@@ -1,1 +1,1 @@
-"""Results for people and files: sentences, tables, exports, the picture to share."""
+"""Results for people and files: sentences, tables, exports, and the picture to share."""

@@ -1,4 +1,4 @@
-"""A picture to share as data: its texts, and one chart of bars, of two sides, or of points."""
+"""The content of a picture to share: its texts, and a chart of bars, two sides, or configurations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from app.core.messages import sentence
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """This computer's result among others'.
+    """This computer's result among other results.
 
     Attributes:
         bars: Best first.
@@ -25,11 +25,11 @@ class Side:
     """One side of an A/B.
 
     Attributes:
-        name: "A", and its name if it says more.
-        settings: What differs from the other side, unless the name says so; "" for nothing.
-        value: Median of its runs, in the unit it is shown in; so are the ends of its interval.
-        low, high: None with a single run.
-        text: All three, with the interval's confidence.
+        name: "A", followed by its name if it has one.
+        settings: Differences from the other side, unless they are in the name; "" for none.
+        value: Median of its runs, in the displayed unit.
+        low, high: Interval in the displayed unit; None with a single run.
+        text: Value and interval as text, with the confidence level.
     """
 
     name: str
@@ -56,14 +56,14 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One measured place on a chart.
+    """One measured value on a chart.
 
     Attributes:
-        x: On the numeric axis of lines; 0 in rows.
-        value: On the axis of values.
+        x: Position on the numeric axis of lines; 0 in rows.
+        value: Position on the value axis.
         low, high: Its interval; None if unknown.
         text: The value with its unit.
-        is_marked: Whether it is the one that the study is after.
+        is_marked: Whether it is highlighted as the answer of the study.
     """
 
     x: float
@@ -76,13 +76,13 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Spots of one name.
+    """Values with a common name.
 
     Attributes:
-        name: In the legend; "" without an entry.
-        spots: In the order of the axis; in rows, one for each row, None for a row without.
-        is_own: Whether this computer measured it.
-        is_dashed: Whether it is an ideal, not measured.
+        name: Name in the legend; "" without an entry.
+        spots: Values in axis order; in rows, one per row, with None where there is no value.
+        is_own: Whether it was measured on this computer.
+        is_dashed: Whether it is an ideal and not measured.
     """
 
     name: str
@@ -93,16 +93,16 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart of points: lines over a numeric axis, or rows of bars and dots.
+    """A chart of values: lines over a numeric axis, or rows of bars and dots.
 
     Attributes:
-        name: What tells it from the plan's other charts: "Speed".
-        kind: "lines", or "rows" with a name each.
+        name: Name that distinguishes it from the plan's other charts: "Speed".
+        kind: "lines", or "rows" with names.
         value_title, x_title: Titles of the axes, with units.
         rows: Names of the rows.
         ticks: Values of the numeric axis to label, with their texts.
         is_log_value, is_log_x: Whether an axis is logarithmic.
-        begins_at_zero: Whether the axis of values does, so that lengths and heights can be compared.
+        begins_at_zero: Whether the value axis begins at zero, so that lengths and heights are proportional.
         baseline: A dashed line at this value, with its name.
         marks: Dashed lines across the numeric axis, with their names.
     """
@@ -135,19 +135,19 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareCard:
-    """A picture to share, ready to draw.
+    """The content of a picture to share, ready to draw.
 
     Attributes:
         title: What was run.
-        headline: The result: a value, or a sentence.
-        unit: Of the value; "" for a sentence.
-        notes: How certain it is, then what else there is to say, the most important first.
-        chart: Its only one.
-        machine: Full name of the device that computed.
-        details: Lines about the computer, the engine, and how it was measured.
-        badge: The verdict with its cause, and the same in ever fewer words.
-        level: The worst verdict of the runs that count.
-        short_form: The results for the picture's code, of several runs those of typical ones; "" for none.
+        headline: The result as a value or a sentence.
+        unit: Unit of the value; "" for a sentence.
+        notes: Its certainty, then other remarks, most important first.
+        chart: The only chart.
+        machine: Full name of the device used.
+        details: Lines about the computer, the engine, and the measurement.
+        badge: The verdict with its cause, followed by ever shorter versions.
+        level: The worst verdict of the usable runs.
+        short_form: Short form for the picture's QR code, with the typical runs if there are several; "" for none.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Exports: the available formats, and writing them to a file."""
+"""Export formats, and writing them to a file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,13 +25,13 @@ def plan_lines(table: PlanTable, name: str) -> Iterator[str]:
 
 
 def format_of(path: Path, formats: Mapping[str, ExportFormat] = FORMATS) -> ExportFormat:
-    """Return the format for a file's ending, or else the default one."""
+    """Return the format for a file's suffix, or else the default one."""
     fitting = [each for each in formats.values() if path.name.lower().endswith(each.ending)]
     return max(fitting, key=lambda each: len(each.ending), default=DEFAULT_FORMAT)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a file completely, or leave the old one; raises AppError if it can't be written."""
+    """Write a file completely, or keep the old one. Raises AppError if it can't be written."""
     try:
         write_whole(path, (line.encode("utf-8", "replace") for line in lines))
     except OSError as error:

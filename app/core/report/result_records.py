@@ -1,4 +1,4 @@
-"""Stored runs as results for others, as result files say them. They name neither user, computer nor folder."""
+"""Converts stored runs to the records of result files, without names of users, computers or folders."""
 
 import itertools
 import statistics
@@ -21,7 +21,7 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 from workloads.protocol.telemetry import Telemetry
 
 _LINE, _COMMENT = 300, 2_000
-# What a summary of telemetry has: fields of Telemetry, and of the GPU that trained.
+# Values in a summary of telemetry: fields of Telemetry, and of the GPU that trained.
 _FIGURES = (
     *("cpu_pct", "other_cpu_pct", "steal_pct", "cpu_clock_mhz", "cpu_temperature_c", "cpu_power_w"),
     *("memory_used_bytes", "memory_available_bytes", "swap_used_bytes"),
@@ -41,11 +41,11 @@ _SAME = {
 
 
 def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
-    """Return what a result file says of a run, with its digest.
+    """Return a run as a result for a result file, with its digest.
 
     Args:
-        run: With a headline.
-        private: Texts that must not leave the computer; by default, those of this one.
+        run: A run with a headline.
+        private: Texts that must not be shared; by default, this computer's.
 
     Raises:
         UsageError: It has no result, or its record is damaged.
@@ -59,11 +59,11 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
 
 
 def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
-    """Return the same; raises UnfitError if it isn't right in itself.
+    """Return the same; raises UnfitError if the result is inconsistent.
 
     Args:
-        run: With a headline.
-        private: Texts that must not leave the computer.
+        run: A run with a headline.
+        private: Texts that must not be shared.
     """
     try:
         result = sealed(msgspec.convert(_plain(run, private), Result))
@@ -83,7 +83,7 @@ def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     return {
         "app_version": summary.app_version,
         "status": summary.status,
-        "started_at": summary.started_at or None,  # left out
+        "started_at": summary.started_at or None,  # "" if excluded
         "finished_at": summary.finished_at,
         "spec": _spec(run, private),
         "environment": _environment(run),
@@ -138,7 +138,7 @@ def _machine(run: Run) -> dict[str, Any]:
         }
         for gpu in run.machine.gpus
     ] or None
-    # A core or more, or unknown.
+    # Other load of at least one core, or unknown.
     return {name: None if value == 0 and name.endswith("cores") else value for name, value in plain.items()}
 
 
@@ -156,7 +156,7 @@ def _epoch(epoch: events.Epoch) -> dict[str, Any]:
 
 
 def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
-    """Return timed steps, with their durations unless there are too many; None without any."""
+    """Return timed steps, with their durations unless there are too many; None if there are none."""
     durations_s = tuple(itertools.chain.from_iterable(block.durations_s for block in blocks))
     if not durations_s:
         return None
@@ -167,7 +167,7 @@ def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
 
 
 def _joined(blocks: Sequence[events.Steps]) -> Iterator[dict[str, Any]]:
-    """Yield blocks of which each goes on where the one before ends as one."""
+    """Yield blocks, merging each one with the previous block that it continues."""
     latest: dict[str, Any] = {}
     for block in blocks:
         count = len(block.durations_s)
@@ -191,7 +191,7 @@ def _statistics(run: Run) -> dict[str, Any]:
 
 
 def _telemetry(run: Run) -> dict[str, Any]:
-    """Return the lowest, median and highest of the main figures; none of other GPUs."""
+    """Return minimum, median and maximum of the main telemetry values, without GPUs that weren't used."""
     device = run.summary.device or ""
     index = int(device[4:]) if device.startswith("gpu:") and device[4:].isdecimal() else None
     values: dict[str, list[float]] = {}
@@ -215,5 +215,5 @@ def _figures(telemetry: Telemetry, index: int | None) -> Iterator[tuple[str, flo
 
 
 def _line(text: str | None, limit: int = _LINE) -> str | None:
-    """Return a text from outside as one safe line; None for nothing."""
+    """Return an external text as one safe line; None if it is empty."""
     return one_line(text, limit).strip() or None if text else None

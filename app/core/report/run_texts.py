@@ -1,4 +1,4 @@
-"""Texts shared by terminal and window: machine, result, verdict, advice."""
+"""Texts shared by terminal and window: computer, result, verdict, advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,19 +49,19 @@ __all__ = [
     "virtualization",
 ]
 CONFIDENCE_PCT = 95.0
-# Below it, durations are shown in seconds.
+# Shorter durations are shown in seconds.
 _SHOWN_IN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """The result of several runs, in the place of one run's.
+    """The combined result of several runs, shown in place of a single run's.
 
     Attributes:
-        summary: The record that stands for them.
+        summary: The record that represents them.
         level: Their worst verdict.
-        badge: The verdict with how many it is about, and the same in fewer words.
-        basis: What the headline is based on.
+        badge: The verdict with the number of runs it applies to, followed by shorter versions.
+        basis: Basis of the headline.
     """
 
     summary: RunSummary
@@ -72,15 +72,15 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note on a number: a fact, or a caution if it may mislead."""
+    """A note on a number: a fact, or a caution if the number may mislead."""
 
     kind: Literal["fact", "caution"]
     text: str
 
 
 def error_advice(error_code: str | None, engine: str) -> str | None:
-    """Return the advice for an error that ended a run, by code and engine; None for unknown ones."""
-    # `start.py --repair` installs what is in the app's own Python, not other engines.
+    """Return the advice for an error that ended a run, by code and engine; None for unknown codes."""
+    # `start.py --repair` repairs packages in the app's own Python, not other engines.
     in_own_python = engine in ENGINES and ENGINES[engine].packages_folder is None
     if not in_own_python and f"advice.other_{error_code}" in ENGLISH:
         return sentence(f"advice.other_{error_code}", engine=engine_title(engine))
@@ -88,7 +88,7 @@ def error_advice(error_code: str | None, engine: str) -> str | None:
 
 
 def derived_epoch_text(run: RunSummary) -> str:
-    """Return how long an epoch takes if the headline is another number; "" without epochs."""
+    """Return the duration of an epoch if the headline is another quantity; "" without epochs."""
     return _text(derived_epoch(run))
 
 
@@ -107,7 +107,7 @@ def _text(said: Message | None) -> str:
 
 
 def machine_line(machine: Machine) -> str:
-    """Return the machine in one line: CPU, cores, memory, GPUs, system."""
+    """Return the computer in one line: CPU, cores, memory, GPUs, system."""
     cores = sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
     cpu_name = machine.cpu_name or sentence("result.unknown_cpu")
     parts = [cpu_name, cores, format_installed_memory(machine.memory_bytes)]
@@ -123,7 +123,7 @@ def machine_line(machine: Machine) -> str:
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
-    """Split what the machine is virtual by from its container: "docker in Xen" is ("Xen", "docker")."""
+    """Split a virtualisation text into virtual machine and container: "docker in Xen" is ("Xen", "docker")."""
     return split_virtualization(machine.virtualization)
 
 
@@ -139,20 +139,20 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
 
 
 def run_engine_line(run: RunSummary) -> str:
-    """Return a stored run's engine in one line, with the settings that aren't as usual."""
+    """Return a stored run's engine in one line, with non-default settings."""
     device = run.device_name or run.device
     line = engine_line(run.engine, run.engine_version, device, precision=run.precision, jit=run.jit)
     return " · ".join([line, *unusual_settings(run, "jit")])
 
 
 def headline(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return a run's result in one or two lines; `measured_s` is what `estimated_from_s` says of it."""
+    """Return a run's result in one or two lines. `measured_s` is the value of `estimated_from_s`."""
     note = headline_note(run, measured_s=measured_s)
     return _value(run) + (f"\n{note}" if note else "")
 
 
 def estimated_from_s(run: Run) -> float | None:
-    """Return the seconds of steps that an estimate speaks of; None if the run has none."""
+    """Return the seconds of steps behind an estimate; None if the run isn't estimated."""
     if run.summary.basis != "estimate":
         return None
     return sum(sum(block.durations_s) for block in run.steps if block.phase == "measure") or None
@@ -161,13 +161,13 @@ def estimated_from_s(run: Run) -> float | None:
 def headline_note(
     run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, measured_s: float | None = None
 ) -> str:
-    """Return what the headline is based on; "" if there is nothing to add.
+    """Return the basis of the headline; "" if there is nothing to add.
 
     Args:
         run: Any run.
         with_first_epoch: Whether to include the first epoch's time.
         with_spread: Whether to include mean and spread.
-        measured_s: What `estimated_from_s` says of it.
+        measured_s: The value of `estimated_from_s`.
     """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
@@ -199,11 +199,11 @@ def _spread(run: RunSummary) -> str:
 
 
 def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
-    """Return of how many runs that count a headline is the median, and its interval and spread.
+    """Return the number of usable runs behind a median, with its interval and spread.
 
     Args:
-        runs: Those that count.
-        summary: The record that stands for them.
+        runs: The usable runs.
+        summary: The record that represents them.
     """
     median = sentence("result.median_of_runs", count=len(runs))
     interval, between = interval_text(summary), ""
@@ -216,7 +216,7 @@ def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
 
 
 def rate_text(run: RunSummary) -> str:
-    """Return how many examples a run's typical training step gets through per second; "" where none is timed."""
+    """Return the number of examples per second in a run's typical training step; "" without timed steps."""
     workload = CATALOGUE.get(run.workload)
     is_timed = run.metric == "seconds_per_epoch_s" and bool(run.step_median_s)
     if not is_timed or workload is None or not workload.trains or workload.is_demo:
@@ -227,7 +227,7 @@ def rate_text(run: RunSummary) -> str:
 def interval_text(run: RunSummary) -> str:
     """Return the confidence interval of a headline as text; "" without one.
 
-    With too few epochs for 95 %, it is a range, which says so.
+    With too few epochs for 95 %, it is shown as a range with its confidence level.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
@@ -239,18 +239,18 @@ def interval_text(run: RunSummary) -> str:
 
 
 def round_name(run: RunSummary) -> str:
-    """Return what a run's parts are called: "epoch", or "round" if the workload only repeats steps."""
+    """Return the name for the parts of a run: "epoch", or "round" if the workload only repeats steps."""
     return sentence("result.round" if repeats_steps(run) else "result.epoch")
 
 
 def repeats_steps(run: RunSummary) -> bool:
-    """Return whether a run's workload only repeats steps, so that its parts aren't epochs."""
+    """Return whether a run's workload only repeats steps, so that it has no real epochs."""
     workload = CATALOGUE.get(run.workload)
     return workload is not None and workload.steps is not None
 
 
 def _step_note(run: RunSummary) -> str:
-    """Return what a headline from steps is based on."""
+    """Return the basis of a headline computed from steps."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
     if run.basis == "estimate":
@@ -264,7 +264,7 @@ def _step_note(run: RunSummary) -> str:
 
 
 def result_notes(run: JudgedRun) -> list[Note]:
-    """Return the notes on a stored number, cautions first."""
+    """Return the notes on a stored result, cautions first."""
     return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in run.verdict.reasons]
 
 
@@ -274,9 +274,9 @@ def verdict_line(judged: events.Judged) -> str:
 
 
 def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
-    """Return a verdict and its worst reasons in one line, and the same in ever fewer words.
+    """Return a verdict with its worst reasons in one line, followed by ever shorter versions.
 
-    Of a valid result it is the time that it speaks of: nothing later was measured.
+    For a valid result, the duration of the measurement replaces the reasons.
     """
     short, words = level_title(judged.level), _causes(judged)
     if judged.level == "valid" and judged.measured_s is not None and judged.measured_s >= 1:
@@ -290,7 +290,7 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
 
 
 def verdict_for_text(judged: events.Judged, *more: str) -> str:
-    """Return a verdict as a line of a text to post, with its causes and with more about it."""
+    """Return a verdict as a line of a text to post, with its causes and details."""
     causes = " · ".join(filter(None, ("; ".join(_causes(judged)), *more)))
     if not causes:
         return sentence("result.text_verdict", verdict=verdict_line(judged))
@@ -308,7 +308,7 @@ def _valid_for(measured_s: float) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words with its figure, or else the short words of its code."""
+    """Return a short reason with its number, or else the short text of its code."""
     said = reason.said
     given = said.arguments if said is not None else {}
     arguments = {name: value for name, value in given.items() if value is not None}
@@ -319,17 +319,17 @@ def _few_words(reason: events.Reason) -> str:
 
 
 def reason_name(code: str) -> str:
-    """Return a reason's code in a few words without a figure."""
+    """Return the short text of a reason's code, without a number."""
     short = f"short.{code}"
     return sentence(short) if short in ENGLISH and not needs(short) else code.replace("_", " ")
 
 
 def result_text(run: JudgedRun, several: Several | None = None) -> str:
-    """Return a result as about eight lines of plain text to post. It names neither user, computer nor folder.
+    """Return a result as about eight lines of plain text to post, without names of users, computers or folders.
 
     Args:
-        run: Its details are included.
-        several: The result of those that it is one of, if the text is about all.
+        run: The run whose details are included.
+        several: The combined result of its group, if the text is about the group.
     """
     summary = run.summary if several is None else several.summary
     note = headline_note(summary, measured_s=estimated_from_s(run.run))
@@ -362,14 +362,14 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return a text's last line: the program, and the date unless it is "", as the user left it out."""
+    """Return the last line of a text: the program, and the date unless it is excluded ("")."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])
 
 
 def _title_line(run: RunSummary) -> str:
-    """Return the number, how certain it is, which way is better, and what was run."""
+    """Return the value, its certainty, the better direction, and the workload."""
     parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
     is_gpu = run.device is not None and run.device.startswith("gpu")
     unknown = sentence("result.unknown_device")

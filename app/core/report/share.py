@@ -21,12 +21,12 @@ from workloads.engines.registry import compiler_name
 
 
 def share_card(run: JudgedRun, several: Several | None = None, result: Result | None = None) -> ShareCard:
-    """Return the picture's content; raises UsageError if the run has no result to show.
+    """Return the picture's content. Raises UsageError if the run has no result to show.
 
     Args:
-        run: Its details are shown.
-        several: The result of those that it is one of, if the picture is about all.
-        result: The run's result as it leaves; None for all of it.
+        run: The run whose details are shown.
+        several: The combined result of its group, if the picture is about the group.
+        result: The run's result without excluded fields; None to share it completely.
     """
     summary = run.summary if several is None else several.summary
     check_shown(summary)
@@ -61,7 +61,7 @@ def check_shown(summary: RunSummary) -> None:
 
 
 def _codes(run: Run) -> tuple[str, str]:
-    """Return the first digits of a result's digest, and its short form; "" for what it doesn't have."""
+    """Return the first digits of a result's digest and its short form; "" for a missing one."""
     try:
         result = result_of(run)
     except UsageError:
@@ -78,7 +78,7 @@ def _title(run: Run) -> str:
 
 
 def _certainty(run: RunSummary) -> str:
-    """Return the 95 % interval as everywhere else, or that there is none."""
+    """Return the 95 % interval in the usual form, or a note that there is none."""
     if run.basis == "first_epoch":
         return sentence("share.first_epoch_only")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
@@ -115,7 +115,7 @@ def _facts(run: RunSummary) -> str:
 
 
 def _badge(run: JudgedRun) -> tuple[str, ...]:
-    """Return the verdict with what it is about: its cautions, or how much was measured."""
+    """Return the verdict with its cautions or, if it is valid, with the length of the measurement."""
     verdict, summary = run.verdict, run.summary
     texts = verdict_texts(verdict)
     if verdict.level != "valid" or summary.basis == "estimate" or not (length := _length(summary)):
@@ -124,7 +124,7 @@ def _badge(run: JudgedRun) -> tuple[str, ...]:
 
 
 def _length(run: RunSummary) -> str:
-    """Return the length of the run: whole epochs, or cut ones with their steps; "" if it has neither."""
+    """Return the length of the run: whole epochs, or shortened ones with their steps; "" if it has neither."""
     if run.basis == "repetitions":
         return ""
     if run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch):
@@ -133,7 +133,7 @@ def _length(run: RunSummary) -> str:
 
 
 def _axis(chart: tuple[Bar, ...], metric: str) -> str:
-    """Return the title of the scale, with the years of the published results."""
+    """Return the title of the scale with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
     kind = headline_kind(metric)

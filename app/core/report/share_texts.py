@@ -1,4 +1,4 @@
-"""Texts that all pictures to share have in common: the computer, in few words."""
+"""Texts that all pictures to share have in common: a short description of the computer."""
 
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
@@ -9,19 +9,19 @@ DEVICE_CHARS = 120
 
 
 def is_gpu(run: RunSummary) -> bool:
-    """Return whether a GPU trained."""
+    """Return whether the run trained on a GPU."""
     return run.device is not None and run.device.startswith("gpu")
 
 
 def device_title(run: RunSummary) -> str:
-    """Return the full name of the device that computed, in a line that is safe to show."""
+    """Return the full name of the device used, as one safe line."""
     name = run.device_name if is_gpu(run) else run.cpu_name
     kind = (run.device or "").partition(":")[0].upper()
     return one_line(name or kind or sentence("share.unknown_device"), DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:
-    """Return cores, memory and system, as far as they are known."""
+    """Return cores, memory and system, as far as known."""
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",
@@ -36,6 +36,6 @@ def device_kind(run: RunSummary) -> str:
 
 
 def _system(os_name: str) -> str:
-    """Return a system's name as people say it: a Linux distribution without its kernel."""
+    """Return a system's everyday name: a Linux distribution without its kernel."""
     kernel, _, distribution = os_name.partition(" (")
     return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name

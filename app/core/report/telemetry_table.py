@@ -1,4 +1,4 @@
-"""A run's telemetry as a table: the lowest, median and highest value of each."""
+"""A run's telemetry as a table: minimum, median and maximum of each value."""
 
 import statistics
 from collections import Counter
@@ -12,7 +12,7 @@ from app.core.verdict.judged_run import JudgedRun
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """How to write a value.
+    """The format of a value.
 
     Attributes:
         scale: Factor from the stored to the displayed value.
@@ -25,7 +25,7 @@ class _Unit:
 
 _PERCENT, _CELSIUS, _WATT = _Unit("%", 0), _Unit("°C", 0), _Unit("W", 1)
 _GIGAHERTZ, _MEMORY, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 2**-30), _Unit("MB/s", 1, 1e-6)
-# By field of app.core.records.Telemetry; those missing here aren't meaningful as three numbers.
+# By field of workloads.protocol.telemetry.Telemetry. Omitted fields aren't meaningful as three numbers.
 _UNITS = {
     "cpu_pct": _PERCENT,
     "other_cpu_pct": _PERCENT,
@@ -59,7 +59,7 @@ Row = tuple[str, str, str, str]
 
 
 def telemetry_rows(run: JudgedRun) -> list[Row]:
-    """Return name, lowest, median and highest of each value that the machine reported."""
+    """Return name, minimum, median and maximum of each recorded value."""
     rows = []
     for name, curve in run.series.telemetry.items():
         values = [value for value in curve.y if value is not None]
@@ -73,7 +73,7 @@ def telemetry_rows(run: JudgedRun) -> list[Row]:
 
 
 def telemetry_name(name: str) -> str:
-    """Return a curve's name in words: "GPU 0 power" of "gpu0_power_w"; an unknown one is returned unchanged."""
+    """Return a curve's name as text: "GPU 0 power" for "gpu0_power_w". An unknown one is returned unchanged."""
     gpu, key = _of_gpu(name)
     if name in _UNITS:
         return sentence(f"telemetry.{name}")
@@ -81,7 +81,7 @@ def telemetry_name(name: str) -> str:
 
 
 def _of_gpu(name: str) -> tuple[str, str]:
-    """Return the GPU's number and the value's name of "gpu0_power_w"; two empty texts if it isn't a GPU's."""
+    """Split "gpu0_power_w" into the GPU's number and the value's name; two empty texts if it isn't a GPU's."""
     gpu, _, key = name.removeprefix("gpu").partition("_")
     return (gpu, key) if name.startswith("gpu") and gpu.isdigit() else ("", "")
 

@@ -1,1 +1,1 @@
-"""One result as a file that other people can read: its record, its canonical form and its digest."""
+"""One result as a file that other people can import: its record, canonical form and digest."""

@@ -1,4 +1,4 @@
-"""The canonical form of results, their digest, and what must hold within one."""
+"""The canonical form of results, their digest, and consistency checks."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from app.core.messages import Message, message
 from app.core.plain_text import one_line
 from app.core.result_file.record import FORMAT, FORMAT_VERSION, Result, ResultFile
 
-# A headline is the median of its epochs, to more digits than anybody shows.
+# A headline is the median of its epochs, to more digits than are ever shown.
 _AS_EPOCHS = 1e-6
 _LONGEST = 2_000
 _FIRST_YEAR = 2020
@@ -24,10 +24,10 @@ _PLACE = " - at `$"
 
 
 class UnfitError(ValueError):
-    """A result contradicts itself, or its digest.
+    """A result contradicts itself or its digest.
 
     Attributes:
-        problem: What is wrong, in a clause.
+        problem: The problem, as a clause.
     """
 
     def __init__(self, code: str, **arguments: object) -> None:
@@ -36,7 +36,7 @@ class UnfitError(ValueError):
 
 
 def steps_hash(durations_s: Sequence[float]) -> str:
-    """Return the SHA-256 of steps' durations as little-endian doubles."""
+    """Return the SHA-256 of step durations as little-endian doubles."""
     doubles = array("d", durations_s)
     if byteorder == "big":
         doubles.byteswap()
@@ -44,14 +44,14 @@ def steps_hash(durations_s: Sequence[float]) -> str:
 
 
 def canonical(value: msgspec.Struct) -> bytes:
-    """Return a part of a result file as JSON with sorted keys, no spaces, and the shortest exact numbers."""
+    """Return a section of a result file as JSON with sorted keys, no spaces, and the shortest exact numbers."""
     plain = msgspec.to_builtins(value)
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8")
 
 
 def digest_of(result: Result) -> str:
-    """Return a result's digest: over all but the comment and the durations of steps, which have their own hash."""
+    """Return a result's digest. The comment isn't covered, and step durations only by their own hash."""
     steps = result.steps and msgspec.structs.replace(result.steps, durations_s=None)
     return hashlib.sha256(
         canonical(msgspec.structs.replace(result, steps=steps, comment=None, digest=None))
@@ -64,25 +64,25 @@ def sealed(result: Result) -> Result:
 
 
 def without_durations(result: Result) -> Result:
-    """Return a result without the durations of its steps; its digest stays the same."""
+    """Return a result without its step durations; its digest doesn't change."""
     if result.steps is None or result.steps.durations_s is None:
         return result
     return msgspec.structs.replace(result, steps=msgspec.structs.replace(result.steps, durations_s=None))
 
 
 def short_code(digest: str) -> str:
-    """Return the first digits of a digest as people read them: "7F3A-91C2"."""
+    """Return the first digits of a digest in readable form: "7F3A-91C2"."""
     return f"{digest[:4]}-{digest[4:8]}".upper()
 
 
 def file_bytes(results: Sequence[Result]) -> bytes:
-    """Return a result file in canonical form, with a line end."""
+    """Return a result file in canonical form, terminated by a newline."""
     whole = ResultFile(format=FORMAT, format_version=FORMAT_VERSION, results=tuple(results))
     return canonical(whole) + b"\n"
 
 
 def check(result: Result, *, with_digest: bool = True) -> None:
-    """Raise UnfitError if a result contradicts itself, hides characters, or isn't what its digest says."""
+    """Raise UnfitError if a result contradicts itself or its digest, or contains hidden characters."""
     for place, text in _texts(msgspec.to_builtins(without_durations(result)), ""):
         if text != one_line(text, _LONGEST):
             raise UnfitError("exchange.hidden_characters", place=place)
@@ -158,7 +158,7 @@ def _check_statistics(result: Result) -> None:
 
 
 def decode(content: bytes) -> tuple[Result, ...]:
-    """Return the results of a file; raises UnfitError with the place and the reason, and nothing else."""
+    """Return the results of a file. Raises only UnfitError, with the place and the reason."""
     try:
         head = msgspec.json.decode(content, type=_Head)
         if head.format_version != FORMAT_VERSION:
@@ -180,7 +180,7 @@ class _Head(msgspec.Struct):
 
 
 def decode_problem(error: Exception) -> UnfitError:
-    """Return the reason why JSON can't be read, with its place."""
+    """Return an error with the reason and the place where JSON can't be decoded."""
     if isinstance(error, RecursionError):
         return UnfitError("exchange.nested_too_deeply")
     if not isinstance(error, msgspec.DecodeError):

@@ -1,8 +1,8 @@
-"""The record of the result file, format 1: what a result says to others.
+"""The record of the result file, format 1: everything a result contains for other people.
 
-It stands apart from the app's own records, so that these may change. Nothing here may change its meaning: whatever
-is added is None by default, which isn't written, so that digests of older files stay true, and raises the version,
-because readers refuse fields that they don't know.
+It is separate from the app's own records, so that these may change. Nothing here may change its meaning. Every new
+field is None by default, which isn't written, so that digests of older files remain valid. It also requires a new
+version, because readers reject unknown fields.
 """
 
 from typing import Annotated, Final, Literal
@@ -11,9 +11,9 @@ import msgspec
 
 FORMAT: Final = "epochmark-result"
 FORMAT_VERSION: Final = 1
-# Of one file; a picture of a long study is far below.
+# Limit of one file; even a picture of a long study is far below it.
 RESULTS_LIMIT = 10_000
-# Of one result: more epochs or steps than these are left out, which `epochs_done` and `steps.count` show.
+# Limits of one result. More epochs or steps are omitted, which `epochs_done` and `steps.count` show.
 EPOCHS_LIMIT, STEPS_LIMIT = 1_000, 20_000
 
 Token = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*$", max_length=80)]
@@ -21,13 +21,13 @@ Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 Comment = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 Moment = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
 Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
-# Whole numbers that every JSON reader knows exactly.
+# Whole numbers that every JSON reader represents exactly.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Number = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Cores = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Epochs = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
-# A year in one piece, and a headline that could be of a computer.
+# A year as the longest duration, and the largest plausible headline.
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=31_536_000)]
 Amount = Annotated[float, msgspec.Meta(gt=0, le=1e24)]
 Percent = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -39,17 +39,17 @@ Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 
 class ResultSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What all parts have in common: None means unknown, and isn't written."""
+    """Base of all sections. None means unknown, and isn't written."""
 
 
 class Spec(ResultSection, frozen=True, kw_only=True):
-    """What was asked for.
+    """The requested settings.
 
     Attributes:
-        variant: How the network differs from the usual one.
-        steps: What each epoch was cut to.
-        parameters: The workload's own; folders are numbered.
-        settings: Settings without a field here that differ from their defaults: "name=value …".
+        variant: Difference from the default network.
+        steps: Steps per shortened epoch.
+        parameters: The workload's own parameters; folders are replaced by numbers.
+        settings: Non-default settings without a field here: "name=value …".
     """
 
     workload: Token
@@ -70,7 +70,7 @@ class Spec(ResultSection, frozen=True, kw_only=True):
 
 
 class Environment(ResultSection, frozen=True, kw_only=True):
-    """What really ran."""
+    """The software that ran."""
 
     engine: Token
     engine_version: Line | None = None
@@ -95,7 +95,7 @@ class Machine(ResultSection, frozen=True, kw_only=True):
     """The computer, without anything that identifies it or its owner.
 
     Attributes:
-        device_name: Of the graphics card that trained; None on the CPU.
+        device_name: Name of the graphics card that trained; None on the CPU.
     """
 
     cpu_name: Line | None = None
@@ -110,7 +110,7 @@ class Machine(ResultSection, frozen=True, kw_only=True):
 
 
 class Dataset(ResultSection, frozen=True, kw_only=True):
-    """What it trained on."""
+    """The data set it trained on."""
 
     name: Token | None = None
     source: Literal["real", "synthetic"]
@@ -130,7 +130,7 @@ class Epoch(ResultSection, frozen=True, kw_only=True):
 
 
 class StepBlock(ResultSection, frozen=True, kw_only=True):
-    """Steps in a row, of one epoch and phase."""
+    """Consecutive steps of one epoch and phase."""
 
     phase: Literal["warmup", "measure", "start", "validate"]
     epoch: Count
@@ -142,9 +142,10 @@ class Steps(ResultSection, frozen=True, kw_only=True):
     """Timed steps.
 
     Attributes:
-        count: Number of all of them.
-        sha256: Over their durations, as little-endian doubles in order; the digest covers it instead of them.
-        durations_s: Seconds of each; None if they are left out.
+        count: Total number of steps.
+        sha256: Hash of their durations, as little-endian doubles in order; the digest covers this hash instead of
+            the durations.
+        durations_s: Seconds of each step; None if omitted.
     """
 
     count: Count
@@ -154,13 +155,13 @@ class Steps(ResultSection, frozen=True, kw_only=True):
 
 
 class Statistics(ResultSection, frozen=True, kw_only=True):
-    """The headline, and how certain it is.
+    """The headline and its uncertainty.
 
     Attributes:
-        metric: What `value` measures; its name says the unit.
+        metric: Metric of `value`; its name includes the unit.
         low, high: Ends of the confidence interval.
-        mean: The plain average, interruptions included.
-        minimum_s, maximum_s: Of an epoch, or of a step if the headline comes from steps.
+        mean: The plain average, including interruptions.
+        minimum_s, maximum_s: Range of an epoch, or of a step if the headline is computed from steps.
     """
 
     metric: Token
@@ -190,14 +191,17 @@ class Statistics(ResultSection, frozen=True, kw_only=True):
 
 
 class Verdict(ResultSection, frozen=True, kw_only=True):
-    """How far the number can be trusted, by the program that measured it: reasons are codes, worst first."""
+    """The trustworthiness of the result, judged by the program that measured it.
+
+    Reasons are codes, worst first.
+    """
 
     level: Level
     reasons: tuple[Token, ...] = ()
 
 
 class Range(ResultSection, frozen=True, kw_only=True):
-    """The lowest, median and highest value during a run."""
+    """The minimum, median and maximum of a value during a run."""
 
     low: Finite
     median: Finite
@@ -208,9 +212,9 @@ class Result(ResultSection, frozen=True, kw_only=True):
     """One run.
 
     Attributes:
-        telemetry: By name with unit: "cpu_pct", "gpu0_power_w".
-        comment: The user's own name for it; the digest doesn't cover it.
-        digest: SHA-256 of the canonical form; None while it isn't computed.
+        telemetry: Values by name with unit: "cpu_pct", "gpu0_power_w".
+        comment: The user's name for it; not covered by the digest.
+        digest: SHA-256 of the canonical form; None before it is computed.
     """
 
     app_version: Line
@@ -231,7 +235,7 @@ class Result(ResultSection, frozen=True, kw_only=True):
 
 
 class ResultFile(ResultSection, frozen=True, kw_only=True):
-    """The file: one run or many."""
+    """The file, with one or more runs."""
 
     format: Literal["epochmark-result"]
     format_version: Literal[1]

@@ -1,10 +1,11 @@
 """Short text form of a result, small enough for a QR code and for typing.
 
-Its letters are those of a QR code's alphanumeric mode (ISO/IEC 18004): digits, capitals, space and $%*+-./:. An
-underscore is written as "-", which no identifier has; what else isn't one of them as a space. Its fields, divided
-by ":": mark, workload and its version, preset, batch, precision, metric, value, ends of its interval (empty if
-unknown), verdict, engine and its version, device, names of processor and graphics card, the first digits of the
-digest, and a check of the whole (CRC-16/XMODEM). Several of them stand one after the other, divided by a space.
+Its characters are the alphanumeric mode of QR codes (ISO/IEC 18004): digits, capitals, space and $%*+-./:. An
+underscore is written as "-", which isn't used in identifiers; any other character as a space. Its fields,
+separated by ":", are: mark, workload and its version, preset, batch size, precision, metric, value, ends of its
+interval (empty if unknown), verdict, engine and its version, device, names of processor and graphics card, the
+first digits of the digest, and a checksum of the whole (CRC-16/XMODEM). Several short forms are separated by
+spaces.
 """
 
 import binascii
@@ -22,17 +23,18 @@ from app.core.result_file.record import Environment, Machine, Result, Spec, Stat
 from workloads import CATALOGUE
 
 MARK = "EPOCHMARK1"
-# As a short form doesn't tell it.
+# Values that aren't in a short form.
 UNKNOWN_VERSION = "?"
 LENGTH_LIMIT = 300
-# Of results that one code tells, and of all their letters: a code of 65 squares, which has room on a picture.
+# Limits of the number of results in one QR code, and of its characters: a code of 65 squares, which fits on a
+# picture.
 RESULTS_LIMIT, LETTERS_LIMIT = 3, 419
 _FIELDS = 17
 _BETWEEN = " "
 _LONGEST = RESULTS_LIMIT * (LENGTH_LIMIT + 1)
-# Told by its fields, as a name may contain the mark, too.
+# Recognised by its fields, because a name may also contain the mark.
 _FORMS = re.compile(rf"(?:^| )(?P<form>(?:[^:]*:){{{_FIELDS}}}[^: ]*)(?= |$)")
-_NAMES = slice(14, 16)  # of the parts
+_NAMES = slice(14, 16)  # indexes of the fields
 _NAME_LIMIT = 28
 _LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
 _METRICS = {
@@ -51,13 +53,13 @@ _LEVELS = {"valid": "V", "caution": "C", "invalid": "I"}
 
 
 def short_form(result: Result) -> str:
-    """Return a result's short form; "" if it has none: another network, or settings that it couldn't tell."""
+    """Return a result's short form; "" if it can't be represented, as with a modified network or settings."""
     spec, numbers = result.spec, result.statistics
     is_usual = spec.variant is None and spec.settings is None and spec.threads is None
-    is_sure = numbers.basis != "first_epoch"  # with what the engine prepares in it
+    is_sure = numbers.basis != "first_epoch"  # the first epoch includes the engine's start-up
     if not is_usual or not is_sure or numbers.metric not in _METRICS or spec.preset not in _PRESETS:
         return ""
-    # Ends of less confidence are another thing.
+    # Intervals with a lower confidence level aren't comparable.
     ends = (numbers.low, numbers.high) if (numbers.confidence_pct or 0) >= CONFIDENCE_PCT else (None, None)
     preset = _PRESETS[spec.preset] + (_ESTIMATE if numbers.basis == "estimate" else "")
     level = _LEVELS[result.verdict.level] if result.verdict is not None else ""
@@ -82,10 +84,10 @@ def short_forms(results: Iterable[Result]) -> str:
 
 
 def read_short_forms(typed: str) -> tuple[Result, ...]:
-    """Return the results that short forms tell, one after the other as a picture's code has them.
+    """Parse one or several short forms, as in a picture's QR code.
 
     Raises:
-        UsageError: One of them isn't right, or there are too many.
+        UsageError: One of them is invalid, or there are too many.
     """
     words = " ".join(typed[:_LONGEST].upper().split())
     is_too_long = len(typed) > _LONGEST or words.count(":") > RESULTS_LIMIT * _FIELDS
@@ -101,19 +103,20 @@ def read_short_form(typed: str) -> Result:
     """Parse a typed or scanned short form; fields that it doesn't carry are unset.
 
     Raises:
-        UsageError: It isn't one, a letter of it is wrong, or it names what this Epochmark doesn't know.
+        UsageError: It isn't a short form, contains a wrong character, or refers to something unknown to this
+            version.
     """
     text = " ".join(typed[: _LONGEST + 1].upper().split())
     if not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
-    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone made a dash of "-"
+    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone has replaced "-" by a dash
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     body, _, digits = text.rpartition(":")
     parts = body.split(":")
     if len(parts) != _FIELDS or digits != _check(body):
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     try:
-        # The check is no secret: as from any file, each field is looked at.
+        # The checksum isn't secret, so each field is validated as in any file.
         result = sealed(msgspec.convert(msgspec.to_builtins(_result(parts)), Result))
         check(result)
     except (ValueError, KeyError, OverflowError, msgspec.ValidationError) as error:
@@ -122,14 +125,14 @@ def read_short_form(typed: str) -> Result:
 
 
 def rounded(value: float) -> float:
-    """Return an amount as a short form tells it."""
+    """Return a number rounded as in a short form."""
     return float(_number(value))
 
 
 def may_be(whole: Result, code: Result) -> bool:
     """Return whether a result parsed from a short form may be this one.
 
-    Names of parts may be missing in one of them, left out on purpose, if the interval tells the run.
+    Names of components may have been excluded from one of them if there is an interval to identify the run.
     """
     theirs, ours = (short_form(each).split(":")[: _NAMES.stop] for each in (code, whole))
     if len(theirs) != len(ours) or theirs[: _NAMES.start] != ours[: _NAMES.start]:
@@ -204,7 +207,7 @@ def _read(part: str) -> str:
 
 
 def _name(name: str | None) -> str:
-    """Return a name as short as it's still known: without brackets, marks and what is beyond the limit."""
+    """Return a name without brackets and clock speed, truncated to the limit; "" for None."""
     words = re.sub(r"\(.*?\)|@.*", " ", name or "").split()
     return " ".join(words)[:_NAME_LIMIT].strip()
 

@@ -1,4 +1,4 @@
-"""Results of others as rows that comparisons understand."""
+"""Converts imported results to rows for comparisons."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ import msgspec
 from app.core.records import RunSummary
 from app.core.result_file.record import Result
 
-# Fields of a row that a result doesn't have, or under another name.
+# Fields of a row that a result doesn't have, or has under another name.
 _NOTHING = dict.fromkeys(("error_code", "error_message"))
-# A headline's fields that a result file calls otherwise.
+# Fields of a headline with another name in result files.
 NAMES = {"value_low": "low", "value_high": "high", "value_mean": "mean"}
 _FROM_FILE = {name: field for field, name in NAMES.items()}
 _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
 
 
 def summary_of(result: Result) -> RunSummary:
-    """Return a result of another computer as a row with the number 0; what it leaves out is None, a date ""."""
+    """Return another computer's result as a row with the id 0. Missing fields are None, a missing date ""."""
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):

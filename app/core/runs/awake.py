@@ -1,4 +1,4 @@
-"""Keeps the computer from falling asleep during a run; the screen may still go dark."""
+"""Prevents the computer from going to sleep during a run. The screen may still turn off."""
 
 import contextlib
 import ctypes
@@ -12,16 +12,16 @@ from typing import Any
 from app.core.messages import sentence
 
 END_S = 2.0
-# Windows' SetThreadExecutionState: until further notice, and the system stays on.
+# Windows' SetThreadExecutionState: until further notice, keep the system awake.
 _CONTINUOUS, _SYSTEM_REQUIRED = 0x80000000, 0x00000001
 
 
 @contextlib.contextmanager
 def stay_awake(system: str = sys.platform) -> Iterator[None]:
-    """Ask the system not to sleep, in this thread's `with` block; does nothing where it can't be asked.
+    """Prevent sleep during this thread's `with` block; does nothing where that isn't supported.
 
-    Linux: systemd's inhibitor locks, which end with this process, however it ends. macOS: caffeinate, which
-    watches this process. Windows: the thread's execution state, which ends with the thread.
+    Linux: systemd's inhibitor locks, which end with this process in any case. macOS: caffeinate, which watches
+    this process. Windows: the thread's execution state, which ends with the thread.
 
     Args:
         system: As `sys.platform`; for tests.
@@ -48,8 +48,8 @@ def _commands(system: str) -> list[list[str]]:
     if not system.startswith("linux"):
         return []
     reason = sentence("run.awake_reason")
-    # One lock each: who isn't sitting at the computer may hold the second but not the first. `cat` waits for its
-    # input to close.
+    # Separate locks, because a remote user may be allowed to hold the second but not the first. `cat` waits for
+    # its input to close.
     return [
         [
             "systemd-inhibit",
@@ -70,7 +70,7 @@ def _started(command: Sequence[str]) -> "subprocess.Popen[bytes] | None":
         helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
     except OSError:  # not installed
         return None
-    # Where the system refuses, it ends at once; without this, it would stay behind as a zombie until the run ends.
+    # If the system refuses, it exits at once and would otherwise remain a zombie until the run ends.
     threading.Thread(target=helper.wait, daemon=True, name="awake").start()
     return helper
 

@@ -10,12 +10,12 @@ SENTENCE_LIMIT = 20_000  # the limit of an event
 
 
 def warn(code: str, said: Message) -> events.Warn:
-    """Return a warning with its sentence."""
+    """Return a warning event with its sentence."""
     return events.Warn(code=code, said=said, message=_sentence(said))
 
 
 def failure(code: events.ErrorCode, said: Message) -> events.Error:
-    """Return a failure with its sentence."""
+    """Return an error event with its sentence."""
     return events.Error(code=code, said=said, message=_sentence(said))
 
 
@@ -29,7 +29,7 @@ def problem(error: AppError) -> Message:
 
 
 def readable(event: events.AnyEvent) -> events.AnyEvent:
-    """Return an event with its English sentence, if it came only as a message."""
+    """Return an event with its English sentence added if it contains only a message."""
     if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
         return msgspec.structs.replace(event, message=_sentence(event.said))
     return event

@@ -1,18 +1,18 @@
-"""How much of what a worker sends is stored: a broken one may send without end, and would fill the disk."""
+"""Limits how many events of a worker are stored. A broken one may send endlessly and would fill the disk."""
 
 from collections import Counter
 
 from workloads.protocol import events
 
 WARNINGS_OF_A_CODE, WARNINGS = 20, 100
-# Of events that replace an earlier one, or come once or a few times in a run.
+# Limit for events that replace an earlier one, or are sent once or a few times per run.
 _OTHERS = 10_000
 # A worker sends up to ten blocks of steps a second, and one at the end of each epoch.
 _EPOCHS, _FIRST_BLOCKS, _BLOCKS_A_SECOND, _BLOCKS_OF_AN_EPOCH = 1_000_000, 1_000, 20, 3
 
 
 class Flood:
-    """Counts a run's events; what is too many of their kind is left out, and only counted."""
+    """Counts a run's events. Those above the limit of their kind are dropped and only counted."""
 
     def __init__(self) -> None:
         self.left_out = 0
@@ -22,8 +22,8 @@ class Flood:
         """Return whether an event may be stored and shown.
 
         Args:
-            event: As a worker sent it.
-            elapsed_s: Time since the run began.
+            event: The event as sent by the worker.
+            elapsed_s: Time since the start of the run.
         """
         kept, kind = self._kept, event.type
         match event:

@@ -23,13 +23,13 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import Telemetry
 
 ESTIMATE_INTERVAL_S = 1.0
-# Judging reads the whole record, which must not disturb the measurement.
+# Judging reads the whole record, and must not disturb the measurement.
 VERDICT_INTERVAL_S = 10.0
-# A single narrow interval may be chance.
+# A single narrow interval may be a coincidence.
 ENOUGH_ESTIMATES = 2
-# More than Quick's minute has.
+# More than fit in Quick's minute.
 TELEMETRY_KEPT = 90
-# After each update, pause for this many times as long as it took.
+# After each update, pause for this multiple of its duration.
 _PAUSES = 20
 _News = TypeVar("_News")
 _log = logging.getLogger(__name__)
@@ -43,11 +43,11 @@ class LiveVerdict:
 
     Args:
         state: The run's state, with its steps.
-        database: Has the record to judge.
-        machine: The computer that it runs on.
+        database: Contains the record to judge.
+        machine: The computer used.
         verdict_s: Seconds between verdicts.
-        clock: Tells monotonic seconds.
-        is_burstable: Whether the computer is a cloud's instance that computes on credit.
+        clock: Returns monotonic seconds.
+        is_burstable: Whether the computer is a burstable cloud instance.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class LiveVerdict:
         self.is_enough = False
 
     def follow(self, event: events.Event) -> None:
-        """Restart the intervals when a phase begins, and keep telemetry of the measurement."""
+        """Restart the intervals at the start of a phase, and keep telemetry of the measurement."""
         if isinstance(event, events.Phase):
             self._wait()
         elif isinstance(event, events.TelemetryEvent) and self._state.is_measuring:
@@ -99,7 +99,7 @@ class LiveVerdict:
             self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
-        """Return the event, or None if computing it fails: a bug of ours must not cost the run."""
+        """Return the event, or None if computing it fails, because a bug of ours must not abort the run."""
         self._begun_s = self._clock()
         try:
             return tell()
@@ -108,12 +108,12 @@ class LiveVerdict:
             return None
 
     def _next_s(self, interval_s: float) -> float:
-        """Return when the next update is due: a run of millions of steps must not wait for it."""
+        """Return when the next update is due, so that it doesn't slow down a run with millions of steps."""
         now_s = self._clock()
         return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 
     def _estimate(self) -> events.Estimate | None:
-        """Return the estimate so far; None if epochs give the result, or there are no new steps."""
+        """Return the current estimate; None if epochs give the result, or there are no new steps."""
         steps = self._state.steps
         assert steps is not None
         count = len(steps.durations_s)
@@ -150,7 +150,7 @@ class LiveVerdict:
         return part is not None
 
     def _judge(self) -> events.Judged | None:
-        """Return the verdict so far if it has changed; None while the database is busy."""
+        """Return the current verdict if it has changed; None while the database is busy."""
         try:
             run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:

@@ -1,4 +1,4 @@
-"""A plan of runs, one after another, each in a fresh process: a single run, repetitions, an A/B, a study."""
+"""A plan of runs, one after another, each in a new process: a single run, repetitions, an A/B, a study."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -21,14 +21,14 @@ LABEL_LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class PlanCallbacks:
-    """What a plan calls, always in other threads than the caller's.
+    """Callbacks of a plan, always called in other threads than the caller's.
 
     Attributes:
-        on_event: With each event of each run, as for a single run.
-        on_run_started: With the run's number when it is stored, before its first event.
-        on_run_ended: With the stored run when it ends.
-        confirm_side: At each change of side, including the first; only in plans "by hand". Returning False ends
-            the plan. It must return soon after `PlanSession.cancel`.
+        on_event: Called with each event of each run, as for a single run.
+        on_run_started: Called with the run's number once it is stored, before its first event.
+        on_run_ended: Called with the stored run when it ends.
+        confirm_side: Called before each change of side, including the first; only in plans "by hand". Returning
+            False ends the plan. It must return soon after `PlanSession.cancel`.
     """
 
     on_event: Listener = lambda _: None
@@ -44,15 +44,15 @@ class PlanSession:
         group_id: The stored group; None for a single run.
         run_id: The latest run; 0 before the first.
         status: running, then completed, cancelled (also if `confirm_side` returned False) or failed.
-        trouble: Why it couldn't continue, other than a failed run; or None.
-        refusals: Why runs couldn't begin, in a plan that goes on without them.
+        trouble: Why it couldn't continue, unless a run failed; otherwise None.
+        refusals: Why runs couldn't be started, in a plan that continues without them.
 
     Args:
         plan: The plan.
         runner: Starts its runs.
-        callbacks: What is called meanwhile.
+        callbacks: Called while it runs.
         group_id: The stored group; None for a single run.
-        runs: Those to make.
+        runs: Runs to do.
         ownership: The lock of the group, released at the end; None without one.
     """
 
@@ -79,12 +79,12 @@ class PlanSession:
         self._session: Session | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
-        # Not a daemon: storing a run must not be cut short when the program exits.
+        # Not a daemon, because storing a run must not be cut short when the program exits.
         self._thread = threading.Thread(target=self._main, name="plan")
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it was asked to stop."""
+        """Whether it has been cancelled."""
         return self._cancel.is_set()
 
     def cancel(self) -> None:
@@ -94,7 +94,7 @@ class PlanSession:
             self._session.cancel()
 
     def kill(self) -> None:
-        """End the current run now, and start no more runs."""
+        """Kill the current run, and start no more runs."""
         self._kill.set()
         self._cancel.set()
         if self._session is not None:
@@ -106,7 +106,7 @@ class PlanSession:
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Start; called once, by `run_plan`."""
+        """Start the thread. Called once, by `run_plan`."""
         self._thread.start()
 
     def _main(self) -> None:
@@ -115,7 +115,7 @@ class PlanSession:
             status = self._carry_out()
         except AppError as error:
             self.trouble = error
-        except Exception as error:  # a fault of ours, which the program reports
+        except Exception as error:  # a bug of ours, which the program reports
             self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
             raise
         finally:
@@ -134,7 +134,7 @@ class PlanSession:
                 return "cancelled"
             try:
                 status = self._run(planned)
-            except UsageError as error:  # such as an engine that was removed meanwhile
+            except UsageError as error:  # for example because an engine was removed in the meantime
                 if not self.plan.survives_failures:
                     raise
                 self.refusals.append(error)
@@ -157,7 +157,7 @@ class PlanSession:
         self._session = session = self._runner.start(planned.spec, listener, place)
         self.run_id = session.run_id
         try:
-            # A request to stop that came before there was a session.
+            # The plan was cancelled before there was a session.
             if self._kill.is_set():
                 session.kill()
             elif self._cancel.is_set():
@@ -177,15 +177,15 @@ class PlanSession:
 
 
 def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None) -> PlanSession:
-    """Check and store the plan, then start it in the background; a single run is stored without a group.
+    """Check and store a plan, then start it in the background. A single run is stored without a group.
 
     Args:
         plan: The plan.
         runner: Starts the runs.
-        callbacks: What is called meanwhile.
+        callbacks: Called while it runs.
 
     Raises:
-        UsageError: One of its runs can't be run; nothing was stored.
+        UsageError: One of its runs is impossible; nothing was stored.
         DatabaseError: The results can't be written.
     """
     for spec in plan.specs:
@@ -204,18 +204,18 @@ def run_plan(plan: Plan, runner: Runner, callbacks: PlanCallbacks | None = None)
 def resume_plan(
     group: Group, runs: Iterable[PlannedRun], runner: Runner, callbacks: PlanCallbacks | None = None
 ) -> PlanSession:
-    """Start those runs of a stored plan, in the background; they are added to its group.
+    """Start the given runs of a stored plan in the background, and add them to its group.
 
-    Runs that someone else has made since the group was read are left out.
+    Runs done by another process since the group was read are skipped.
 
     Args:
         group: The stored plan.
-        runs: Which of its runs.
-        runner: Starts them.
-        callbacks: What is called meanwhile.
+        runs: The runs to do.
+        runner: Starts the runs.
+        callbacks: Called while the plan runs.
 
     Raises:
-        UsageError: Its runs are being made right now, or the group is gone.
+        UsageError: The plan is already running, or the group no longer exists.
     """
     ownership = own_group(runner.paths.database, group.id)
     try:

@@ -1,4 +1,4 @@
-"""How long a run would take, estimated in seconds: the real worker, a few steps, nothing stored."""
+"""Estimates the duration of a run with the real worker and a few steps. Nothing is stored."""
 
 import tempfile
 from collections.abc import Callable
@@ -18,24 +18,24 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 PROBE_S = 2.0
-# Validating an example is the forward part of training on it.
+# Validation of an example is only the forward pass of training.
 VALIDATION_SHARE = 1 / 3
 
 
 class ProbeError(AppError):
-    """A probe ended without an answer; the message says why."""
+    """A probe ended without a result; the message explains why."""
 
 
 def probe_duration_s(
     spec: RunSpec, paths: Paths, machine: Machine, on_start: Callable[[Session], None] = lambda _: None
 ) -> float:
-    """Return roughly how many seconds a run takes, from steps timed for two seconds.
+    """Return the approximate duration of a run in seconds, from two seconds of timed steps.
 
     Args:
         spec: The run; its preset doesn't matter.
         paths: Folders of the data sets and engines; nothing is written there.
         machine: This computer.
-        on_start: Called with the session, so that it can be cancelled.
+        on_start: Called with the session, to allow cancelling.
 
     Raises:
         UsageError: The spec can't be run.

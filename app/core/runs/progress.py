@@ -1,4 +1,4 @@
-"""A run's progress and remaining time, followed from its events; for any view."""
+"""A run's progress and remaining time, updated from its events; for any view."""
 
 from collections import deque
 
@@ -9,13 +9,13 @@ _RECENT_STEPS = 50
 
 
 class Progress:
-    """Follows one run.
+    """Tracks the progress of one run.
 
     Attributes:
         phase: Current phase.
         epoch: Number of the current epoch, from 0.
-        step: Steps done in the current epoch.
-        steps_per_epoch: Steps per epoch in this phase; None before training begins.
+        step: Completed steps in the current epoch.
+        steps_per_epoch: Steps per epoch in this phase; None before training starts.
         loss: Running mean of the current epoch; None before its first step.
     """
 
@@ -34,7 +34,7 @@ class Progress:
         self.loss: float | None = None
 
     def follow(self, event: events.Event) -> None:
-        """Follow the next event of the run."""
+        """Process the next event of the run."""
         match event:
             case events.Phase():
                 self.phase = event.name
@@ -51,7 +51,7 @@ class Progress:
                 self._now_s = event.t_s
                 self.step = event.first_index + len(event.durations_s)
                 self.loss = event.loss
-                # A run's first step traces and compiles, and tells nothing about the others.
+                # A run's first step traces and compiles, so it isn't representative.
                 first = event.epoch == 0 and event.first_index == 0
                 self._recent_s.extend(event.durations_s[1:] if first else event.durations_s)
             case events.Epoch():
@@ -65,7 +65,7 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """Completed share of this phase, 0 to 1, by steps or time; None before training begins."""
+        """Completed share of this phase, 0 to 1, by steps or time; None before training starts."""
         if self._budget_s and self._by_time:
             return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
         if not self.steps_per_epoch:
@@ -74,7 +74,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds until training ends, from steps and validation so far, or the time limit; None before any."""
+        """Estimated seconds until training ends, from steps and validation, or the time limit; None if unknown."""
         if self.phase == "measure" and self._budget_s and self._by_time:
             return max(0.0, self._budget_s - (self._now_s - self._begin_s))
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:

@@ -1,44 +1,44 @@
-"""A second clock: when a worker's events arrive, against when it says that it sent them."""
+"""A second clock: compares the arrival times of a worker's events with the times they contain."""
 
 import time
 from collections.abc import Callable
 
 from workloads.protocol import events
 
-# A line that took at least this long to come was waited for; others had been waiting in the pipe.
+# A line that took at least this long was waited for; others had already been in the pipe.
 WAITED_S = 0.001
-# At most one arrival in this time is kept: the promptest.
+# In each interval of this length, only the fastest arrival is kept.
 SPAN_S = 0.25
-# Three for each quarter.
+# Three per quarter.
 ARRIVALS_AT_LEAST = 12
-# Only the parent may send these.
+# Only the parent process may send these.
 PARENT_KEYS = frozenset({"worker_clock_s", "parent_clock_s"})
 
 
 class SecondClock:
     """Compares the worker's clock with this process's over the timed steps.
 
-    Both processes read the same clock of the system, which runs on or stops for both alike. Only the delivery
-    differs, and only ever adds time: so the promptest arrivals are compared, of the first and of the last quarter.
-    An arrival counts if the reader was waiting for it, and for the next one as well: whatever piled up while this
-    process was held up, by a full queue, a slow database or a stop, does not.
+    Both processes read the same system clock, so the only difference is delivery, which can only add time.
+    Therefore the fastest arrivals of the first and the last quarter are compared. An arrival counts only if the
+    reader was waiting for it and for the next one. This excludes lines that piled up while this process was
+    blocked by a full queue, a slow database or a pause.
 
     Args:
-        clock: Must be the worker's kind of clock.
+        clock: The same kind of clock as the worker's.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
         self._asked_s = clock()
         self._last: tuple[float, float] | None = None
-        self._arrivals: list[tuple[float, float]] = []  # by the worker's clock, and by this process's
+        self._arrivals: list[tuple[float, float]] = []  # by the worker's clock, and by this process's clock
 
     def asked(self) -> None:
-        """Note that the reader begins to wait for a line."""
+        """Record that the reader starts waiting for a line."""
         self._asked_s = self._clock()
 
     def heard(self, event: events.Event | None) -> None:
-        """Note that the line has come; None if it isn't an event."""
+        """Record that a line has arrived; `event` is None if it isn't an event."""
         now_s = self._clock()
         was_waited_for = now_s - self._asked_s >= WAITED_S
         if self._last is not None and was_waited_for:
@@ -53,7 +53,7 @@ class SecondClock:
         self._arrivals.append((sent_s, arrived_s))
 
     def metrics(self) -> dict[str, float]:
-        """Return the time from the first quarter to the last by both clocks; nothing with too few arrivals."""
+        """Return the time from the first quarter to the last by both clocks; empty with too few arrivals."""
         if len(self._arrivals) < ARRIVALS_AT_LEAST:
             return {}
         quarter = len(self._arrivals) // 4

@@ -1,4 +1,4 @@
-"""A run's events as one state, which window, command line and live verdict read."""
+"""The state of a run, updated from its events, for window, command line and live verdict."""
 
 from dataclasses import replace
 from typing import Literal
@@ -15,18 +15,18 @@ from workloads.protocol.spec import RunSpec
 
 
 class RunState:
-    """The state of one run after its events so far.
+    """The state of one run after the events so far.
 
     Attributes:
-        spec: What was asked for.
-        summary: Its stored record, with the engine and data used; None before it is stored.
+        spec: The requested spec.
+        summary: Its stored record, including engine and data used; None before it is stored.
         progress: Progress and remaining time.
         series: Results: epochs, curves, metrics, warnings, estimate and verdict.
-        steps: Every timed step; None if not kept, as a long run has millions.
+        steps: All timed steps; None if not kept, because a long run has millions.
 
     Args:
         spec: The run's spec.
-        summary: Its record.
+        summary: The run's record.
         keeps_steps: Whether to keep every timed step.
     """
 
@@ -38,7 +38,7 @@ class RunState:
         self.steps = StepTimes() if keeps_steps else None
 
     def follow(self, event: events.Event) -> None:
-        """Follow the next event of the run."""
+        """Process the next event of the run."""
         self.progress.follow(event)
         self.series.follow(event)
         if self.steps is not None and isinstance(event, events.Steps):
@@ -47,7 +47,7 @@ class RunState:
             self.summary = _with_event(self.summary, event)
 
     def live(self) -> RunSummary | None:
-        """Return the run's record with its results so far; None before it was stored."""
+        """Return the run's record with its results so far; None before it is stored."""
         return None if self.summary is None else live_summary(self.summary, self.series)
 
     @property
@@ -57,7 +57,7 @@ class RunState:
 
     @property
     def verdict(self) -> events.Judged | None:
-        """The verdict so far, including warnings since; None if there is nothing to report."""
+        """The verdict so far, including later warnings; None if there is nothing to report."""
         verdict, warned = self.series.verdict, {warning.code for warning in self.series.warnings}
         judged = {reason.code for reason in verdict.reasons} if verdict else set()
         if not warned - judged:
@@ -69,7 +69,7 @@ class RunState:
         )
         if verdict is None:
             return events.Judged(level="caution", reasons=news)
-        # The worst first, as in the verdict itself.
+        # Worst first, as in the verdict itself.
         reasons = sorted((*news, *verdict.reasons), key=lambda reason: reason.level != "invalid")
         level: Literal["caution", "invalid"] = "invalid" if verdict.level == "invalid" else "caution"
         return msgspec.structs.replace(verdict, level=level, reasons=tuple(reasons))

@@ -1,4 +1,4 @@
-"""A worker process seen from its parent: it sends events to a queue, and can always be ended."""
+"""The parent's view of a worker process, which sends events to a queue and can always be ended."""
 
 import contextlib
 import queue
@@ -40,16 +40,16 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class StreamClosed:
-    """The worker closed its stream: nothing more will come."""
+    """The worker closed its stream, so no more messages follow."""
 
 
 WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 
 
 class Worker:
-    """A started worker. Events arrive in `messages`, which others may feed too; `StreamClosed` is its last one.
+    """A started worker. Its events arrive in `messages`, which others may also feed.
 
-    Before it come metrics of how the worker's clock ran, by this process's own.
+    The last one is `StreamClosed`, preceded by metrics that compare the worker's clock with this process's.
 
     Raises:
         AppError: It can't be started.
@@ -74,19 +74,19 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The worker's process ID; invalid after it was waited for."""
+        """The worker's process ID; invalid after it has been waited for."""
         return self._process.pid
 
     def cancel(self) -> None:
-        """Ask the worker to stop; it keeps what it has measured."""
+        """Ask the worker to stop. Completed measurements are kept."""
         self._write(b"cancel\n")
 
     def enough(self) -> None:
-        """Tell the worker of a Quick run that it has measured enough."""
+        """Inform the worker of a Quick run that it has measured enough."""
         self._write(b"enough\n")
 
     def end(self, *, force: bool) -> None:
-        """End the worker and all its children: terminate them, or kill them when forced."""
+        """Terminate the worker and all its children, or kill them if `force` is set."""
         self._process.end(force=force)
 
     def wait(self, timeout_s: float) -> int | None:
@@ -97,25 +97,28 @@ class Worker:
             return None
 
     def close(self) -> None:
-        """Clean up: no process, no open pipe. A process that can't be killed is given up after a while."""
+        """Clean up so that no process or open pipe remains.
+
+        A process that can't be killed is abandoned after a while.
+        """
         self.end(force=True)
         self.wait(GIVEN_UP_S)
         self._reader.join(2)
         self._log.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            # Not under a thread that is still reading: a grandchild may hold the other end.
+            # Not while a thread is still reading: a grandchild may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last meaningful lines that the worker printed; called after it has ended."""
-        self._log.join(LAST_WORDS_S)  # on a busy computer, they arrive after its last event
+        """Return the last meaningful lines printed by the worker. Call this after it has ended."""
+        self._log.join(LAST_WORDS_S)  # on a busy computer, they arrive after the last event
         return self._log.last_lines()
 
     def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # if it has ended, the reader notices
+        with contextlib.suppress(OSError):  # if it has ended, the reader will notice
             self._process.stdin.write(line)
             self._process.stdin.flush()
 
@@ -149,7 +152,7 @@ def _parse(line: bytes) -> WorkerMessage:
 
 
 def explain_exit(code: int | None) -> Message:
-    """Explain how a worker ended that didn't say so itself: a predicate without a subject."""
+    """Explain how a worker ended without reporting it, as a predicate without a subject."""
     if code is None:
         return message("exit.had_to_be_killed")
     if code in _EXITS:

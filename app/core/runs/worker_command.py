@@ -1,4 +1,4 @@
-"""The worker's command line and environment, for the engine that the run asks for."""
+"""The worker's command line and environment, for the run's engine."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from app.core.paths import Paths
 from workloads.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
 from workloads.protocol.spec import RunSpec
 
-# Everything else is left out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
+# All others are omitted, because KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change the measurement.
 # PyTorch's compiler asks Windows for the user's name and needs Visual Studio's variables.
 _PASSED_ON = frozenset(
     """
@@ -46,7 +46,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = DEFAULT_ENGINE
 ) -> WorkerCommand:
-    """Return the command for a trial of the doctor: like a worker, but with all of the engine's logging."""
+    """Return the command for a trial of the doctor, similar to a worker's but with the engine's full logging."""
     clean = (
         _clean_environment(paths, environment) | engine_named(engine).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )
@@ -74,9 +74,10 @@ def packages_of(engine: str, paths: Paths) -> Path | None:
 def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:
     packages = packages_of(engine, paths)
     if packages is not None:
-        # Neither the user's packages nor the app's, see workloads.launch; -I would ignore PYTHONUTF8.
+        # Excludes both the user's packages and the app's, see workloads.launch. -I isn't used because it ignores
+        # PYTHONUTF8.
         return (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), module)
     if getattr(sys, "frozen", False):
         return (sys.executable, frozen_option)
-    # -P keeps the current folder and its contents out of the import path.
+    # -P keeps the current folder out of the import path.
     return (sys.executable, "-P", "-m", module)

@@ -1,4 +1,4 @@
-"""All workloads as the chooser shows them: duration, memory and data on this computer."""
+"""All workloads as shown in the chooser: duration, memory and data on this computer."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,15 @@ from workloads.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEstimate:
-    """One workload in its standard run on this machine.
+    """One workload in its standard run on this computer.
 
     Attributes:
-        spec: That run, with the chosen engine and device if they can run it, and else with the usual ones.
-        duration_s: From earlier runs; None without a comparable run.
-        memory_bytes: Approximate need; None if it was never measured.
-        problem: Why it is certain not to fit; None if it isn't certain.
+        spec: Spec of that run, with the chosen engine and device if they support it, otherwise with the defaults.
+        duration_s: Duration of earlier runs; None without a comparable run.
+        memory_bytes: Approximate memory need; None if it was never measured.
+        problem: Why it certainly doesn't fit into memory; None if it isn't certain.
         data: "real", "synthetic" (the real data isn't installed) or "generated" (it needs none).
-        published: Number of published results, and how many of them have the usual batch size.
+        published: Number of published results, and how many of them have the default batch size.
     """
 
     workload: Workload
@@ -44,14 +44,14 @@ class WorkloadEstimate:
 
 
 def probe_key(spec: RunSpec) -> tuple[str, str, str]:
-    """Return workload, engine and device: what an estimate of a standard run is for."""
+    """Return workload, engine and device, which identify the estimate of a standard run."""
     return spec.workload, spec.engine, spec.device
 
 
 def workload_estimates(
     paths: Paths, machine: Machine, engine: str = DEFAULT_ENGINE, device: str = "auto"
 ) -> list[WorkloadEstimate]:
-    """Return an entry for each workload, in the order of the catalogue."""
+    """Return an estimate for each workload, in catalogue order."""
     installed = {dataset.id for dataset in list_datasets(paths) if dataset.installed}
     entries = []
     with Database(paths.database) as database:

@@ -1,4 +1,4 @@
-"""The SQLite file: opening, migrating, and turning SQLite's errors into messages. Knows nothing of runs."""
+"""The SQLite file: opening, migrating, and turning SQLite's errors into messages. Independent of its contents."""
 
 import contextlib
 import itertools
@@ -19,20 +19,20 @@ from app.core.storage.salvage import differs, salvage
 from app.core.storage.schema import APPLICATION_ID, FORMAT, MIGRATIONS, OLDEST, SCHEMA, add_functions, statements
 
 BUSY_TIMEOUT_S = 5.0
-# A file up to this size is checked when a process first opens it, which takes a few milliseconds.
+# A file up to this size is fully checked when a process first opens it, which takes a few milliseconds.
 LOOKED_THROUGH_BYTES = 8 << 20
 _MEND_PATIENCE_S = 60.0
-# SQLite quotes the damaged bytes, and Python decodes them as UTF-8.
+# Raised because SQLite quotes the damaged bytes, and Python decodes them as UTF-8.
 _MISQUOTED = "malformed schema"
 _log = logging.getLogger(__name__)
 
 
 class DatabaseError(AppError):
-    """The database cannot be used right now; the caller still has what was to be written."""
+    """The database can't be used right now. The caller still has the data to be written."""
 
 
 def storable(value: object) -> object:
-    """Return a value that SQLite accepts: invalid Unicode in a text (such as a file name) becomes "?"."""
+    """Return a value that SQLite accepts. Invalid Unicode in a text (such as a file name) becomes "?"."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -40,8 +40,8 @@ class Database:
     """One connection, for one thread.
 
     Args:
-        path: The file; created if missing. A damaged one is set aside (never deleted), and what can be read from
-            it is copied into a new one.
+        path: The file; created if missing. A damaged one is set aside (never deleted), and its readable contents
+            are copied into a new one.
         busy_timeout_s: How long to wait for another Epochmark that is writing.
 
     Raises:
@@ -79,7 +79,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write everything in a block, or nothing; raises DatabaseError."""
+        """Commit everything in the block, or nothing. Raises DatabaseError."""
         with self.complaints():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -92,7 +92,7 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the same state throughout a block, whatever others write in the meantime; raises DatabaseError."""
+        """Read a consistent state throughout the block, unaffected by other writers. Raises DatabaseError."""
         if self.connection.in_transaction:  # part of a larger block
             yield
             return
@@ -113,12 +113,12 @@ class Database:
                 raise _DamagedError(_MISQUOTED) from error
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
-                with contextlib.suppress(OSError):  # or else the next opening checks all of it
+                with contextlib.suppress(OSError):  # otherwise the next opening checks the whole file
                     _suspicion(self.path).touch()
             raise DatabaseError(*_explanation(error, self.path)) from error
 
     def _open_patiently(self) -> sqlite3.Connection:
-        """Open the file; SQLite itself doesn't wait while another process switches a new file to WAL."""
+        """Open the file, retrying because SQLite doesn't wait while another process switches a new file to WAL."""
         deadline_s = time.monotonic() + self._busy_timeout_s
         while True:
             try:
@@ -131,9 +131,9 @@ class Database:
                 time.sleep(0.02)
 
     def mend(self) -> None:
-        """Set a damaged file aside and replace it with what can be read from it; raises DatabaseError.
+        """Set a damaged file aside and replace it with its readable contents. Raises DatabaseError.
 
-        If another process has already repaired the file, it stays as it is.
+        If another process has already repaired the file, it isn't changed.
         """
         with contextlib.ExitStack() as stack:
             lock = acquire(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
@@ -148,7 +148,7 @@ class Database:
                 if not _is_damage(error):
                     raise
                 self._replace(error)
-            # Or else another process has repaired it already.
+            # Otherwise another process has already repaired it.
 
     def _replace(self, error: sqlite3.Error) -> None:
         fresh = self.path.with_name(f"{self.path.stem}.mended-{secrets.token_hex(4)}{self.path.suffix}")
@@ -175,7 +175,7 @@ class Database:
         _log.warning("%s", text)
 
     def _set_aside(self) -> Path:
-        """Rename the file without overwriting another one; raises OSError."""
+        """Rename the file without overwriting another one. Raises OSError."""
         aside = _free(self.path, f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
         for suffix in ("", "-wal", "-shm"):
             source = self.path.with_name(self.path.name + suffix)
@@ -187,13 +187,14 @@ class Database:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            # One text that isn't UTF-8 must not prevent reading the others.
+            # A single text that isn't UTF-8 must not prevent reading the others.
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
-            # Or else what was deleted stays readable in the file. Only some builds of SQLite do so by themselves.
+            # Otherwise deleted contents are still readable in the file. Only some builds of SQLite do this by
+            # default.
             connection.execute("PRAGMA secure_delete = ON")
             if version < FORMAT:
                 _migrate(connection, self.path, version)
@@ -205,15 +206,15 @@ class Database:
 
 
 class _DamagedError(sqlite3.DatabaseError):
-    """The file is damaged, although SQLite hasn't complained."""
+    """The file is damaged, although SQLite hasn't reported it."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the file's format; raise DatabaseError if it isn't ours, sqlite3's errors if it is damaged."""
+    """Return the file's format. Raises DatabaseError if it isn't ours, or sqlite3's errors if it is damaged."""
     before, version = -1, 0
-    while before != version:  # another Epochmark is making the file: tables, ID and format, all at once
+    while before != version:  # another Epochmark is creating the file: tables, ID and format in one transaction
         before = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -224,7 +225,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     is_ours = owner == APPLICATION_ID
     if is_ours and OLDEST <= version < FORMAT and _written_format(connection) == version:
-        return int(version)  # its tables are checked when it's migrated
+        return int(version)  # its tables are checked during migration
     is_whole = not differs(connection)
     if is_ours and version == FORMAT and is_whole:
         return int(version)
@@ -239,14 +240,17 @@ def _written_format(connection: sqlite3.Connection) -> object:
     try:
         row = connection.execute("SELECT max(version) FROM format").fetchone()
     except sqlite3.OperationalError as error:
-        if _code(error) != sqlite3.SQLITE_ERROR:  # there is such a table
+        if _code(error) != sqlite3.SQLITE_ERROR:  # the table exists
             raise
         return None
     return row[0]
 
 
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise sqlite3's error for damage that only some queries would show; in large files only on suspicion."""
+    """Raise sqlite3's error for damage that only some queries reveal.
+
+    Large files are checked on suspicion only.
+    """
     state = path.stat()
     identity = (str(path), state.st_dev, state.st_ino)
     suspected = _suspicion(path).exists()
@@ -261,7 +265,7 @@ def _look_through(connection: sqlite3.Connection, path: Path) -> None:
             _suspicion(path).unlink(missing_ok=True)
 
 
-# Files that this process has checked.
+# Files already checked by this process.
 looked_through: set[tuple[str, int, int]] = set()
 
 
@@ -274,7 +278,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _suspicion(path: Path) -> Path:
-    """Return the file that tells the next opening that damage was seen."""
+    """Return the marker file that makes the next opening check for damage."""
     return path.with_name(path.name + ".suspect")
 
 
@@ -297,7 +301,7 @@ def _free(path: Path, stem: str) -> Path:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Make the tables of a new file, or bring those of an earlier format to this one, after a copy of it."""
+    """Create the tables of a new file, or copy and migrate a file in an earlier format."""
     if version:
         backup = _free(path, f"{path.stem}.before-format-{FORMAT}")
         with contextlib.closing(sqlite3.connect(backup)) as copy:
@@ -305,7 +309,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
     add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another Epochmark may have been faster.
+        # Another Epochmark may have done this already.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         steps = [MIGRATIONS[number] for number in range(version, FORMAT)] if version else [SCHEMA]
         for step in steps:
@@ -317,7 +321,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
-        with contextlib.suppress(sqlite3.Error):  # SQLite itself has rolled back if the disk is full
+        with contextlib.suppress(sqlite3.Error):  # SQLite has already rolled back if the disk is full
             connection.execute("ROLLBACK")
         raise
 
@@ -339,7 +343,7 @@ def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Mes
     code, where, reason = _code(error), str(path), str(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return message("database.locked", path=where), message("database.close_other_program")
-    # Of the files beside the database, a full disk is an error like any other to SQLite.
+    # SQLite reports a full disk for the files next to the database as a generic error.
     if code == sqlite3.SQLITE_FULL or (code in _OF_FILES and has_no_room(path.parent)):
         return message("database.disk_full", path=where), message("files.free_space")
     if code in (*_OF_FILES, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):

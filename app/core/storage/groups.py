@@ -19,7 +19,7 @@ from workloads.protocol.stored import decode_leniently
 
 
 def begin_group(database: Database, plan: Plan) -> int:
-    """Store a group that has no runs yet, and return its number."""
+    """Store a new group without runs, and return its number."""
     with database.transaction() as connection:
         sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
         cursor = connection.execute(sql, (now_text(), plan.kind, json.dumps(msgspec.to_builtins(plan))))
@@ -28,7 +28,7 @@ def begin_group(database: Database, plan: Plan) -> int:
 
 
 def list_groups(database: Database, kind: str | None = None, limit: int | None = None) -> list[Group]:
-    """Return the groups that have runs left, newest first."""
+    """Return the groups that still have runs, newest first."""
     sql = (
         "SELECT * FROM groups"
         " WHERE id IN (SELECT group_id FROM runs WHERE group_id IS NOT NULL AND deleted_at IS NULL)"
@@ -40,7 +40,7 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
 
 
 def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
-    """Return what was asked of runs, by number; those that are gone or can't be read are left out."""
+    """Return the requested specs of runs, by number; missing and unreadable ones are omitted."""
     sql = "SELECT id, spec FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     specs = {}
     with database.complaints():
@@ -51,7 +51,7 @@ def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
 
 
 def metric_values(database: Database, run_ids: Sequence[int], key: str) -> dict[int, float]:
-    """Return what runs reported under a key, by number; those that didn't are left out."""
+    """Return the values reported by runs under a key, by number; runs without it are omitted."""
     sql = (
         "SELECT run_id, value FROM metrics WHERE key = ? AND value BETWEEN -1e300 AND 1e300"
         " AND run_id IN (SELECT value FROM json_each(?))"
@@ -61,7 +61,7 @@ def metric_values(database: Database, run_ids: Sequence[int], key: str) -> dict[
 
 
 def load_group(database: Database, group_id: int) -> Group:
-    """Return a group with its remaining runs; raises UsageError if there is no such group."""
+    """Return a group with its remaining runs. Raises UsageError if it doesn't exist."""
     groups = load_groups(database, [group_id])
     if not groups:
         raise UsageError(message("groups.unknown", group_id=group_id), message("groups.see_list"))
@@ -69,7 +69,7 @@ def load_group(database: Database, group_id: int) -> Group:
 
 
 def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
-    """Return groups with their remaining runs; those that don't exist are left out."""
+    """Return groups with their remaining runs; groups that don't exist are omitted."""
     with database.complaints():
         sql = "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?))"
         rows = database.connection.execute(sql, (json.dumps(list(group_ids)),)).fetchall()
@@ -124,7 +124,7 @@ def _read_plan(row: Mapping[str, Any]) -> Plan:
 
 
 def _numbers(database: Database, group_ids: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return which of its plan's runs each run is, by group and run; of a mended record its place among them."""
+    """Return each run's number in its plan, by group and run; for repaired records, its position."""
     numbers: dict[int, dict[int, int]] = {group_id: {} for group_id in group_ids}
     sql = (
         "SELECT id, group_id, plan_number FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"

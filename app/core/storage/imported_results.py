@@ -1,4 +1,4 @@
-"""Results of others, kept apart from the user's own: they count in no statistics, trends or peaks."""
+"""Other people's results, stored separately and excluded from the user's statistics, trends and peaks."""
 
 # ruff: noqa: S608 - SQL is put together from our own texts, never from values
 import json
@@ -23,13 +23,13 @@ from app.core.result_file.summary import summary_of
 from app.core.storage.database import Database, storable
 
 LABEL_LIMIT, SOURCE_LIMIT = 80, 200
-# Nobody looks at more bars than these: the newest ones.
+# Limit of bars: only the newest are shown.
 SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
-# The date may be NULL; is_exact: whether all digits of the headline are known. One SELECT for each case: with OR,
-# SQLite would read all runs of a workload.
+# The date may be NULL. is_exact: whether all digits of the headline are known. One SELECT per case, because with
+# OR, SQLite would read all runs of a workload.
 _OWN_OF = "SELECT id FROM runs WHERE workload = :workload AND value = :value AND deleted_at IS NULL"
 OWN_AGAIN = f"{_OWN_OF} AND started_at = :date UNION ALL {_OWN_OF} AND :date IS NULL AND :is_exact"
 _EARLIER_OF = "SELECT id FROM imported_results WHERE workload = :workload AND value = :value"
@@ -38,7 +38,7 @@ IMPORTED_AGAIN = (
     f" UNION ALL {_EARLIER_OF} AND started_at IS NULL AND :is_exact"
     f" UNION ALL {_EARLIER_OF} AND :date IS NULL AND :is_exact"
 )
-# What may be the same run, for a code with its few digits, and the other way round.
+# Candidates for the same run, for a QR import with its few digits, and vice versa.
 _LIKE = "SELECT id, document FROM imported_results WHERE workload = ? AND value BETWEEN ? AND ?"
 _OWN_LIKE = (
     "SELECT id, value, value_low, value_high FROM runs WHERE workload = ? AND value BETWEEN ? AND ?"
@@ -49,25 +49,25 @@ _CODES = (
     " AND started_at IS NULL AND value BETWEEN ? AND ?"
     " AND json_valid(document) AND json_extract(document, '$.app_version') = ? ORDER BY id DESC LIMIT 500"
 )
-# The number is that of a code's entry, or NULL.
+# The id is the one of an upgraded QR import, or NULL.
 _STORE = (
     "INSERT OR REPLACE INTO imported_results"
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
     " VALUES (:id, :imported_at, :digest, :label, :source, :workload, :date, :value, :document)"
 )
 _LOGS_OF_VALUE = "SELECT id, label, document FROM imported_results WHERE workload = ? AND value = ?"
-_ROUNDED_BY = 1e-3  # at most, of a short form's amounts
+_ROUNDED_BY = 1e-3  # maximum rounding error of a short form's numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of the results of one file.
+    """The outcome of adding the results of one file.
 
     Attributes:
-        imported: Number of each new one.
-        duplicates: Number of each that had been imported before, also from a file of another kind, or as a code.
-        upgraded: Number of each that was known from a code only, and is now whole.
-        own_runs: Number of each run of the user's own that came back.
+        imported: Numbers of new results.
+        duplicates: Numbers of results that had already been imported, from any kind of file or a QR code.
+        upgraded: Numbers of results upgraded from a QR code to a full file.
+        own_runs: Numbers of the user's own runs among them.
     """
 
     imported: tuple[int, ...] = ()
@@ -81,12 +81,12 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
 
     Args:
         database: The results.
-        results: With digests, checked.
+        results: Validated results with digests.
         source: Name of the file, without its folder.
     """
     taken, present, replaced, own = list[int](), list[int](), list[int](), list[int]()
     name = storable(one_line(source, SOURCE_LIMIT))
-    # Prepared first: others wait as long as the transaction takes.
+    # Prepared first, because other processes wait during the transaction.
     entries = [_entry(result, is_one_of_many=len(results) > RESULTS_LIMIT) for result in results]
     with database.transaction() as connection:
         moment = _moment(connection, source) if len(results) > 1 else now_text()
@@ -97,7 +97,7 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             if mine is not None:
                 own.append(mine)
                 continue
-            # A code whose few digits are all of the headline is no more than a code.
+            # A QR import is upgraded even if its few digits happen to be all digits of the headline.
             rows = connection.execute(IMPORTED_AGAIN, entry)
             earlier = next((row[0] for row in rows if not (entry["is_exact"] and row[0] in codes)), None)
             if earlier is None and not entry["is_exact"]:
@@ -114,15 +114,15 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
 
 
 def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> Added:
-    """Store an epoch log that isn't stored yet.
+    """Store an epoch log unless it is already stored.
 
     Args:
         database: The results.
-        log: As a result.
+        log: The log as a result.
         source: Name of the file, without its folder.
-        by_name: Whether a log with the same epochs, but another name, is another log.
+        by_name: Whether a log with the same epochs but another name is a different log.
     """
-    label = log.machine.cpu_name  # as the user wrote it, or the folder's name
+    label = log.machine.cpu_name  # entered by the user, or the folder's name
     entry = _entry(log, is_one_of_many=False) | {
         "label": label,
         "source": storable(one_line(source, SOURCE_LIMIT)),
@@ -140,13 +140,13 @@ def add_log(database: Database, log: Result, source: str, *, by_name: bool) -> A
 
 
 def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
-    """Return what is stored of a result, and by what it is found again."""
+    """Return the stored values of a result, and the values used to find duplicates."""
     summary = summary_of(result)
     return {
         "workload": summary.workload,
         "date": result.started_at,
         "value": summary.value,
-        # Without a date, all digits of the headline tell; a short form has only four of them.
+        # Without a date, all digits of the headline identify a run; a short form has only four of them.
         "is_exact": result.app_version != UNKNOWN_VERSION or is_one_of_many,
         "digest": result.digest,
         "label": one_line(run_name(summary), LABEL_LIMIT),
@@ -155,7 +155,7 @@ def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
 
 
 def _moment(connection: sqlite3.Connection, source: str) -> str:
-    """Return an import time later than that of any earlier file with this name: both are the key."""
+    """Return an import time later than that of any earlier file with this name (together, they are the key)."""
     sql = "SELECT MAX(imported_at) FROM imported_results WHERE source = ?"
     latest = connection.execute(sql, (storable(one_line(source, SOURCE_LIMIT)),)).fetchone()[0]
     now = now_text()
@@ -190,7 +190,7 @@ def _whole(connection: sqlite3.Connection, code: Result) -> int | None:
 
 
 def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[int, Result]:
-    """Return the imported codes that may tell one of a file's results, by number: read once for all of them."""
+    """Return imported QR results that may match one of a file's results, by number; read once for all of them."""
     workloads = json.dumps(sorted({result.spec.workload for result in results}))
     ends = [end for result in results for end in _range(result)]
     rows = connection.execute(_CODES, (workloads, min(ends), max(ends), UNKNOWN_VERSION)) if ends else ()
@@ -199,7 +199,7 @@ def _codes(connection: sqlite3.Connection, results: Sequence[Result]) -> dict[in
 
 
 def _code(codes: dict[int, Result], whole: Result) -> int | None:
-    """Delete the import of a code that this full result supersedes, and return its number, if any."""
+    """Delete the QR import that this full result supersedes and return its number, if any."""
     low, high = _range(whole)
     for number, code in codes.items():
         if (
@@ -224,8 +224,8 @@ def list_results(
 
     Args:
         database: The results.
-        workload: Only those of one workload.
-        limit: Only so many.
+        workload: Only results of this workload.
+        limit: Maximum number of results.
     """
     sql = (
         "SELECT id, imported_at, digest, label, source, document FROM imported_results"
@@ -240,9 +240,9 @@ def list_results(
 
 
 def results_of_whole_files(database: Database, workloads: Sequence[str]) -> list[ImportedResult]:
-    """Return the results of these workloads, newest import first, of files that have all of them.
+    """Return the results of these workloads from files that contain all of them, newest import first.
 
-    A file is told by its name and the moment of its import.
+    A file is identified by its name and import time.
     """
     wanted = sorted(set(workloads))
     sql = (
@@ -266,7 +266,7 @@ def has_results(database: Database) -> bool:
 
 
 def load_result(database: Database, number: int) -> Result:
-    """Return an imported result with all that is kept of it; raises UsageError if there is none."""
+    """Return an imported result with all stored details. Raises UsageError if it doesn't exist."""
     with database.complaints():
         sql = "SELECT document FROM imported_results WHERE id = ?"
         row = database.connection.execute(sql, (number,)).fetchone()
@@ -277,7 +277,7 @@ def load_result(database: Database, number: int) -> Result:
 
 
 def remove_result(database: Database, number: int) -> None:
-    """Delete an imported result; raises UsageError if there is no such one."""
+    """Delete an imported result. Raises UsageError if it doesn't exist."""
     with database.transaction() as connection:
         if not connection.execute("DELETE FROM imported_results WHERE id = ?", (number,)).rowcount:
             raise _missing(number)

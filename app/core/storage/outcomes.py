@@ -1,4 +1,4 @@
-"""Storing how runs end: with their summary, or without it if that fails; and recovering abandoned runs."""
+"""Stores how runs end, with their summary unless computing it fails, and recovers abandoned runs."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import logging
@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 def end_run(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    """Store how a run ended, its headline and its verdict; raises DatabaseError if that can't be written.
+    """Store how a run ended, its headline and its verdict. Raises DatabaseError if this can't be written.
 
-    A record that can't be summarised is stored as it is, with a code that says so, and delays no other run.
+    A record that can't be summarised is stored unchanged with an error code, so that it doesn't block other runs.
     """
     try:
         _store_outcome(database, run_id, status, error)
@@ -55,7 +55,7 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
 
 
 def _store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    with database.complaints():  # outside the transaction: a long run takes seconds
+    with database.complaints():  # outside the transaction, because a long run takes seconds
         run = load_run(database, run_id, with_peak=False)
         evidence = evidence_of(run)
         is_shared = shared_part_of(evidence) is not None
@@ -72,9 +72,9 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 
 
 def recover_runs(database: Database) -> list[int]:
-    """Mark runs whose owner is gone as interrupted, keeping their epochs; return their numbers.
+    """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return their numbers.
 
-    Each on its own: a run that can't be ended now is left for the next start.
+    Each run is processed separately; one that can't be ended now is left for the next start.
     """
     with database.complaints():
         rows = database.connection.execute(
@@ -96,14 +96,14 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def running_on(database: Database, engine: str) -> list[int]:
-    """Return the numbers of runs that are going on with an engine; call `recover_runs` before."""
+    """Return the numbers of runs in progress with an engine. Call `recover_runs` first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
         return [row[0] for row in database.connection.execute(sql, (engine,))]
 
 
 def check_engine_unused(database: Database, engine: str) -> None:
-    """Raise UsageError while a run needs an engine's files."""
+    """Raise UsageError while a run uses an engine's files."""
     recover_runs(database)
     runs = running_on(database, engine)
     if runs:
@@ -118,7 +118,7 @@ def _is_running(database: Database, run_id: int) -> bool:
 
 
 def store_verdict(database: Database, run_id: int) -> None:
-    """Judge a finished run by its record and store the verdict and its energy; raises DatabaseError."""
+    """Judge a finished run and store its verdict and energy. Raises DatabaseError."""
     run = load_run(database, run_id, with_peak=False)
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
@@ -126,7 +126,7 @@ def store_verdict(database: Database, run_id: int) -> None:
 
 
 def stored_message(event: events.Error | events.Warn) -> Message:
-    """Return an event's message; of one that came as a sentence only, that sentence."""
+    """Return an event's message, or its sentence if it has no message."""
     return event.said or message("verdict.as_stored", text=event.message)
 
 

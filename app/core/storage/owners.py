@@ -1,6 +1,6 @@
-"""Which process owns a running run, or a plan of several: a lock that is held until it ends, or its process does.
+"""Which process owns a running run or plan, known by a lock that is held until it or its process ends.
 
-Neither a changed clock nor another container's process IDs affect it.
+Unaffected by clock changes and by process IDs of other containers.
 """
 
 import contextlib
@@ -24,7 +24,8 @@ class Ownership:
     """The lock of one run or plan.
 
     Attributes:
-        token: Stored with the run; None if the folder can't hold locks: then process ID and start time must do.
+        token: Token stored with the run; None if the folder doesn't support locks, in which case process ID and
+            start time are used.
     """
 
     def __init__(self, token: str | None, path: Path, hold: Hold | None) -> None:
@@ -42,7 +43,7 @@ class Ownership:
 
 
 def own(database: Path) -> Ownership:
-    """Take a new lock next to the database, for a run that is about to be stored."""
+    """Acquire a new lock next to the database, for a run that is about to be stored."""
     token = secrets.token_hex(8)
     path = _path(database, token)
     try:
@@ -54,10 +55,10 @@ def own(database: Path) -> Ownership:
 
 
 def own_group(database: Path, group_id: int) -> Ownership:
-    """Take the lock of a plan whose runs are about to be made, so that nobody makes them at the same time.
+    """Acquire the lock of a plan about to run, so that no other process runs it at the same time.
 
     Raises:
-        UsageError: Someone else is making them.
+        UsageError: Another process is running it.
     """
     path = _path(database, f"group-{group_id}")
     try:
@@ -72,12 +73,12 @@ def own_group(database: Path, group_id: int) -> Ownership:
 
 
 def is_owned(database: Path, token: object, pid: object, started_s: object) -> bool:
-    """Return whether a run still has an owner, by what is stored with it.
+    """Return whether a run still has an owner, from the values stored with it.
 
     Args:
         database: The run's database.
-        token: Its lock's token; None where no lock could be had.
-        pid: ID of its process, which decides if there is no token.
+        token: Token of its lock; None if locks aren't supported.
+        pid: ID of its process, used if there is no token.
         started_s: Start of the process, in seconds since the epoch.
     """
     if token is None:
@@ -100,12 +101,12 @@ def _path(database: Path, token: str) -> Path:
 
 
 def _forget(path: Path) -> None:
-    with contextlib.suppress(OSError):  # another process has done it, or is checking it
+    with contextlib.suppress(OSError):  # another process has done it or is checking it
         path.unlink(missing_ok=True)
 
 
 def _is_alive(pid: object, started_s: object) -> bool:
-    """Return whether it is still the same process, not another one with its ID."""
+    """Return whether it is still the same process and its ID hasn't been reused."""
     if not isinstance(pid, int) or not isinstance(started_s, int | float) or not 0 < pid < 2**31:
         return False
     try:

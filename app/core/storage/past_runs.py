@@ -1,4 +1,4 @@
-"""Earlier runs of a workload with what surrounded them, for trends."""
+"""Earlier runs of a workload with their conditions, for trends."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 
@@ -12,7 +12,7 @@ from app.core.storage.runs import ids_text
 
 PAST_RUNS = 500
 
-# Of each fact, in which record it is, and where. A file may hold anything in place of a text.
+# Record and key of each condition. A file may contain anything in place of a text.
 _PLACES = {
     "gpu_driver": ("machine", "$.gpus[0].driver"),
     "kernel": ("machine", "$.kernel"),
@@ -41,7 +41,7 @@ _FACTS = f"""
 
 
 def past_runs(database: Database, workload: str) -> list[PastRun]:
-    """Return the newest completed runs of a workload that have a headline, newest first; at most PAST_RUNS."""
+    """Return the newest completed runs of a workload with a headline, newest first; at most PAST_RUNS."""
     with database.snapshot():
         runs = own_runs(database, workload, PAST_RUNS)
         rows = database.connection.execute(_FACTS, (ids_text([run.id for run in runs]),)).fetchall()

@@ -1,4 +1,4 @@
-"""A run's share of peak, which is the best recent run of `matmul` on the same machine."""
+"""A run's share of peak, defined by the best recent run of `matmul` on the same computer."""
 
 from app.core.records import PeakShare, RunSummary
 from app.core.storage.database import Database
@@ -9,9 +9,9 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
     """Return a stored run's share of peak; None without a network, counted operations or steps.
 
     Args:
-        database: Has the machine's other runs.
+        database: Contains the computer's other runs.
         run: The run.
-        model: Its network, as stored.
+        model: Its stored network.
     """
     flops = None if model is None else model.flops_per_example
     if not flops or not run.step_median_s:
@@ -21,8 +21,8 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
     return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
 
 
-# The number of threads changes the peak, so a run on fewer isn't measured against all of them. Load only lowers
-# what is measured: hence the best of several runs, without those that were cut.
+# The number of threads changes the peak, so it must be the same. Other load only lowers a measured peak, so the
+# best of several runs is used, without shortened ones.
 _PEAK = """
     SELECT max(value) FROM (
     SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id

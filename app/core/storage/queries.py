@@ -1,4 +1,4 @@
-"""Queries on stored runs: finding, sorting, naming, the trash, and how long the next run will take."""
+"""Queries on stored runs: finding, sorting, naming, the trash, and the expected duration of the next run."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import json
@@ -38,26 +38,27 @@ SORT_KEYS = (
     "comment",
 )
 _CHOSEN = "id IN (SELECT value FROM json_each(?))"
-# Named explicitly because SQLite would rather read whole rows to avoid sorting, which takes longer.
+# Specified explicitly, because SQLite would otherwise read whole rows to avoid sorting, which is slower.
 _LISTED = "runs INDEXED BY runs_listed"
 # Invalid JSON would abort the whole query.
 _SOUND = "CASE WHEN json_valid(machine) THEN machine END"
 _CPU_NAMES = f"SELECT id, json_extract({_SOUND}, '$.cpu_name') AS cpu_name FROM machines"
-# Of the newest runs, the best measured one predicts the next; older ones may no longer apply.
+# Among the newest runs, the most precise one predicts the next; older ones may no longer apply.
 _RECENT_RUNS = 20
-# A year, a month, a whole day: shorter numbers would match most runs.
+# A year, a month or a whole day. Shorter numbers would match most runs.
 _DAY = re.compile("[0-9-]{4,10}")
 _VERDICTS = ("valid", "caution", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the table of results shows, and in which order.
+    """The filter and order of the results table.
 
     Attributes:
-        text: Words that must all occur, ignoring case, somewhere in a run's comment, workload (id or title), CPU,
-            device, status, preset, data source, engine, number or day (UTC, as stored); or start its verdict.
-        sort: One of SORT_KEYS. Runs without a value come last in both directions, equal ones by number.
+        text: Words that must all occur, ignoring case, in a run's comment, workload (id or title), CPU, device,
+            status, preset, data source, engine, number or day (UTC, as stored), or at the beginning of its
+            verdict.
+        sort: One of SORT_KEYS. Runs without a value are last in both directions; equal ones are sorted by number.
     """
 
     text: str = ""
@@ -68,7 +69,7 @@ class Query:
 
     @property
     def is_filter(self) -> bool:
-        """Whether it leaves out any runs."""
+        """Whether it excludes any runs."""
         return bool(self.text.split()) or self.workload is not None or self.status is not None
 
 
@@ -78,10 +79,11 @@ class History:
 
     Attributes:
         ids: Their numbers, in order.
-        rows: The same with groups closed: a run's number, or a group's as a negative one, where its first run is.
-        groups: By group number, those of its runs that match, in order.
+        rows: Rows with collapsed groups: a run's number or, in place of a group's first run, the group's negative
+            number.
+        groups: Matching runs by group number, in order.
         total: Number of all stored runs, matching or not.
-        workloads: Ids of the workloads that any of them ran.
+        workloads: Ids of the workloads of all stored runs.
     """
 
     query: Query = field(default_factory=Query)
@@ -93,26 +95,26 @@ class History:
 
 
 def find_ids(database: Database, query: Query) -> list[int]:
-    """Return the numbers of matching runs, in order; raises UsageError for an unknown sort key."""
+    """Return the numbers of matching runs, in order. Raises UsageError for an unknown sort key."""
     order = _order(query)
     words = set(query.text.casefold().split())
     conditions = ["deleted_at IS NULL"]
     conditions += ["workload = :workload"] if query.workload is not None else []
     conditions += ["status = :status"] if query.status is not None else []
     conditions += ["id IN (SELECT value FROM json_each(:ids))"] if words else []
-    # Materialised, so that each machine's JSON is parsed once, not once per run.
+    # Materialised, so that the JSON of each computer is parsed once and not once per run.
     parts = f"WITH parts AS MATERIALIZED ({_CPU_NAMES})"
     sql = f"{parts} SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
     with database.complaints():
         ids = ids_text(_ids_with(database.connection, words) if words else [])
         values = {"workload": query.workload, "status": query.status, "ids": ids}
         cursor = database.connection.cursor()
-        cursor.row_factory = None  # plain tuples: faster
+        cursor.row_factory = None  # plain tuples are faster
         return [run_id for (run_id,) in cursor.execute(sql, values)]
 
 
 def find_history(database: Database, query: Query) -> History:
-    """Return what the table of results shows; raises UsageError for an unknown sort key."""
+    """Return the content of the results table. Raises UsageError for an unknown sort key."""
     sql = f"SELECT workload, count(*) FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY workload"
     with database.snapshot():
         counts = {str(row[0]): int(row[1]) for row in database.connection.execute(sql)}
@@ -122,15 +124,15 @@ def find_history(database: Database, query: Query) -> History:
 
 
 def set_comment(database: Database, run_id: int, comment: str | None) -> None:
-    """Store the user's comment on a run; empty text or spaces remove it.
+    """Store the user's comment on a run. An empty text or spaces remove it.
 
     Raises:
-        UsageError: The comment is too long or isn't one line of plain text, or there is no such run.
+        UsageError: The comment is too long or isn't one line of plain text, or the run doesn't exist.
     """
     text = (comment or "").strip()
     if len(text) > COMMENT_LIMIT:
         raise UsageError(message("runs.comment_too_long", limit=COMMENT_LIMIT, given=len(text)))
-    # Controls, line and paragraph separators, and lone surrogates, which no file can hold.
+    # Controls, line and paragraph separators, and lone surrogates, which can't be written to files.
     if any(unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") for char in text):
         raise UsageError(message("runs.bad_comment"))
     sql = f"UPDATE runs SET comment = ? WHERE deleted_at IS NULL AND {_CHOSEN}"
@@ -151,14 +153,14 @@ def trash_runs(database: Database, ids: Sequence[int]) -> None:
 
 
 def restore_runs(database: Database, ids: Sequence[int]) -> int:
-    """Restore runs from the trash; return how many there were."""
+    """Restore runs from the trash; return their number."""
     sql = f"UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND {_CHOSEN}"
     with database.transaction() as connection:
         return connection.execute(sql, (ids_text(ids),)).rowcount
 
 
 def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
-    """Delete runs in the trash for good: all, these, or those that have been in it long enough.
+    """Delete runs in the trash permanently: all, the given ones, or those that have been in it long enough.
 
     Returns:
         The number of deleted runs.
@@ -176,7 +178,7 @@ def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than
 
 
 def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
-    """Return the newest completed runs of a workload that have a headline, newest first."""
+    """Return the newest completed runs of a workload with a headline, newest first."""
     sql = (
         "SELECT id FROM runs WHERE deleted_at IS NULL AND workload = ? AND status = 'completed'"
         " AND value IS NOT NULL ORDER BY id DESC LIMIT ?"
@@ -187,9 +189,9 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
 
 
 def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
-    """Return how long a run will train on this machine in seconds, from its newest comparable completed runs.
+    """Return the expected training time on this computer in seconds, from its newest comparable completed runs.
 
-    None for Quick, which has a time limit instead, and if there is no comparable run.
+    None for Quick, which has a time limit instead, and without a comparable run.
     """
     if spec.preset == "quick":
         return None
@@ -225,7 +227,7 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     return float(step_s * spec.epochs * steps + workload.after_steps_s(step_s / spec.batch_size))
 
 
-# Device and parameters as asked for; what the engine used is in other columns.
+# Device and parameters as requested; the ones used are in other columns.
 _COMPARABLE = """
     SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
         CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
@@ -245,16 +247,16 @@ _COMPARABLE = """
 
 
 def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
-    """Return the rows of a history and its groups; a run whose group isn't stored is on its own."""
-    # The index has both columns; whole rows would take longer to read than everything else.
+    """Return the rows of a history and its groups. A run whose group isn't stored is a separate row."""
+    # The index contains both columns; reading whole rows would take longer than everything else.
     sql = (
         "SELECT id, -group_id FROM runs INDEXED BY runs_by_group"
         " WHERE group_id IS NOT NULL AND group_id IN (SELECT id FROM groups WHERE id > 0)"
     )
     cursor = connection.cursor()
-    cursor.row_factory = None  # plain tuples: faster
+    cursor.row_factory = None  # plain tuples are faster
     group_of: dict[int, int] = dict(cursor.execute(sql))
-    # A run's number, or its group's as a negative one: without repetitions, these are the rows.
+    # A run's number, or its group's negative number. Without duplicates, these are the rows.
     entries = list(map(group_of.get, ids, ids))
     groups: dict[int, list[int]] = {}
     for entry, run_id in zip(entries, ids, strict=True):
@@ -275,7 +277,7 @@ def _order(query: Query) -> str:
 
 
 def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
-    """Return the runs that contain all words; texts shared by many runs are searched once."""
+    """Return the runs that contain all words. Texts shared by many runs are searched once."""
     cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
     comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}
@@ -289,7 +291,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
         missing = [word for word in words if word not in text]
         numbers: list[int] = json.loads(ids)
         for word in missing:
-            # Not for the words after one that doesn't occur: there may be thousands.
+            # Skipped after a word that doesn't occur, because there may be thousands of words.
             of_text = of_day(word) | judged(word) if numbers else frozenset()
             numbers = [
                 run_id
@@ -301,7 +303,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
 
 
 def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose day contains a word; none if it can't be part of a day."""
+    """Return the runs whose day contains a word; empty if it can't be part of a day."""
     if not _DAY.fullmatch(word):
         return frozenset()
     sql = f"SELECT id FROM {_LISTED} WHERE instr(substr(started_at, 1, 10), ?)"
@@ -309,7 +311,7 @@ def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
 
 
 def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose verdict starts with a word: "valid" must not find "invalid"."""
+    """Return the runs whose verdict starts with a word, so that "valid" doesn't find "invalid"."""
     verdicts = [verdict for verdict in _VERDICTS if verdict.startswith(word)]
     sql = f"SELECT id FROM {_LISTED} WHERE verdict IN (SELECT value FROM json_each(?))"
     rows = connection.execute(sql, (json.dumps(verdicts),)) if verdicts else ()

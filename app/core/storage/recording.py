@@ -1,4 +1,4 @@
-"""Runs in progress: started, and written as their events arrive."""
+"""Starts runs in the database and writes their events as they arrive."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import json
@@ -43,15 +43,15 @@ def begin_run(
     place: PlanPlace | None = None,
     owner: str | None = None,
 ) -> int:
-    """Store a run as running, owned by this process, and return its number.
+    """Store a run as running and owned by this process, and return its number.
 
     Args:
         database: The database.
-        spec: What is run.
+        spec: Spec of the run.
         workload: The workload of the spec.
-        machine: What it runs on.
-        place: Where it belongs; None for a single run.
-        owner: Token of the lock that is held until it ends; None if there is none.
+        machine: The computer used.
+        place: Position in a plan; None for a single run.
+        owner: Token of the lock held until it ends; None if there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
     values = _first_values(spec, workload) | {"owner": owner}
@@ -66,14 +66,14 @@ def begin_run(
         parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
         values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
-        if place is not None:  # counted, as the rows no longer show it once some are deleted
+        if place is not None:  # counted, because deleted rows can't be counted later
             connection.execute("UPDATE groups SET begun = begun + 1 WHERE id = ?", (place.group_id,))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
 def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
-    """Return the columns of a run that starts now."""
+    """Return the column values of a run that starts now."""
     process = psutil.Process()
     return {
         "started_at": now_text(),
@@ -102,7 +102,7 @@ def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
 
 
 class RunWriter:
-    """Writes one run's events. What can't be written stays in memory and is retried at the next flush."""
+    """Writes one run's events. Events that can't be written are kept in memory and retried at the next flush."""
 
     def __init__(self, database: Database, run_id: int) -> None:
         self._database = database
@@ -112,15 +112,15 @@ class RunWriter:
         self.trouble: DatabaseError | None = None
 
     def add(self, event: events.Event) -> None:
-        """Add an event; all but steps and samples are committed at once."""
+        """Add an event. All except steps and samples are committed immediately."""
         self._pending.extend((event, sql, values) for sql, values in self._statements(event))
-        # After a failure, wait for the next flush: each attempt may have to wait for the disk.
+        # After a failure, wait for the next flush, because each attempt may block on the disk.
         waits = isinstance(event, events.Steps | events.TelemetryEvent) or self.trouble is not None
         if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
             self.flush()
 
     def flush(self) -> None:
-        """Write pending events; a failure is kept in `trouble` and loses nothing."""
+        """Write pending events. A failure is stored in `trouble`, and nothing is lost."""
         try:
             self._write(self._pending)
         except DatabaseError as error:
@@ -140,7 +140,7 @@ class RunWriter:
         return list({event.seq: event for event, _, _ in self._pending}.values())
 
     def rescue(self, folders: Iterable[Path]) -> Message | None:
-        """Write what the database refuses to a new file, in the first folder that accepts it.
+        """Write the events rejected by the database to a new file, in the first folder that accepts it.
 
         Returns:
             Its path; None if nothing is left to write.
@@ -157,7 +157,7 @@ class RunWriter:
         return message("runs.rescue_failed")
 
     def finish(self, status: str, error: events.Error | None) -> None:
-        """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""
+        """Store how the run ended and its headline. Raises DatabaseError if the disk still refuses."""
         self.flush()
         if self.trouble:
             raise self.trouble
@@ -177,7 +177,7 @@ class RunWriter:
                     connection.execute(sql, values)
 
     def _write_singly(self) -> None:
-        """Leave out what contradicts stored rows (an epoch sent twice), so that it doesn't block the rest."""
+        """Drop events that contradict stored rows (an epoch sent twice), so that they don't block the rest."""
         for statement in list(self._pending):
             try:
                 self._write([statement])
@@ -195,7 +195,7 @@ class RunWriter:
             case events.Epoch():
                 fields = _plain(event, "seq", "type", "index")
                 yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields}, "OR IGNORE")
-                # Not counted again: a run may have a hundred thousand.
+                # Not counted again, because a run may have a hundred thousand.
                 yield "UPDATE runs SET epochs_done = epochs_done + changes() WHERE id = ?", (run_id,)
             case events.Steps() if event.durations_s:
                 fields = _plain(event, "type", "durations_s")
@@ -250,5 +250,5 @@ def _plain(event: events.Event, *without: str) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """Return JSON that can be read back: values that aren't numbers become null."""
+    """Return JSON that can be read back. Values that aren't numbers become null."""
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Stored rows as records. Whatever can't be read is left out and reported; all other rows stay readable."""
+"""Decodes stored rows into records. Unreadable parts are omitted and reported; other rows aren't affected."""
 
 import dataclasses
 import math
@@ -20,10 +20,10 @@ from workloads.protocol.stored import decode_leniently, unknown_fields
 from workloads.protocol.telemetry import Telemetry
 
 DAMAGED_CODE = "damaged_record"
-# What is stored of a run besides its row, and its order.
+# Tables with the details of a run, and their order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
 _ERROR = RUN_COLUMNS.index("error_message")
-# Marks values in a list that no run can have.
+# Replacements for unreadable values of required fields. Those not listed here become 0 or "n/a".
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
 _BOOLEANS = ("jit", "virtual_machine")
@@ -32,18 +32,18 @@ _UNKNOWN = dataclasses.asdict(UNKNOWN_MACHINE)
 
 
 class _Parameters(msgspec.Struct):
-    """The fields needed from a stored spec; others may belong to another version."""
+    """The fields needed from a stored spec. Others may be from another version."""
 
     workload: str = ""
     parameters: dict[str, bool | int | float | str] = {}
 
 
-# The fields needed from these cells, which were stored from these events.
+# The fields needed from these cells, by the events they were stored from.
 ENVIRONMENT, DATASET, MODEL = events.Environment, events.Dataset, events.Model
 
 
 class _WithGpus(msgspec.Struct):
-    """What must be valid in a stored machine or its telemetry; the rest is checked where it is used."""
+    """The parts of a stored computer or its telemetry that must be valid. The rest is checked where it is used."""
 
     gpus: list[dict[str, Any]] = []
 
@@ -58,12 +58,12 @@ def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iter
 
 
 def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:
-    """Return a run's row as a record, whatever it contains.
+    """Convert a run's row of any content to a record.
 
     Args:
-        row: Values in the order of RUN_COLUMNS, with the message behind its `error_message`.
-        damage: Receives a clause for whatever can't be read. The record then has the status "damaged" and an error
-            that names it, and counts as invalid.
+        row: Values in the order of RUN_COLUMNS, with the message object for its `error_message`.
+        damage: Receives a clause for each unreadable part. If there are any, the record has the status "damaged"
+            and an error that lists them, and counts as invalid.
     """
     values: dict[str, Any] = dict(zip(RUN_COLUMNS, row, strict=True))
     values["error_message"] = _error_text(values["error_message"])
@@ -92,7 +92,10 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
 
 
 def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a run's row for export: unchanged if it didn't fail and can be read, which is quick to check."""
+    """Return a run's row for export.
+
+    Rows of readable runs that didn't fail are returned unchanged, which is fast.
+    """
     try:
         if row[_ERROR] is not None:
             row = (*row[:_ERROR], _error_text(row[_ERROR]), *row[_ERROR + 1 :])
@@ -104,7 +107,7 @@ def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _error_text(cell: Any) -> Any:
-    """Return the sentence of a stored message; what isn't one as it is."""
+    """Return the sentence of a stored message; anything else is returned unchanged."""
     said = read_message(cell)
     return cell if said is None else text_of(said)
 
@@ -116,7 +119,7 @@ def read_event(text: object, kind: type[_Record], label: str, damage: list[str])
 
 
 def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
-    """Parse a JSON cell as a dictionary of the given shape; None if it is empty or can't be read."""
+    """Parse a JSON cell as a dictionary with the given shape; None if it is empty or can't be read."""
     if text is None or text == "":
         return None
     try:
@@ -129,7 +132,7 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
 
 
 def read_spec(text: object, damage: list[str]) -> RunSpec:
-    """Return what was asked for, as far as it can be read; a spec without a workload if not."""
+    """Return the requested spec as far as it can be read, or else a spec without a workload."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
     if names := unknown_fields(plain, RunSpec):
         damage.append(f"what was asked ({', '.join(names)})")
@@ -137,7 +140,7 @@ def read_spec(text: object, damage: list[str]) -> RunSpec:
 
 
 def read_machine(text: object, damage: list[str]) -> Machine:
-    """Return the machine, as far as it can be read."""
+    """Return the computer's record as far as it can be read."""
     if text is None:  # its row is missing
         damage.append("the machine")
     plain = read_object(text, _WithGpus, "the machine", damage) or {}
@@ -188,7 +191,7 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
 
 
 def read_message(cell: object) -> Message | None:
-    """Return a stored message; None if there is none, or it can't be read."""
+    """Return a stored message; None if there is none or it can't be read."""
     try:
         return None if cell is None else msgspec.json.decode(_text(cell), type=Message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
@@ -202,11 +205,11 @@ def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[s
 
 
 def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list[str]) -> Iterator[Any]:
-    """Yield the readable rows, counting the others."""
+    """Yield the readable rows, and count the others."""
     count = lost = 0
     for row in rows:
         count += 1
-        # Not a number means not available: SQLite can hold infinity, JSON can't.
+        # NaN means not available. SQLite can store infinity, JSON can't.
         finite = {name: None if value in _INFINITE else value for name, value in row.items()}
         try:
             yield read(finite)
@@ -242,6 +245,6 @@ def _types() -> dict[str, Any]:
 
 @cache
 def _row_type() -> type[msgspec.Struct]:
-    # SQLite has no booleans. A class, because msgspec analyses any other type again each time.
+    # SQLite has no booleans. A class is used because msgspec would analyse any other type again each time.
     kinds = [(name, int | None if name in _BOOLEANS else _types()[name]) for name in RUN_COLUMNS]
     return msgspec.defstruct("_Row", kinds, array_like=True)

@@ -1,4 +1,4 @@
-"""Stored runs: listing, reading and deleting them. Damage in one affects no other."""
+"""Stored runs: listing, reading and deleting them. Damage in one run doesn't affect others."""
 
 import dataclasses
 import itertools
@@ -23,21 +23,21 @@ from workloads.protocol.machine import Machine
 _log = logging.getLogger(__name__)
 NAMED_RUNS = 10
 _MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
-# Must not change: records of the same machine are found by it.
+# Must not change, because records of the same computer are found by it.
 _MACHINE_STAYS = (
     *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
     *("python_version", "virtual_machine", "virtualization"),
 )
 _GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
-# Fields whose column has another name.
+# Fields that have a different column name.
 _COLUMNS = {"error_message": "error_said"}
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
-# What no number within the limits has: None, nan, inf, texts, bytes, large exponents.
+# Characters that don't occur in valid numbers: None, nan, inf, texts, bytes, large exponents.
 _ODD = re.compile(r"[a-df-z'A-DF-Z]|e\+3")
-# Cells that may contain folder names in a form that nothing can find, or the process.
+# Cells that may contain folder names in an undetectable form, or the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
 
@@ -52,27 +52,30 @@ def list_runs(
 
 
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield plain rows in the order of RUN_COLUMNS and then EpochColumns' fields, oldest first; no ids: all."""
+    """Yield plain rows in the order of RUN_COLUMNS, then EpochColumns' fields, oldest first.
+
+    Without ids: all runs.
+    """
     sql, values = _select(ids or None, oldest_first=True)
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     columns = ", ".join(_EPOCH_FIELDS.values())
     without = (None,) * len(_EPOCH_FIELDS)
     with database.complaints():
-        # Both follow their tables' order, so that nothing is sorted or held in memory.
+        # Both follow their tables' order, so that nothing has to be sorted or held in memory.
         epochs, runs = database.connection.cursor(), database.connection.cursor()
-        epochs.row_factory = runs.row_factory = None  # plain tuples: faster, as nothing is looked up by name
+        epochs.row_factory = runs.row_factory = None  # plain tuples are faster, and nothing is accessed by name
         epochs.execute(f"SELECT run_id, {columns} FROM epochs{chosen} ORDER BY run_id, idx", values)
         groups = itertools.groupby(epochs, key=operator.itemgetter(0))
         number, group = next(groups, (None, ()))
         for row in runs.execute(sql, values):
-            while number is not None and number < row[0]:  # belongs to a run in the trash
+            while number is not None and number < row[0]:  # epochs of a run in the trash
                 number, group = next(groups, (None, ()))
             _, *cells = zip(*group, strict=True) if number == row[0] else ((), *without)
             yield (*row_decoding.read_row(row), *(cell and _exact(cell) for cell in cells))
 
 
 def _exact(values: Sequence[object]) -> str:
-    """Return values in the shortest form that reads back the same, in a cell; "n/a" for what is no number.
+    """Return values in a cell, in the shortest form that reads back unchanged; "n/a" for invalid numbers.
 
     SQLite itself writes only 15 digits.
     """
@@ -92,10 +95,10 @@ def all_ids(database: Database) -> list[int]:
 
 
 def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
-    """Return a run with all its readable records, and its share of peak unless that isn't wanted.
+    """Return a run with all its readable records and, optionally, its share of peak.
 
     Raises:
-        UsageError: There is no such run.
+        UsageError: The run doesn't exist.
     """
     sql, values = _select([run_id])
     connection = database.connection
@@ -139,7 +142,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
 
 
 def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
-    """Yield runs one at a time, as of when the first was read; runs deleted by then are left out."""
+    """Yield runs one at a time, as of the first read. Runs deleted by then are skipped."""
     with database.snapshot():
         for run_id in ids:
             try:
@@ -158,14 +161,14 @@ def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]
 
 
 def delete_runs(database: Database, ids: Sequence[int]) -> None:
-    """Delete runs for good, all or none; raises UsageError if one does not exist or is still running."""
+    """Delete runs permanently, all or none. Raises UsageError if one doesn't exist or is still running."""
     with database.transaction() as connection:
         check_removable(connection, ids)
         connection.execute("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", (ids_text(ids),))
 
 
 def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Raise UsageError if one of the runs does not exist, is in the trash already or is still running."""
+    """Raise UsageError if one of the runs doesn't exist, is already in the trash, or is still running."""
     sql = "SELECT id, status FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     status = dict(connection.execute(sql, (ids_text(ids),)).fetchall())
     if missing := [run_id for run_id in ids if run_id not in status]:
@@ -175,7 +178,7 @@ def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 
 def missing_runs(ids: Sequence[int]) -> UsageError:
-    """Return the error that names the missing runs."""
+    """Return an error that names the missing runs."""
     run_ids, more = list(ids[:NAMED_RUNS]), len(ids) - NAMED_RUNS
     unknown = message("runs.unknown", run_ids=run_ids, count=len(ids))
     if more > 0:
@@ -184,12 +187,12 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """Return run numbers as one SQL value for json_each: any number of them, of any size."""
+    """Return run numbers as one SQL value for json_each, which allows any number of them, of any size."""
     return json.dumps(list(ids))
 
 
 def machine_text(machine: Machine) -> str:
-    """Return what identifies a machine, as stored: only what stays the same from run to run."""
+    """Return the stored identity of a computer, which contains only values that don't change between runs."""
     plain: dict[str, Any] = msgspec.to_builtins(machine)
     stays = {name: plain[name] for name in _MACHINE_STAYS}
     stays["gpus"] = [
@@ -208,7 +211,7 @@ def _select(
     # Invalid JSON would abort the whole query.
     sound = "CASE WHEN json_valid(machine) THEN machine END"
     extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
-    # Materialised, so that each machine's JSON is parsed once, not once per run.
+    # Materialised, so that the JSON of each computer is parsed once and not once per run.
     parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
     conditions = ["runs.deleted_at IS NULL"]
     values: list[Any] = []

@@ -1,4 +1,4 @@
-"""Copies what can still be read from a damaged database into a new one; the damaged file is only read."""
+"""Copies the readable contents of a damaged database into a new one. The damaged file isn't changed."""
 
 import contextlib
 import logging
@@ -19,7 +19,7 @@ from app.core.storage.schema import (
     statements,
 )
 
-# A table and the key of its rows: ranges of keys are copied, and halved if they can't be read.
+# Tables with their keys. Ranges of keys are copied, and halved if they can't be read.
 _KEYS = {
     **dict.fromkeys(("machines", "machine_parts", "groups", "imported_results", "runs"), "id"),
     **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
@@ -28,13 +28,13 @@ _KEYS = {
 _SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq"}
 # Used if the largest number can't be read.
 _LARGEST = 1_000_000
-# Consecutive failed ranges before a table is given up.
+# Consecutive failed ranges before a table is abandoned.
 _FAILURES = 500
 # Number of keys per query.
 _RANGE = 256
-# This many are tried even if there may be no rows in them.
+# Ranges tried even if there may be no rows in them.
 _RANGES = 20_000
-# Python strictly decodes SQLite's messages, which may quote the damage.
+# Raised because Python strictly decodes SQLite's messages, which may quote damaged bytes.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeError)
 _log = logging.getLogger(__name__)
 
@@ -42,10 +42,10 @@ _log = logging.getLogger(__name__)
 def salvage(damaged: Path, fresh: Path) -> int:
     """Create a database with all readable rows; return its number of runs.
 
-    Of a file in an earlier format, these are the columns that this format has, too.
+    From a file in an earlier format, only columns that exist in this format are copied.
 
     Args:
-        damaged: The file, with its write-ahead log next to it; unchanged.
+        damaged: The damaged file with its write-ahead log; unchanged.
         fresh: Path of the new one.
 
     Raises:
@@ -58,12 +58,12 @@ def salvage(damaged: Path, fresh: Path) -> int:
             if source.exists():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
-            # Each range is committed on its own, because a joint commit would touch the damaged file too. A crash
-            # leaves only this new file, and the next start begins again.
+            # Each range is committed separately, because a joint commit would also touch the damaged file. After a
+            # crash, only this new file remains, and the next start begins again.
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             make_schema(connection)
-            # It also opens files that are shorter than their header says, or whose schema is still faulty.
+            # Also opens files that are shorter than their header states, or whose schema is still faulty.
             connection.execute("PRAGMA writable_schema = ON")
             try:
                 connection.execute("ATTACH ? AS old", (str(copy),))
@@ -78,9 +78,9 @@ def salvage(damaged: Path, fresh: Path) -> int:
 
 
 def differs(connection: sqlite3.Connection) -> bool:
-    """Return whether tables, columns, indexes or references differ from those of the schema.
+    """Return whether tables, columns, indexes or references differ from the schema.
 
-    Even one changed letter in a table's definition counts, as SQLite itself would fail at the first query.
+    Even one changed letter in a table's definition counts, because SQLite would fail at the first query.
     """
     try:
         return not _template() <= _shape(connection)
@@ -98,7 +98,7 @@ def _template() -> frozenset[tuple[object, ...]]:
 
 
 def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return the schema as SQLite understands it, since its text differs between versions of SQLite."""
+    """Return the schema as parsed by SQLite, because its text differs between versions of SQLite."""
     shape: set[tuple[object, ...]] = set()
     for pragma in ("table_info", "foreign_key_list", "index_info"):
         kind = "index" if pragma == "index_info" else "table"
@@ -111,7 +111,7 @@ def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
 
 
 def make_schema(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file."""
+    """Create the tables of a new file."""
     connection.execute("BEGIN")
     for statement in statements(SCHEMA):
         connection.execute(statement)
@@ -123,10 +123,10 @@ def make_schema(connection: sqlite3.Connection) -> None:
 def _copy_tables(connection: sqlite3.Connection) -> None:
     for table, key in _KEYS.items():
         columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
-        with contextlib.suppress(*_DAMAGE):  # those of an earlier format; all if that can't be read
+        with contextlib.suppress(*_DAMAGE):  # tables of an earlier format; all if the format can't be read
             there = {row[1] for row in connection.execute(f"PRAGMA old.table_info({table})")}
             columns = [name for name in columns if name in there] or columns
-        with contextlib.suppress(*_DAMAGE):  # a table that is lost completely
+        with contextlib.suppress(*_DAMAGE):  # a table that can't be read at all
             _Copier(connection, table, columns, key).copy()
     with contextlib.suppress(*_DAMAGE):  # of formats before 10
         add_functions(connection)
@@ -136,7 +136,7 @@ def _copy_tables(connection: sqlite3.Connection) -> None:
 
 
 class _Copier:
-    """Copies one table from the attached file, halving unreadable ranges down to a single row."""
+    """Copies one table from the attached file, halving unreadable ranges down to single rows."""
 
     def __init__(self, connection: sqlite3.Connection, table: str, columns: Sequence[str], key: str) -> None:
         self._connection = connection
@@ -167,7 +167,7 @@ class _Copier:
         return next_rowid if isinstance(next_rowid, int) else 2**63
 
     def _limits(self) -> tuple[int, int]:
-        """Return the lowest and the highest key; run numbers are known by now, others may be damaged."""
+        """Return the lowest and the highest key. Run numbers are known by now; other keys may be damaged."""
         source = "main.runs" if self._table in _SECOND_KEYS else f"old.{self._table}"
         key = "id" if self._table in _SECOND_KEYS else self._key
         try:
@@ -185,7 +185,7 @@ class _Copier:
             f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ? ORDER BY {self._key}"
         )
         try:
-            # From both ends: a damaged key that seems to be beyond the range would end the reading.
+            # From both ends, because a damaged key that seems out of range would end the reading.
             self._connection.execute(f"{sql} ASC", (low, high))
             self._connection.execute(f"{sql} DESC", (low, high))
             self._failures = 0
@@ -199,7 +199,7 @@ class _Copier:
                 self._copy_singly(low)
 
     def _copy_singly(self, run_id: int) -> None:
-        """Copy one run's rows from both ends, up to where they can't be read."""
+        """Copy one run's rows from both ends, up to the first unreadable ones."""
         sql = f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) VALUES ({self._marks})"  # noqa: S608
         for direction in ("ASC", "DESC"):
             with contextlib.suppress(*_DAMAGE):

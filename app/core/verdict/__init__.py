@@ -1,1 +1,1 @@
-"""How far a number can be trusted, and what limited the run: rules over its record."""
+"""How trustworthy a result is, and what limited the run: rules applied to its record."""

@@ -1,4 +1,4 @@
-"""A boost or heat under way: a device that computes faster now than it may a minute later."""
+"""Detects a temporary boost or warm-up: a device that is currently faster than it may be a minute later."""
 
 import re
 import statistics
@@ -10,34 +10,35 @@ from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.machine import Machine
 
-# Within ten seconds of a Quick run: a device that has settled varies by a degree and by one percent of its clock.
+# Limits within ten seconds of a Quick run. A device that has settled varies by one degree and by one percent of
+# its clock.
 WARMING_C = 2.0
 BOOST_FALLS_PCT = 2.0
-# A base clock is what a CPU holds for ever; clocks are read as rounded by a percent or two.
+# The base clock is sustained indefinitely. Reported clocks are rounded by a percent or two.
 ABOVE_BASE_PCT = 2.0
 _THIRD_AT_LEAST = 5
-# Product names of Amazon's families whose CPUs are throttled once their credit is spent.
+# Product names of Amazon's instance families whose CPUs are throttled once their credits are used up.
 _BURSTABLE = re.compile(r"t[234][a-z]*\.")
 
 
 def is_burstable_instance(root: Path = Path("/")) -> bool:
-    """Return whether this is one of Amazon's instances that compute on credit, such as a t3.micro.
+    """Return whether this is one of Amazon's burstable instances, such as a t3.micro.
 
-    Other clouds' instances don't say of which kind they are.
+    Instances of other clouds don't report their type.
     """
     return _BURSTABLE.match(read_text(root / "sys/class/dmi/id/product_name").strip()) is not None
 
 
 def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bool) -> bool:
-    """Return whether a boost or heat can be under way, so that Quick should use its full minute.
+    """Return whether a boost or warm-up may be in progress, so that Quick should use its full minute.
 
-    A CPU's power limit may end its boost after 56 s without any sign before. So only a clock that is at its base,
-    or a host's in a virtual machine, is taken for settled.
+    A CPU's power limit may end its boost after 56 s without warning. So a CPU counts as settled only at its base
+    clock, or in a virtual machine, whose host controls the clock.
 
     Args:
         machine: The run's computer.
-        window: Telemetry since the measurement began.
-        is_burstable: Whether it is a cloud's instance that computes on credit.
+        window: Telemetry since the start of the measurement.
+        is_burstable: Whether it is a burstable cloud instance.
     """
     if is_burstable or any(record.on_battery is not None for record in window.records):  # a laptop
         return True
@@ -51,7 +52,7 @@ def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bo
 
 
 def _burst(evidence: Evidence) -> Message | None:
-    """Note that a Quick run ended while its device was still warming up or its clock was still falling."""
+    """Return a note that a Quick run ended while its device was still warming up or its clock was falling."""
     window = evidence.telemetry
     is_quick = evidence.run.summary.preset == "quick" and window.is_within
     return _under_way(window) if is_quick else None
@@ -71,7 +72,7 @@ def _under_way(window: TelemetryWindow) -> Message | None:
 
 
 def _later_thirds(values: Sequence[float]) -> tuple[float, float]:
-    """Return the means of the middle and the last third; equal if there are too few values to tell."""
+    """Return the means of the middle and the last third; two equal values if there are too few."""
     third = len(values) // 3
     if third < _THIRD_AT_LEAST:
         return 0.0, 0.0

@@ -1,6 +1,6 @@
-"""What limited a run, in one sentence, from its record: telemetry, steps and share of peak.
+"""Determines what limited a run, as one sentence, from its telemetry, steps and share of peak.
 
-It says what the telemetry shows and what to try; if that is unclear, it says so.
+The sentence describes the evidence and what to try, or states that it is unclear.
 """
 
 import logging
@@ -19,23 +19,23 @@ from workloads import CATALOGUE
 _log = logging.getLogger(__name__)
 RECORDS_AT_LEAST = 3
 GPU_FULL_PCT = 90.0
-# Share of time in which its memory is accessed; memory-bound kernels come near 100 %, convolutions stay far below.
+# Share of time in which its memory is accessed. Memory-bound kernels approach 100 %; convolutions are far below.
 GPU_MEMORY_FULL_PCT = 70.0
 GPU_CAPPED_PCT = 50.0
-# Of what the run may use of the CPU and other programs leave.
+# Share of the CPU capacity available to the run, without what other programs use.
 CPU_FULL_PCT, CPU_IDLES_PCT = 85.0, 60.0
-# Others and the host may take this much before they count as the limit.
+# Other programs and the host may use this much before they count as the limit.
 TAKEN_PCT = 20.0
-# Matrix products of common sizes reach more than this if arithmetic is the limit.
+# Matrix products of common sizes exceed this share if arithmetic is the limit.
 PEAK_GOOD_PCT, PEAK_POOR_PCT = 50.0, 25.0
 _SMALL_PARAMETERS = 10_000_000
 _BATCH_FACTOR_MOST = 16
-_BATCH_MOST = 1_024  # most computers and GPUs have room for it
+_BATCH_MOST = 1_024  # fits on most computers and GPUs
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What limited a run.
+    """The factor that limited a run.
 
     Attributes:
         code: too_short, unknown, throttled; for GPUs launch_bound, input_bound, gpu_waits, memory_bound,
@@ -48,7 +48,7 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """The explanation as a sentence."""
         return text(self.said)
 
 
@@ -57,11 +57,11 @@ class _Load:
     """Average numbers of logical CPUs; None means unknown.
 
     Attributes:
-        there: In the machine.
-        allowed: Available to the run: a container or the user may have limited them.
-        free: Of those, left over by other programs and the host.
-        busy: Used by the run.
-        taken_pct: Share of all that other programs and the host took.
+        there: CPUs of the computer.
+        allowed: CPUs available to the run, possibly limited by a container or the user.
+        free: Available CPUs not used by other programs or the host.
+        busy: CPUs used by the run.
+        taken_pct: Share of all CPUs used by other programs and the host.
     """
 
     there: float
@@ -72,7 +72,7 @@ class _Load:
 
 
 def bottleneck_text(run: Run) -> str:
-    """Return what limited a run in a sentence; "" if unknown or not applicable."""
+    """Return the limiting factor of a run as a sentence; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
     except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
@@ -82,11 +82,11 @@ def bottleneck_text(run: Run) -> str:
 
 
 def explain(run: Run) -> Explanation | None:
-    """Explain what limited a run; None if it measured nothing, or the question doesn't apply."""
+    """Determine what limited a run; None if it measured nothing, or the question doesn't apply."""
     workload = CATALOGUE.get(run.summary.workload)
     if run.summary.step_median_s is None or workload is None:
         return None
-    if workload.reports_headline or workload.is_demo:  # they measure one part, or nothing
+    if workload.reports_headline or workload.is_demo:  # they measure a single component, or nothing
         return None
     evidence = evidence_of(run)
     if not evidence.telemetry.is_within or len(evidence.telemetry.records) < RECORDS_AT_LEAST:
@@ -162,7 +162,7 @@ def _on_cpu(evidence: Evidence) -> Explanation | None:
 
 def _cores(evidence: Evidence, load: _Load) -> Explanation:
     physical = _physical(evidence.run, load)
-    # Two threads share a core: with one busy on each, the others would add little.
+    # Two threads share a core, so with one busy thread on each core, the others would add little.
     if physical is not None and load.free > 1.2 * physical and 0.9 <= load.busy / physical <= 1.1:
         said = message("bottleneck.physical_cores", busy=load.busy, there=load.there)
         return Explanation("physical_cores", said)
@@ -188,7 +188,7 @@ def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
 
 
 def _load(evidence: Evidence) -> _Load | None:
-    """Return how the CPUs were used; None if the system doesn't report it."""
+    """Return the CPU usage; None if the system doesn't report it."""
     window, run = evidence.telemetry, evidence.run
     there = run.machine.logical_cores
     busy_pct, other_pct = _mean(window.values("cpu_pct")), _mean(window.values("other_cpu_pct"))
@@ -204,7 +204,7 @@ def _load(evidence: Evidence) -> _Load | None:
 
 
 def _physical(run: Run, load: _Load) -> float | None:
-    """Return the number of physical cores if each has two threads and the run may use all; otherwise None."""
+    """Return the number of physical cores if each has two threads and the run may use all of them, else None."""
     physical = run.machine.physical_cores
     doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
     return physical if doubled else None
@@ -216,12 +216,12 @@ def _is_small(run: Run) -> bool:
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
-    """Suggest the next power of two that fills the remaining capacity; None if there is none.
+    """Suggest the next power of two that uses the remaining capacity; None if there is none.
 
-    Limited by the memory of most computers, and by the number of examples.
+    Limited to batches that fit on most computers, and by the number of examples.
     """
     summary = run.summary
-    factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it
+    factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double the factor
     batch = int(2 ** math.ceil(math.log2(summary.batch_size * factor)))
     most = min(_BATCH_MOST, summary.samples_per_epoch or _BATCH_MOST)
     return message("bottleneck.try_batch", batch_size=batch) if batch <= most else None

@@ -1,4 +1,4 @@
-"""What can distort a run's number from outside: rules for the record, and for telemetry before a run."""
+"""External conditions that can distort a result: rules for records, and for telemetry before a run."""
 
 import statistics
 from collections.abc import Callable
@@ -11,34 +11,34 @@ from app.core.verdict.context import Evidence, Rule, TelemetryWindow, reason
 from app.core.verdict.throttling import THROTTLING_RULES, too_hot
 from workloads.protocol import events
 
-# A common limit of benchmarks for background load; a busy loop beside a run on two cores cost 62 % (V. Stinner,
-# FOSDEM 2017), so that a tenth may cost several percent.
+# A common limit for background load in benchmarks. A busy loop next to a run on two cores cost 62 % (V. Stinner,
+# FOSDEM 2017), so a tenth may cost several percent.
 OTHER_LOAD_PCT = 10.0
-# The host may take it in one run but not in the next: more than results should vary.
+# The host may take this in one run but not in the next, which is more than results should vary.
 STEAL_PCT = 5.0
-# A solid-state disk moves hundreds of times as much; less than this is only idle pages.
+# A solid-state disk moves hundreds of times as much; a lower rate is only idle pages.
 SWAP_BYTES_PER_S = 1_000_000.0
-# A desktop with a browser holds less GPU memory; a game, a language model or other training holds more.
+# A desktop with a browser uses less GPU memory; a game, a language model or other training uses more.
 GPU_MEMORY_TAKEN_BYTES = 1_500_000_000
-# More than drawing a desktop takes.
+# More than a desktop needs for drawing.
 GPU_BUSY_PCT = 5.0
-# A shorter sleep could be telemetry that came late.
+# A shorter sleep could be late telemetry.
 SUSPENDED_S = 1.0
-# Time services usually correct less than this at once, which is harmless.
+# Time services usually correct smaller offsets in one step, which is harmless.
 CLOCK_STEP_S = 1.0
-# A CPU quota may stop a run in one scheduling period out of twenty by chance.
+# By chance, a CPU quota may stop a run in one of twenty scheduling periods.
 QUOTA_HELD_PCT = 5.0
-# An idle desktop's programs wait for a CPU 1 or 2 % of the time; the run itself makes them wait longer.
+# Programs of an idle desktop wait for a CPU 1 to 2 % of the time; the run itself makes them wait longer.
 CPU_PRESSURE_PCT = 20.0
-# As much time lost to memory as to the host.
+# The same share as the limit for time lost to the host.
 MEMORY_PRESSURE_PCT = 5.0
-# So little is left only when a system without swap has nothing more to give.
+# Available memory falls below this only when a system without swap is exhausted.
 MEMORY_LEFT_BYTES = 200_000_000
 MEMORY_FULL_PCT = 5.0
-# Drawing a desktop takes less than this of the GPU, even while something moves on it.
+# A desktop uses less than this share of the GPU, even during animations.
 GPU_SHARED_PCT = 10.0
 GPU_BUSY_BEFORE_PCT = 20.0
-# Two seconds could be one window that opens.
+# Two seconds could be caused by a window that opens.
 _EARLIER_AT_LEAST = 2
 
 
@@ -47,11 +47,12 @@ class Condition:
     """A condition that can be checked both before a run and in its record.
 
     Attributes:
-        figure: The measured figure, as arguments of its messages; None if it is within its limit or unknown.
+        figure: Returns the measured value as arguments of its messages; None if it is within its limit or unknown.
         advice: Code of the advice.
-        in_records: Whether a record can show it: during a run, the run itself keeps CPU and GPU busy.
-        recorded: The figure of records, if it comes from other telemetry.
-        unless: Code of a condition that says the same more clearly.
+        in_records: Whether it can be detected in a record, because during a run, the run itself keeps CPU and GPU
+            busy.
+        recorded: Returns the value for records, if it is measured differently.
+        unless: Code of a more specific condition that replaces it.
     """
 
     code: str
@@ -71,7 +72,7 @@ class Condition:
         return Rule(self.code, "caution", find, self.advice)
 
     def before(self, window: TelemetryWindow) -> events.Reason | None:
-        """Return what to report before a run; None for nothing."""
+        """Return the reason to report before a run, or None."""
         figure = self.figure(window)
         said = None if figure is None else message(f"preflight.{self.code}", **figure)
         return None if said is None else reason(self.code, "caution", said, self.advice)
@@ -133,7 +134,7 @@ CONDITIONS = (
     Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
     Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
     Condition("cpu_quota", _mean_above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
-    # Where a container hides other programs, their load is not known.
+    # Where a container hides other programs, their load is unknown.
     Condition(
         "cpu_pressure",
         _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT),
@@ -147,7 +148,7 @@ CONDITIONS = (
 
 
 def _gpu_busy_before(evidence: Evidence) -> Message | None:
-    """Tell that the GPU was busy when the run only started, if nothing reports what others did during it."""
+    """Return a caution if the GPU was busy at the start of the run, unless other programs' use was reported."""
     window = evidence.telemetry
     if window.gpu_values("other_utilization_pct"):
         return None
@@ -210,7 +211,7 @@ CAUTION_RULES = (
     Rule("gpu_busy_before", "caution", _gpu_busy_before, "advice.free_gpu"),
     Rule("memory_full", "caution", _memory_full, "advice.free_memory"),
     *THROTTLING_RULES,
-    # Durations come from a clock that nobody sets, so the number is still good.
+    # Durations are from a clock that is never set, so the result is still good.
     Rule("clock_step", "caution", _clock_step, "advice.clock_step"),
     Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),
     Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),

@@ -1,4 +1,4 @@
-"""A stored run as the verdict's rules see it: the telemetry and steps behind its number."""
+"""A stored run prepared for the verdict's rules: the telemetry and steps behind its result."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -14,23 +14,24 @@ from workloads.protocol import events
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Level = Literal["fact", "caution", "invalid"]
-# Telemetry describes the second before it.
+# Telemetry describes the preceding second.
 _INTERVAL_S = 1.0
-# Until then, a worker only imports its engine.
+# During this time, a worker only imports its engine.
 _STARTS_S = 3.0
 UNKNOWN_GPU = -1  # no telemetry has this index
 
 
 @dataclass(frozen=True, slots=True)
 class TelemetryWindow:
-    """The telemetry behind a number.
+    """The telemetry behind a result.
 
     Attributes:
-        records: In order.
-        times_s: When each was taken, in seconds since the measurement began.
+        records: Telemetry in order.
+        times_s: Time of each record, in seconds since the start of the measurement.
         gpu: Index of the GPU that the run used; None for none, UNKNOWN_GPU if unclear.
-        is_within: Whether they were taken during the measurement; otherwise none was, and these are all.
-        earlier: Telemetry of the first seconds, when the run didn't compute anything yet.
+        is_within: Whether the records were taken during the measurement. If there were none, these are all
+            records.
+        earlier: Telemetry of the first seconds, before the run computed anything.
     """
 
     records: tuple[Telemetry, ...]
@@ -54,15 +55,16 @@ class TelemetryWindow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the rules judge.
+    """The input of the rules.
 
     Attributes:
         run: The stored record.
-        telemetry: From the first measured step to the last; all of it before there is any.
+        telemetry: Telemetry from the first to the last measured step; all telemetry before the first step.
         steps_s: Durations of all measured steps.
-        typical_s: Those outside the first epoch and the warm-up, if all steps do the same work; otherwise empty.
-        measured_s: Duration of the measurement; None if the record doesn't say.
-        timed_steps: All steps by kind.
+        typical_s: Durations of steps outside the first epoch and the warm-up, if all steps do the same work;
+            otherwise empty.
+        measured_s: Duration of the measurement; None if unknown.
+        timed_steps: All steps, grouped by kind.
     """
 
     run: Run
@@ -75,13 +77,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that may be wrong with a number, or worth knowing about it.
+    """One possible problem with a result, or a fact worth knowing about it.
 
     Attributes:
-        find: Returns what was found, with the measured figure; None for nothing.
+        find: Returns the finding with the measured value, or None.
         advice: Code of the advice; "" for none.
-        instead: Other advice, by the code of the finding.
-        at_end: Whether only a finished run can break it.
+        instead: Alternative advice, by the code of the finding.
+        at_end: Whether it applies only to finished runs.
     """
 
     code: str
@@ -92,7 +94,7 @@ class Rule:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
-        """Return the reason if a record breaks the rule, or else None."""
+        """Return the reason if a record breaks the rule, otherwise None."""
         said = self.find(evidence)
         return (
             None if said is None else reason(self.code, self.level, said, self.instead.get(said.code, self.advice))
@@ -100,14 +102,14 @@ class Rule:
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
-    """Return a reason with its English sentences; `advice` is the code of the advice, "" for none."""
+    """Return a reason with its English sentences. `advice` is the code of the advice, "" for none."""
     advised = message(advice) if advice else None
     advice_text = text(advised) if advised is not None else ""
     return events.Reason(code=code, level=level, text=text(said), advice=advice_text, said=said, advised=advised)
 
 
 def evidence_of(run: Run) -> Evidence:
-    """Collect what the rules judge."""
+    """Collect the input of the rules."""
     steps = step_times(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
@@ -121,15 +123,15 @@ def evidence_of(run: Run) -> Evidence:
 
 
 def gpu_index(device: str) -> int | None:
-    """Return a device's GPU index: 1 for "gpu:1"; None for the CPU."""
+    """Return a device's GPU index (1 for "gpu:1"); None for the CPU."""
     name, _, index = device.partition(":")
     return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
 
 
 def used_gpu(run: Run) -> int | None:
-    """Return which of the machine's GPUs a run used; None for the CPU, UNKNOWN_GPU if unclear.
+    """Return which of the computer's GPUs a run used; None for the CPU, UNKNOWN_GPU if unclear.
 
-    If a variable hides GPUs, TensorFlow renumbers them: then the name decides, if only one GPU has it.
+    If a variable hides GPUs, TensorFlow renumbers them. In this case, the name is used if it is unique.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None
@@ -140,7 +142,7 @@ def used_gpu(run: Run) -> int | None:
 
 
 def shared_part_of(evidence: Evidence) -> Shared | None:
-    """Return what of a stored run's device others may share; None for nothing that can be detected."""
+    """Return which resource of a stored run's device may be shared with others; None if no sharing is detected."""
     run, window = evidence.run, evidence.telemetry
     busy_pct = window.gpu_values("utilization_pct") if window.is_within else []
     return shared_part(

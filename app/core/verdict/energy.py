@@ -1,7 +1,7 @@
 """Energy of a run and its epochs, from the stored telemetry.
 
-Hardware counters come first; without one (NVIDIA GPUs before Volta), the power of each second is integrated
-(trapezoids). What is unknown stays None: nothing is estimated from a rated power. Idle consumption is included;
+Hardware counters are preferred; without one (NVIDIA GPUs before Volta), the power of each second is integrated
+(trapezoids). Unknown values are None, because nothing is estimated from rated power. Idle consumption is included;
 memory, fans and the power supply, which no counter covers, are not.
 """
 
@@ -17,9 +17,10 @@ from app.core.verdict.context import used_gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Basis = Literal["counter", "power"]
-# Telemetry comes once a second. Over a longer gap (the computer slept, the queue was full), power is unknown.
+# Telemetry is recorded once a second. Over a longer gap (the computer slept, the queue was full), power is
+# unknown.
 _GAP_S = 5.0
-# An epoch may begin before the first telemetry and end after the last; nothing is known further out.
+# An epoch may begin before the first telemetry and end after the last; further out, nothing is known.
 _EDGE_S = 1.5
 _PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
 
@@ -30,7 +31,7 @@ class EnergyCurve:
 
     Attributes:
         times_s: Times of the telemetry, ascending.
-        total_j: Energy used until then; unknown over gaps of more than five seconds.
+        total_j: Energy used up to each time; unknown over gaps of more than five seconds.
         basis: Its source.
     """
 
@@ -39,7 +40,7 @@ class EnergyCurve:
     basis: Basis
 
     def between_j(self, begin_s: float, end_s: float) -> float | None:
-        """Return the energy between two moments; None unless telemetry covers all of it."""
+        """Return the energy between two times; None unless telemetry covers the whole span."""
         begin_j, end_j = self._at_j(begin_s), self._at_j(end_s)
         if begin_j is None or end_j is None or end_s <= begin_s:
             return None
@@ -52,7 +53,7 @@ class EnergyCurve:
         return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
 
     def _at_j(self, time_s: float) -> float | None:
-        """Interpolate; a moment just outside is extrapolated from the nearest two."""
+        """Interpolate the energy at a time; just outside the range, extrapolate from the nearest two values."""
         times_s, total_j = self.times_s, self.total_j
         if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None
@@ -64,11 +65,11 @@ class EnergyCurve:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The energy used by one part. None means unknown.
+    """The energy used by one component. None means unknown.
 
     Attributes:
-        total_j: From the run's first telemetry to its last.
-        per_epoch_j: Median of the whole epochs after the first, or of the only one.
+        total_j: Energy from the run's first telemetry to its last.
+        per_epoch_j: Median over the whole epochs after the first, or the value of the only one.
         epochs_j: One value per epoch.
         basis: Its source; None without a curve.
     """
@@ -85,7 +86,7 @@ def energy_of(run: Run) -> dict[str, Energy]:
 
 
 def epoch_energies(run: Run) -> list[dict[str, float | None]]:
-    """Return for each epoch the energy of the parts ("cpu", "gpu") in joules; None if unknown."""
+    """Return for each epoch the energy of the components ("cpu", "gpu") in joules; None if unknown."""
     by_part = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
     return [{part: epochs_j[at] for part, epochs_j in by_part.items()} for at in range(len(run.epochs))]
 
@@ -99,7 +100,7 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
 
 
 def energy_used(run: RunSummary) -> Message | None:
-    """Describe how much energy a run used; None if unknown."""
+    """Return a message with the energy used by a run; None if unknown."""
     parts = []
     for part, _ in _PARTS:
         total_j = getattr(run, f"{part}_energy_j")
@@ -125,7 +126,7 @@ def _curve(run: Run, part: str) -> EnergyCurve | None:
 
 
 def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
-    """Return the curve of a counter; None if it doesn't count (on some GPUs it stands still)."""
+    """Return the curve of a counter; None if it doesn't increase, as on some GPUs."""
     by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
     rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(by_time))
     if len(by_time) < 2 or not rising or by_time[-1][1] <= by_time[0][1]:

@@ -1,4 +1,4 @@
-"""A stored run with what is derived from it, each made once."""
+"""A stored run with derived data, each computed once."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -13,10 +13,10 @@ from workloads.protocol import events
 
 
 class JudgedRun:
-    """A run for views, dialogs, pictures, texts and exports, which all show the same of it.
+    """A run for views, dialogs, pictures, texts and exports, which all show the same data.
 
-    A run may have a million steps, and what is derived from them takes up to a second: a window makes it where
-    nobody waits, with `prepared`.
+    A run may have a million steps, and deriving data from them takes up to a second, so the window calls
+    `prepared` in the background.
 
     Attributes:
         run: The record.
@@ -32,17 +32,17 @@ class JudgedRun:
 
     @cached_property
     def verdict(self) -> events.Judged:
-        """How far the number can be trusted."""
+        """How trustworthy the result is."""
         return judge(self.run)
 
     @cached_property
     def bars(self) -> tuple[Bar, ...]:
-        """Its result among others, best first."""
+        """Its bar among other results, best first."""
         return tuple(bars(self.summary.workload, self.summary))
 
     @cached_property
     def position(self) -> str:
-        """Its rank as a sentence; "" if there's nothing to compare with."""
+        """Its rank as a sentence; "" if there is nothing to compare with."""
         return position(self.summary, chart=self.bars) or ""
 
     @cached_property
@@ -52,19 +52,19 @@ class JudgedRun:
 
     @cached_property
     def bottleneck(self) -> str:
-        """What limited it, in a sentence; "" if unknown or not applicable."""
+        """What limited it, as a sentence; "" if unknown or not applicable."""
         return bottleneck_text(self.run)
 
     @cached_property
     def energies(self) -> list[dict[str, float | None]]:
-        """The energy of each epoch, by part."""
+        """The energy of each epoch, by component."""
         return epoch_energies(self.run)
 
     def rename(self, comment: str) -> None:
-        """Take another name, which nothing of what is derived depends on; "" for none."""
+        """Change the comment ("" for none), which no derived data depends on."""
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":
-        """Return itself after everything has been made."""
+        """Return itself after computing all derived data."""
         _ = self.verdict, self.position, self.series, self.bottleneck, self.energies
         return self

@@ -1,4 +1,4 @@
-"""Facts about a run's number that don't affect its verdict."""
+"""Facts about a result that don't affect its verdict."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,13 @@ from app.core.verdict.boost import BURST
 from app.core.verdict.context import Evidence, Rule
 from app.core.verdict.energy import energy_used
 
-_WSL = "wsl"  # as in app.core.hardware.machine
-# Nine epochs that spread by 5 % leave their median uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
+_WSL = "wsl"  # the same as in app.core.hardware.machine
+# With a spread of 5 %, the median of nine epochs is uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
-    """Describe how long an epoch takes if the headline is another number; None if the study has no epoch."""
+    """Return the duration of an epoch if the headline is another quantity; None if the study has no epochs."""
     if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
         return None
     duration_s = run.seconds_per_epoch_s
@@ -29,7 +29,7 @@ def derived_epoch(run: RunSummary) -> Message | None:
 
 
 def peak_share(share: PeakShare | None) -> Message | None:
-    """Describe a run's share of the machine's measured peak; None if there is nothing to report."""
+    """Describe a run's share of the computer's measured peak; None if there is nothing to report."""
     if share is None:
         return None
     reached = format_value("flop_per_s", share.reached_flop_per_s)
@@ -42,24 +42,23 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def short_run(run: RunSummary) -> Message | None:
-    """Note that a run of cut epochs has no epoch time; None for any other run."""
+    """Return a note that a run of shortened epochs has no epoch time; None for any other run."""
     if run.metric != "seconds_per_epoch_s" or run.value is not None or None in (run.steps, run.step_median_s):
         return None
     return message("note.short_run", steps=run.steps, steps_per_epoch=run.steps_per_epoch)
 
 
 def damaged(damage: Iterable[str]) -> Message:
-    """Describe which parts of a record can't be read."""
+    """Describe the unreadable parts of a record."""
     return message("note.damaged", parts=list(damage))
 
 
 def spread(run: RunSummary, *, wide: bool) -> Message | None:
-    """Describe the spread of the measurement's parts.
+    """Describe the spread of the measurement's parts; None if there is nothing to report.
 
     Args:
         run: The run.
-        wide: True reports a spread above the limit only, False one within it; None otherwise or with too few
-            parts.
+        wide: Whether to report only a spread above the limit (True) or only one within it (False).
     """
     if run.spread_pct is None or (run.spread_pct > SPREAD_PCT) != wide:
         return None
@@ -123,7 +122,7 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
 
 
 DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)
-# Share of peak first, as a narrow view cuts the last ones.
+# Share of peak first, because a narrow view cuts the last ones.
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("estimate", "fact", _estimate),

@@ -1,4 +1,4 @@
-"""What could falsify a run's number, checked before the run. Nothing here prevents the run."""
+"""Checks before a run for conditions that could distort its result. Nothing here prevents the run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,26 +12,26 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 
-# The minimum for workloads that were not measured: TensorFlow alone, a small network and its data.
+# The minimum for workloads without a measurement: TensorFlow alone, a small network and its data.
 USUAL_NEED_BYTES = 1_000_000_000
 
 
 def preflight(
     spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], variant: str | None = None
 ) -> tuple[events.Reason, ...]:
-    """Describe what is wrong right now, with the codes of the verdict.
+    """Describe current problems, with the codes of the verdict.
 
     Args:
-        spec: What is about to run.
-        machine: This machine.
+        spec: The run about to start.
+        machine: This computer.
         telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
-        variant: Of the engine, as `numbered_gpus` takes it.
+        variant: Variant of the engine, as for `numbered_gpus`.
     """
     return tuple(_cautions(spec, machine, telemetry, _gpu(spec, machine, variant)))
 
 
 def is_load_known(telemetry: Sequence[Telemetry]) -> bool:
-    """Return whether the load of other programs could be read; if not, the computer may be busy unnoticed."""
+    """Return whether the load of other programs could be measured. If not, the computer may be busy unnoticed."""
     return any(record.other_cpu_pct is not None for record in telemetry)
 
 

@@ -1,4 +1,4 @@
-"""Whether a number can be trusted: a verdict with its reasons, from the stored record alone."""
+"""Judges whether a result is trustworthy: a verdict with reasons, derived only from the stored record."""
 
 import logging
 import math
@@ -20,32 +20,32 @@ from app.core.verdict.training_rules import TRAINING_RULES
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# The pass line of 3DMark's and Novabench's stress tests; a drift counts if it is larger for certain.
+# The pass criterion of 3DMark's and Novabench's stress tests. A drift counts if it certainly exceeds this.
 DRIFT_PCT = 3.0
-# Quick's aim, and what a number that is called valid may be off by.
+# Quick's target, and the largest ± of a valid result.
 INTERVAL_PCT = 100 * PRECISION
-# More than the precision of a Quick run, lost to something other than the network …
+# More than the precision of a Quick run lost to interruptions …
 INTERRUPTED_TIME_PCT = 2.0
-# … or so many steps that typical and interrupted ones can no longer be separated.
+# … or so many steps that typical and interrupted ones are no longer distinguishable.
 INTERRUPTED_STEPS_PCT = 5.0
-# A desktop's pause of a tenth of a second is 2 % of it, and it has fewer than five seconds of telemetry.
+# In a shorter measurement, a desktop's pause of a tenth of a second exceeds 2 %, and there is little telemetry.
 SHORT_S = 5.0
 _INTERVAL_CONFIDENCE_PCT = 100 * CONFIDENCE
-# Noise widens an interval on both sides alike.
+# Noise widens an interval on both sides equally.
 _ONE_SIDED = 2.0
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
 
 def judge(run: Run, *, is_over: bool = True) -> events.Judged:
-    """Judge a run by its record; the worst reasons come first.
+    """Judge a run by its record. The worst reasons are first.
 
     Args:
         run: The record so far.
-        is_over: Whether the run has ended; if not, rules that only a finished run can break are skipped.
+        is_over: Whether the run has ended. If not, rules that apply only to finished runs are skipped.
 
     Returns:
-        Always a verdict: if the rules fail, the record is invalid, with the code "not_judged".
+        Always a verdict. If the rules fail, the record is invalid, with the code "not_judged".
     """
     try:
         return _judge(run, is_over=is_over)
@@ -70,7 +70,7 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
-    """Return the warnings during the run, each once."""
+    """Return the warnings issued during the run, each once."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
         if warning.code != "loss_out_of_band":  # has its own rule
             warning_text = text(warning.said) if warning.said is not None else warning.message
@@ -106,7 +106,7 @@ def _cancelled(evidence: Evidence) -> Message | None:
 def _ending(evidence: Evidence) -> Message:
     run = evidence.run.summary
     ended = run.status if run.status in ("failed", "cancelled", "interrupted") else "ended"
-    if run.preset != "standard":  # others end by time
+    if run.preset != "standard":  # others are limited by time
         return message(f"verdict.{ended}_early")
     return message(f"verdict.{ended}_after", epochs_done=run.epochs_done, epochs=run.epochs)
 
@@ -124,11 +124,11 @@ def _steps_missing(evidence: Evidence) -> Message | None:
     run, done = evidence.run.summary, len(evidence.steps_s)
     workload = CATALOGUE.get(run.workload)
     if workload is None or not workload.counts_steps or run.status != "completed" or not done:
-        return None  # no step at all: the record holds none
+        return None  # no steps, so the record doesn't contain any
     asked = run.epochs * (run.steps or run.steps_per_epoch)
     if run.preset == "standard" and done != asked:
         return message("verdict.steps_missing", done=done, asked=asked)
-    # Others end by time: the worker's own count, or gaps in the record, show what is missing.
+    # Others are limited by time; missing steps are known from the worker's own count, or gaps in the record.
     stored = sum(len(block.durations_s) for block in evidence.run.steps if block.phase != "validate")
     counted = evidence.run.metrics.get("updates_asked")
     taken = stored + steps_left_out(evidence.run.steps) if counted is None else round(counted)
@@ -170,7 +170,7 @@ def _loss_not_finite(evidence: Evidence) -> Message | None:
     losses = [(epoch.index, epoch.loss) for epoch in evidence.run.epochs]
     lost = [index for index, loss in losses if loss is None or not math.isfinite(loss)]
     if not lost or (len(lost) == len(losses) and all(loss is None for _, loss in losses)):
-        return None  # no loss at all: the workload has none
+        return None  # no loss, because the workload has none
     return message("verdict.diverged_in_epoch", epoch=lost[0] + 1)
 
 
@@ -241,11 +241,11 @@ def _interval_wide(evidence: Evidence) -> Message | None:
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
-    """Return how far the next run may be off, unless the run's own measurements are less certain than that."""
+    """Return how much the next run may differ, unless the run's own measurements are less certain than that."""
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None
-    if half_pct is None and run.basis == "estimate":  # has a caution of its own
+    if half_pct is None and run.basis == "estimate":  # has its own caution
         return None
     if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # of few epochs, a range
         return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
@@ -262,7 +262,7 @@ def _own_half_pct(evidence: Evidence) -> float | None:
 
 
 def _is_by_warmup(evidence: Evidence) -> bool:
-    """Return whether it is a long warm-up, not noise, that makes the interval wide: then only one end is far."""
+    """Return whether a long warm-up, not noise, widens the interval, so that only one end is far."""
     run = evidence.run.summary
     if run.value is None or run.value_low is None or run.value_high is None or not run.warmup_steps:
         return False
@@ -271,7 +271,7 @@ def _is_by_warmup(evidence: Evidence) -> bool:
     slower, faster = (below, above) if headline_kind(run.metric).is_rate else (above, below)
     own = evidence.timed_steps.estimation()
     if _own_half_pct(evidence) != _half_interval_pct(evidence) and own is not None and own.low_s and own.high_s:
-        slower, faster = own.high_s - own.step_s, own.step_s - own.low_s  # the host moves both ends
+        slower, faster = own.high_s - own.step_s, own.step_s - own.low_s  # the shared host widens both ends
     return warmup_s > WARMUP_S_AT_MOST and slower > _ONE_SIDED * faster
 
 
@@ -281,7 +281,7 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
 
 
 def _is_precise(half_pct: float) -> bool:
-    """Return whether a ± is within Quick's aim, rounded as shown, so that a displayed 3.0 % never fails 3 %."""
+    """Compare the rounded ±, so that a displayed 3.0 % never fails a 3 % target."""
     return round(half_pct, 1) <= INTERVAL_PCT
 
 
@@ -296,7 +296,10 @@ def _interruptions(evidence: Evidence) -> Message | None:
 
 
 def _held_up(evidence: Evidence) -> int:
-    """Return how many steps were held up: the record counts interruptions, which may last for many steps."""
+    """Return the number of interrupted steps.
+
+    The record counts interruptions, each of which may last many steps.
+    """
     run = evidence.run.summary
     if not run.interruptions or not evidence.timed_steps.usual_s:
         return 0
@@ -351,7 +354,7 @@ RULES = (
         _drift,
         "advice.cool_down_and_close",
         at_end=True,
-        instead={"verdict.faster": "advice.wait_and_close"},  # heat makes nothing faster
+        instead={"verdict.faster": "advice.wait_and_close"},  # heat can't cause this
     ),
     Rule(
         "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
@@ -362,7 +365,7 @@ RULES = (
         _interval_wide,
         "advice.quiet",
         at_end=True,
-        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # nothing else has to be closed
+        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # closing other programs wouldn't help
     ),
     Rule(SHARED_HOST, "caution", _shared_host, "advice.repeat", at_end=True),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),

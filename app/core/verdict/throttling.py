@@ -1,4 +1,4 @@
-"""Clocks that are held down: by heat or power, during a run or from before it."""
+"""Reduced clock speeds, caused by heat or power limits, during a run or from the beginning."""
 
 import statistics
 from collections import Counter
@@ -9,22 +9,22 @@ from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow
 from workloads.protocol.telemetry import Telemetry
 
-# One second in twenty: more than chance.
+# One second in twenty, which is more than chance.
 THROTTLED_PCT = 5.0
-# The CPU clock before it is warm, as in every run.
+# The CPU clock before it has warmed up, as in every run.
 CLOCK_SETTLES_S = 5.0
-# A clock that is a twentieth lower makes a run about as much slower.
+# A clock 5 % lower makes a run about as much slower.
 CLOCK_FALLEN_PCT = 95.0
 _THIRD_AT_LEAST = 3
-# A GPU at its power limit is working well.
+# A GPU at its power limit is working normally.
 _HELD_DOWN_BY = ("thermal", "hardware slowdown", "power brake")
 _HEAT = ("thermal", "hardware slowdown")
-# CPUs of servers compute wide vectors up to a third below their base clock, by design.
+# By design, server CPUs process wide vectors at up to a third below their base clock.
 SLOW_CLOCK_PCT = 70.0
-# Most cores work, so that the mean of all clocks is theirs.
+# Most cores are busy, so that the mean of all clocks is representative.
 _BUSY_PCT = 80.0
 _BUSY_AT_LEAST = 5
-# Ten degrees more, and CPUs lower their clock.
+# About ten degrees above this, CPUs reduce their clock.
 HOT_C = 90.0
 
 
@@ -47,9 +47,9 @@ class Throttling:
     """What limited the clock of a run's device.
 
     Attributes:
-        after_s: Seconds since the measurement began.
-        said: What was observed, as a clause.
-        is_heat: Whether heat was the cause; otherwise it may also be a power limit.
+        after_s: Seconds since the start of the measurement.
+        said: The observation, as a clause.
+        is_heat: Whether heat was the cause. If not, it may also be a power limit.
     """
 
     after_s: float
@@ -81,7 +81,7 @@ def throttling(evidence: Evidence) -> Throttling | None:
 
 
 def _held_down(record: Telemetry, gpu: int | None) -> str | None:
-    """Return why a device's clock was limited; "" if it was not, None if unknown."""
+    """Return why a device's clock was limited; "" if it wasn't, None if unknown."""
     if gpu is None:
         count = record.throttle_count
         return None if count is None else "thermal" if count > 0 else ""
@@ -121,7 +121,10 @@ def _clock_falling(evidence: Evidence) -> Message | None:
 
 
 def _slow_clock(evidence: Evidence) -> Message | None:
-    """Tell that the CPU was below its base clock all along; counters that don't rise any more can't show it."""
+    """Return a caution if the CPU was below its base clock throughout.
+
+    Counters that no longer rise can't reveal this.
+    """
     window, base_mhz = evidence.telemetry, evidence.run.machine.cpu_base_mhz
     busy_mhz = [
         record.cpu_clock_mhz
@@ -138,7 +141,7 @@ def _slow_clock(evidence: Evidence) -> Message | None:
 
 
 def too_hot(window: TelemetryWindow) -> dict[str, Any] | None:
-    """Return no figure but an empty one if heat holds down a clock right now; None if not, or unknown."""
+    """Return an empty dictionary (there is no value to show) if heat currently limits a clock, otherwise None."""
     temperatures_c = window.values("cpu_temperature_c")
     is_hot = bool(temperatures_c) and min(temperatures_c) >= HOT_C
     held = [_held_down(record, gpu) for record in window.records for gpu in {None, window.gpu}]

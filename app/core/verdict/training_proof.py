@@ -1,4 +1,4 @@
-"""Evidence that a run really trained: losses, updates and weights, beside the expected values."""
+"""Evidence that a run really trained: losses, updates and weights, next to the expected values."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
 
 
 def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield what the steps did by the engine's account, and how long they took by two clocks."""
+    """Yield the work done in steps as counted by the engine, and their duration by two clocks."""
     metrics = run.metrics
     done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
     if done is not None and asked is not None:
@@ -51,7 +51,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _says_what_is_counted(run: Run) -> bool:
-    """Return whether a run says what wasn't counted; those of older versions don't."""
+    """Return whether a run records what wasn't counted. Runs of older versions don't."""
     return "steps_counted" in run.metrics
 
 
@@ -65,7 +65,7 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _operations_text(run: Run, operations: float) -> str:
-    """Describe the operations of a step, and in how many steps they were counted if that isn't all."""
+    """Return a step's operations as text, with the number of counted steps if not all were counted."""
     declared = declared_operations(run.summary)
     code = "proof.operations_done" if declared is None else "proof.operations_of"
     of = {} if declared is None else {"declared_mflop": declared / 1e6}
@@ -78,7 +78,7 @@ def _operations_text(run: Run, operations: float) -> str:
 
 
 def _band(run: Run) -> Message:
-    """Return the losses expected of an honest run, or why they are unknown."""
+    """Return the range of losses expected of an honest run, or why it is unknown."""
     summary = run.summary
     workload = CATALOGUE.get(summary.workload)
     proof = workload.proof if workload is not None else None

@@ -1,4 +1,4 @@
-"""Rules about the proof of training: whether the steps did the work that they stand for, in the time they say."""
+"""Rules about the evidence of training: whether steps did the declared work in the stated time."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,16 +8,16 @@ from app.core.verdict.context import Evidence, Rule, gpu_index
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# The count is exact; another version of the engine may write a gradient a little differently.
+# The count is exact, but another version of the engine may implement a gradient slightly differently.
 OPERATIONS_PCT = 98.0
-# In each network, all of them are in the declared type.
+# In each network, all operations use the declared type.
 PRECISION_PCT = 99.0
 NUMBERS = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
-# Real data have a few examples twice: 43 of Fashion-MNIST's 60,000 pictures.
+# Real data contain a few duplicates: 43 of Fashion-MNIST's 60,000 pictures.
 DISTINCT_PCT = 90.0
 _SHARE = "operations_"
-# Both processes read the same clock, so that any difference is delivery: milliseconds, and half a second on a
-# computer whose memory is full. A tenth in ten seconds is more.
+# Both processes read the same clock, so any difference is delivery: milliseconds, and half a second on a computer
+# whose memory is full. A tenth in ten seconds is more.
 CLOCK_PCT = 2.0
 CLOCK_S = 0.5
 
@@ -39,7 +39,7 @@ def _examples_repeated(evidence: Evidence) -> Message | None:
 
 
 def _not_counted(evidence: Evidence) -> Message | None:
-    """Return that the engine had no evidence of what steps did; older versions didn't say so."""
+    """Return a caution if the engine couldn't count the work of steps. Older versions didn't record this."""
     metrics = evidence.run.metrics
     is_uncounted = metrics.get("steps_counted") == 0 and metrics.get("examples_done") is None
     return message("verdict.not_counted") if is_uncounted else None
@@ -55,7 +55,7 @@ def _operations_missing(evidence: Evidence) -> Message | None:
 def _operations_unknown(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     is_counted = metrics.get("examples_done") is None or metrics.get("operations_per_example") is not None
-    # On a GPU, the honest ones hide them too: cuDNN's recurrent layers are one operation of unknown size.
+    # On GPUs, honest engines hide them too, because cuDNN's recurrent layers are one operation of unknown size.
     is_hidden = gpu_index(evidence.run.summary.device or "") is not None
     if is_counted or is_hidden or declared_operations(evidence.run.summary) is None:
         return None
@@ -63,7 +63,7 @@ def _operations_unknown(evidence: Evidence) -> Message | None:
 
 
 def declared_operations(run: RunSummary) -> int | None:
-    """Return the operations that the registry declares for a step of a run's network, for each example."""
+    """Return the operations per example that the registry declares for a step of a run's network."""
     workload = CATALOGUE.get(run.workload)
     if workload is None or run.workload_version != workload.version:
         return None
@@ -82,7 +82,7 @@ def _precision_differs(evidence: Evidence) -> Message | None:
 
 
 def operation_shares_pct(metrics: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the share of the operations in each type of number; empty if unknown."""
+    """Return the share of operations in each number type; empty if unknown."""
     return {
         name.removeprefix(_SHARE).removesuffix("_pct"): value
         for name, value in metrics.items()
@@ -109,7 +109,7 @@ def _is_behind(stated_s: float, passed_s: float) -> bool:
 
 
 def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
-    """Yield how long steps and epochs took by their durations, and by the times of their events."""
+    """Yield the duration of steps and epochs as stated, and as elapsed between their events."""
     blocks = [block for block in evidence.run.steps if block.phase == "measure" and block.durations_s]
     begins_s: dict[int, float] = {}
     ends_s: dict[int, float] = {}
@@ -122,7 +122,7 @@ def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
         if _follows(before, block) and _follows(block, after):
             yield sum(block.durations_s), block.t_s - before.t_s
     for epoch in evidence.run.epochs:
-        # … and just before the epoch itself, which may have to wait for a reader that is held up.
+        # … and just before the epoch itself, which may have to wait for a blocked reader.
         if epoch.index in begins_s:
             yield epoch.duration_s, ends_s[epoch.index] - begins_s[epoch.index]
 

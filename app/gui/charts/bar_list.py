@@ -1,4 +1,4 @@
-"""The bars as a widget: the user's own moves to its rank; each shows its number's source on hover."""
+"""The bars as a widget. The user's own bar moves to its rank; hovering shows the source of a value."""
 
 import html
 from collections.abc import Sequence
@@ -40,16 +40,16 @@ from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import LABEL_PX
 
 ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
-WIDE_ROW_PX = 64  # beyond, on large screens, bars and type are larger too
+WIDE_ROW_PX = 64  # above this height, on large screens, bars and type are enlarged
 ROWS_AT_LEAST = 5
-REMARKS_SHARE, REMARK_LINES = 0.3, 4  # of the width, and at most so many lines
-BARS_SHARE = 0.4  # of the room for bars and values: with less, values are shown in their shortest form
+REMARKS_SHARE, REMARK_LINES = 0.3, 4  # of the width, and the maximum number of lines
+BARS_SHARE = 0.4  # of the space for bars and values; below this, values are shown in their shortest form
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
-    """Return as many remarks as fit whole, and "…" for the others; at least the first words of the first one."""
+    """Return as many complete remarks as fit, and "…" for the others; at least the beginning of the first one."""
     words = remarks[0].split() if remarks else []
     shorter = [f"{' · '.join(remarks[:count])} …" for count in range(len(remarks) - 1, 0, -1)]
     shorter += [f"{' '.join(words[:count]).rstrip(',;:')} …" for count in range(len(words) - 1, 0, -1)]
@@ -66,8 +66,8 @@ class BarList(QWidget):
         detailed: Whether every bar shows its ratio to the baseline, and remarks have a column.
 
     Signals:
-        pointed: The bar under the pointer or reached with the keyboard, or None.
-        chosen: The bar that was clicked, or reached when Enter was pressed.
+        pointed: The bar under the pointer or selected with the keyboard, or None.
+        chosen: The bar that was clicked, or selected when Enter was pressed.
     """
 
     pointed = Signal(object)
@@ -78,14 +78,14 @@ class BarList(QWidget):
         self._theme = theme
         self._row_max_px = row_max_px
         self._detailed = detailed
-        self.opens_runs = detailed  # whether a click on a run's bar does something, as the pointer shows
+        self.opens_runs = detailed  # whether clicking a run's bar opens it, which the pointer shows
         self._all: tuple[Bar, ...] = ()
-        self._bars: tuple[Bar, ...] = ()  # those that there is room for
+        self._bars: tuple[Bar, ...] = ()  # the bars that fit
         self._baseline: Bar | None = None
         self._slot: tuple[str, str] | None = None
         self._log = True
         self._at: int | None = None
-        # Position of each bar, in rows from the top: now, before its move, and after it.
+        # Position of each bar in rows from the top: current, before its move, and after it.
         self._rows: dict[str, float] = {}
         self._from: dict[str, float] = {}
         self._to: dict[str, float] = {}
@@ -98,7 +98,7 @@ class BarList(QWidget):
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """The bars shown, and those that there is no room for."""
+        """All bars, including those that don't fit."""
         return self._all
 
     @property
@@ -131,7 +131,7 @@ class BarList(QWidget):
         self.updateGeometry()
 
     def _place(self) -> None:
-        """Choose the bars that there is room for, and move them to their rows."""
+        """Choose the bars that fit, and move them to their rows."""
         self._bars = (
             tuple(shortlist(self._all, self._fitting())) if self._fitting() < len(self._all) else self._all
         )
@@ -152,7 +152,7 @@ class BarList(QWidget):
         self.update()
 
     def _fitting(self) -> int:
-        """Return how many bars fit; with details all do, as the list scrolls."""
+        """Return how many bars fit; with details all do, because the list scrolls."""
         if self._detailed:
             return len(self._all)
         return max(1, (self.height() - AXIS_PX) // ROW_MIN_PX - (1 if self._slot else 0))
@@ -162,7 +162,7 @@ class BarList(QWidget):
         if min(self._fitting(), len(self._all)) != len(self._bars):
             self._place()
         if self._detailed and event.size().width() != event.oldSize().width():
-            self.updateGeometry()  # remarks need another number of lines
+            self.updateGeometry()  # remarks may need a different number of lines
 
     def sentence(self) -> str:
         """Return everything shown as text."""
@@ -175,7 +175,7 @@ class BarList(QWidget):
         return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * rows + AXIS_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Ask for readable rows; without details, for those of a few neighbours."""
+        """Return the size of readable rows; without details, of a few neighbours."""
         rows = len(self._all) + (1 if self._slot else 0)
         if self._detailed:
             return QSize(240, round(max(ROW_PX, self._remarks_height_px()) * rows) + AXIS_PX)
@@ -248,7 +248,7 @@ class BarList(QWidget):
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
-        """Show where a bar's number comes from."""
+        """Show the source of a bar's value as tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             number = self._bar_at(event.pos())
             if number is None:
@@ -282,17 +282,17 @@ class BarList(QWidget):
         texts = self._text_widths(draft, 0)
         name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
         text_width = min(max(texts, default=0.0), self.width() * 0.34)
-        if self._detailed:  # values don't change here, so bars can use all the room
+        if self._detailed:  # values don't change here, so bars can use the whole space
             room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
             scale = self._scale()
             shares = [scale.share(bar.shown) for bar in self._bars]
             text_width = text_room(room, shares, texts)
-            if text_width > room * (1 - BARS_SHARE):  # bars without length would say nothing
+            if text_width > room * (1 - BARS_SHARE):  # bars without length would be meaningless
                 text_width = text_room(room, shares, self._text_widths(draft, -1))
         return RowLook(name_width, text_width, draft.bar_height, text_px)
 
     def _text_widths(self, look: RowLook, place: int) -> list[float]:
-        """Return the width of each bar's text, of the whole ones (0) or the shortest (-1)."""
+        """Return the width of each bar's text in its longest (0) or shortest (-1) version."""
         return [
             QFontMetricsF(value_font(look, bar)).horizontalAdvance(self._texts(bar)[place]) for bar in self._bars
         ]
@@ -301,7 +301,7 @@ class BarList(QWidget):
         return value_texts(bar, self._baseline, ratios=self._detailed)
 
     def _remarks_px(self) -> float:
-        """Return the width of the remarks column, 0 if remarks follow the bars."""
+        """Return the width of the remarks column; 0 if remarks follow the bars."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
@@ -309,7 +309,7 @@ class BarList(QWidget):
         return min(widest + 20, self.width() * REMARKS_SHARE)
 
     def _remarks_height_px(self) -> float:
-        """Return the height of the longest remarks of the column, in as many lines as they need."""
+        """Return the height of the longest remarks in the column, with all their lines."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
@@ -319,7 +319,7 @@ class BarList(QWidget):
         return min(room.height(), max(heights, default=0.0)) + 4
 
     def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
-        """Write a bar's differences after it, if there is room: in a column in several lines, else in one."""
+        """Write a bar's remarks if they fit: in a column of several lines, else after the bar in one line."""
         room = rect.right() - start - 12
         remarks = self._remarks(bar)
         if room < 72 or not remarks:
@@ -336,12 +336,12 @@ class BarList(QWidget):
     def _remarks(self, bar: Bar) -> str:
         if not self._detailed:
             return " · ".join(doubts(bar))
-        # A line ends behind a dot, and breaks no short remark.
+        # A line ends after a dot, and short remarks aren't split.
         kept = (each.replace(" ", NO_BREAK) if len(each) <= SHORT_REMARK else each for each in bar.remarks)
         return f"{NO_BREAK}· ".join(kept)
 
     def _paint_focus(self, painter: QPainter) -> None:
-        """Paint a frame around the bar that the arrow keys have come to, before that around all."""
+        """Paint a frame around the bar selected with the arrow keys or, before that, around all."""
         ring = QRectF(self.rect())
         if self._at is not None:
             top = self._rows.get(bar_key(self._bars[self._at]), self._at) * self._row_px()

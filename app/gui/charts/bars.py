@@ -15,8 +15,8 @@ from app.gui.style.theme import font, tabular_font
 from app.gui.style.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
-SMALLEST_POWER = -300  # of ten, that a logarithmic scale begins with
-# Colours by kind of bar; runs of the user's own that aren't the one in question are paler.
+SMALLEST_POWER = -300  # smallest power of ten at which a logarithmic scale begins
+# Colours by kind of bar. Other runs of the user are paler.
 _FILLS = {
     "you": "accent",
     "own": "accent",
@@ -28,7 +28,7 @@ _FILLS = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps seconds to a share of the bar width, 0 to 1: logarithmic from a power of ten, or linear from 0."""
+    """Maps values to a share of the bar width, 0 to 1: logarithmic from a power of ten, or linear from 0."""
 
     origin: float
     top: float
@@ -37,7 +37,7 @@ class Scale:
     def share(self, value_s: float) -> float:
         """Return the length of a value's bar, 0 to 1."""
         if self.log:
-            # Not of ratios, which overflow between the absurd values that somebody's file may have.
+            # Not computed from ratios, which overflow for absurd values in imported files.
             low, high = math.log(self.origin), math.log(self.top)
             return max(0.0, (math.log(max(value_s, self.origin)) - low) / (high - low))
         return value_s / self.top
@@ -53,7 +53,7 @@ class Scale:
 
 
 def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
-    """Return a scale for all values; a logarithmic one starts clearly below the smallest."""
+    """Return a scale for all values. A logarithmic one starts well below the smallest."""
     real = [value_s for value_s in values_s if value_s > 0] or [1.0]
     if not log:
         return Scale(0.0, max(real), log=False)
@@ -67,12 +67,12 @@ class RowLook:
     """How to draw one row; sizes in pixels."""
 
     name_width: float
-    text_width: float  # kept free after the longest bar
+    text_width: float  # reserved after the longest bar
     bar_height: float
     text_px: int
     radius: float = 4.0
     gap: float = 10.0
-    outlined: bool = False  # for pictures: text as outlines, the same on every system
+    outlined: bool = False  # for pictures: text as outlines, identical on all systems
 
 
 def bar_key(bar: Bar) -> str:
@@ -91,12 +91,12 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return the text after a bar: its value and its ratio to the baseline.
+    """Return the text after a bar: its value and its factor relative to the baseline.
 
     Args:
-        bar: Any.
+        bar: The bar.
         baseline: The bar to compare with; None for none. An invalid result isn't compared.
-        ratios: Whether published bars have a ratio too, and the baseline is labelled.
+        ratios: Whether published bars have a factor too, and the baseline is labelled.
     """
     value, times = bar.text, bar.times_as_fast(baseline)
     if baseline is None or times is None or (bar.kind in ("reference", "community") and not ratios):
@@ -112,9 +112,9 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
 
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the same text and shorter ones, for places without room.
+    """Return the same text followed by shorter versions, for limited space.
 
-    None has a factor without the year, but where all bars have `ratios`: there the heading says of what.
+    Factors are shown with the baseline's year, except with `ratios`, where the heading names the baseline.
     """
     whole = value_text(bar, baseline, ratios=ratios)
     year = baseline.row.year if baseline is not None and baseline.row is not None else None
@@ -128,11 +128,11 @@ def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tupl
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return how much room bars must leave so that each one's text fits after it.
+    """Return the width that bars must leave, so that the text of each fits after it.
 
     Args:
         room: Width of bars and texts together.
-        shares: Length of each bar, as a share of the bars' room.
+        shares: Length of each bar, as a share of the bars' width.
         texts: Width of each bar's text.
     """
     longest = min(
@@ -193,10 +193,10 @@ def paint_bar(
     look: RowLook,
     tokens: Tokens,
 ) -> float:
-    """Paint one row: name, bar, value. Return where the value's text ends.
+    """Paint one row with name, bar and value; return where the value's text ends.
 
-    Of `texts`, the first that fits follows the bar. `ground` is the background colour, which keeps grid lines out
-    of it.
+    The first of `texts` that fits is written after the bar. `ground` is the background colour, which hides grid
+    lines behind the text.
     """
     mine = bar.kind == "you"
     text_colour = QColor(tokens.text if bar.kind != "reference" else tokens.muted)
@@ -230,7 +230,7 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
-    """Paint the empty slot that waits for the user's own bar."""
+    """Paint the empty slot reserved for the user's own bar."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -250,7 +250,7 @@ def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: R
 def paint_grid(
     painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int, unit: str
 ) -> None:
-    """Paint a scale's grid lines over the rows, and their values below them, the last one with the unit."""
+    """Paint a scale's grid lines over the rows, and their values below, the last one with the unit."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
     painter.setFont(unhinted(tabular_font(label_px)) if look.outlined else tabular_font(label_px))
@@ -267,5 +267,5 @@ def paint_grid(
 
 
 def tick_text(value_s: float) -> str:
-    """Return a round value without an exponent, thousands in groups."""
+    """Return a round value without an exponent, with thousands separators."""
     return f"{value_s:,.6f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""Scales of a study's charts: where values are, and which of them are labelled. Uses no Qt."""
+"""Scales of studies' charts: positions of values, and which of them are labelled. Uses no Qt."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -50,10 +50,10 @@ class Axis:
 
 
 def value_axis(figure: Figure) -> Axis:
-    """Return the axis of values: from 0 or logarithmic; losses and accuracies may be far from 0."""
+    """Return the value axis: from 0 or logarithmic, or from above 0 for losses and accuracies."""
     spots = [spot for spot in _spots(figure) if math.isfinite(spot.value)]
     values = [spot.value for spot in spots] or [1.0]
-    # Intervals may be so wide that nothing else could be seen.
+    # Intervals may be so wide that nothing else would be visible.
     ends = [end for spot in spots for end in (spot.low, spot.high) if end is not None and end <= 2 * max(values)]
     if figure.baseline is not None:
         values.append(figure.baseline[0])
@@ -84,10 +84,10 @@ def _spots(figure: Figure) -> Iterable[Spot]:
 
 
 def label_step(places: Sequence[tuple[float, float]]) -> int:
-    """Return how many labels to go on by so that none touches the next.
+    """Return the step between labels at which none touches the next.
 
     Args:
-        places: Where each label begins and ends, in pixels, from left to right.
+        places: Beginning and end of each label, in pixels, from left to right.
     """
     for step in range(1, len(places)):
         kept = places[::step]

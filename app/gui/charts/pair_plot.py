@@ -1,4 +1,4 @@
-"""The pairs of an A/B as a painted plot: a row each with both values and their ratio, and the mean below."""
+"""Plot of the pairs of an A/B: one row each with both values and their ratio, and the mean below."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from app.gui.style.tokens import LABEL_PX, TEXT_PX
 ROW_MIN_PX, ROW_MAX_PX, HEAD_PX, FOOT_PX = 22, 60, 24, 24
 NUMBER_PX, VALUE_PX, RATIO_PX, GAP = 32, 62, 56, 12
 DOT_PX, TICK_GAP_PX = 4.5, 44
-# Minimum range of the scale around the dots, however similar they are.
+# Minimum range of the scale around the dots, even if they are nearly equal.
 NARROWEST_LOG = math.log(1.02)
 _TICKS = (
     0.1,
@@ -64,7 +64,7 @@ class RatioScale:
 
 
 def ratio_scale(result: PairResult) -> RatioScale:
-    """Return a scale for the ratios and 1, and the interval unless it is so wide that it would hide them."""
+    """Return a scale for the ratios and 1, and for the interval unless it is so wide that it would hide them."""
     logs = [0.0, *map(math.log, result.ratios)]
     low, high = min(logs), max(logs)
     room = max(high - low, NARROWEST_LOG)
@@ -76,7 +76,7 @@ def ratio_scale(result: PairResult) -> RatioScale:
 
 
 class PairPlot(QWidget):
-    """Shows an A/B, finished or not; pairs still to come already have their rows."""
+    """Shows an A/B, finished or not. Rows of pairs still to run are already included."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -169,14 +169,14 @@ class PairPlot(QWidget):
         )
 
     def _paint_scale(self, painter: QPainter, plot: QRectF, scale: RatioScale) -> None:
-        """Paint the line of no difference, the winner of each side, and round ratios below."""
+        """Paint the line of no difference, the side that wins in each direction, and round ratios below."""
         tokens = self._theme.tokens
         one_px = self._x(plot, scale, 1.0)
         foot = QRectF(plot.left(), plot.bottom(), plot.width(), FOOT_PX)
         painter.setFont(tabular_font(LABEL_PX))
         metrics = QFontMetricsF(painter.font())
         taken: list[float] = []
-        # The line of no difference takes precedence.
+        # The line of no difference has priority.
         for tick in sorted(scale.ticks(), key=lambda tick: abs(math.log(tick))):
             x = self._x(plot, scale, tick)
             if any(abs(x - other) < TICK_GAP_PX for other in taken):

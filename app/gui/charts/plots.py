@@ -1,6 +1,6 @@
-"""Shared by all live charts: a plot in the theme's colours that is created once and then updated.
+"""Base of all live charts: a plot in the theme's colours that is created once and then updated.
 
-Imports pyqtgraph and NumPy, which takes longer than the rest of the window, so import this late.
+Imports pyqtgraph and NumPy, which takes longer than the rest of the window, so this must be imported late.
 """
 
 import contextlib
@@ -19,31 +19,31 @@ from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import label
 
 AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 42, 24, 12
-_BELOW_PX = 6  # so that the first time doesn't touch the lowest value, which stands beside it
-# A chart is at least so high; or a little lower where nothing then has to scroll.
+_BELOW_PX = 6  # so that the first time doesn't touch the lowest value, which is next to it
+# Minimum height of a chart, or slightly less where this avoids scrolling.
 LOW_PX, LOWEST_PX = 140, 112
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
 DASH = 0.3
 VALUE_STEP_PX = 20
-# Thin lines without antialiasing while a run is live: anything else costs up to a hundred times as much (Qt
-# strokes wide lines as paths).
+# Thin lines without antialiasing while a run is live. Anything else costs up to a hundred times as much, because
+# Qt strokes wide lines as paths.
 pyqtgraph.setConfigOptions(antialias=False, useOpenGL=False)
 
 
 class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """A plot without mouse, menu or buttons. Its ranges are set by its user.
+    """A plot without mouse, menu or buttons. The caller sets its ranges.
 
     Args:
-        theme: Its colours.
+        theme: Theme with its colours.
         bottom: The lower axis; None for plain numbers.
-        unit: Of the left axis, "" for none.
-        later: Message code of what will appear, shown in place of axes until there are data.
+        unit: Unit of the left axis; "" for none.
+        later: Message code of the text shown in place of axes until there is data.
 
     Attributes:
-        instead: The line in place of axes.
+        instead: The label shown in place of axes.
     """
 
-    _is_made = False  # Qt sends events before
+    _is_made = False  # Qt sends events before __init__ has finished
 
     def __init__(
         self,
@@ -69,14 +69,14 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.hideButtons()
         self.setFrameShape(self.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        # Screen readers use its description; nothing in it can be focused.
+        # Screen readers use its description, but nothing in it can be focused.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         box = self.getViewBox()
         box.disableAutoRange()
         box.setDefaultPadding(0.0)
         for side in ("left", "bottom"):
             self._set_up_axis(side)
-        # Room for the upper half of the top label.
+        # Space for the upper half of the top label.
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, 0, 0)
         self.getAxis("left").setWidth(AXIS_WIDTH_PX)
         self.getAxis("bottom").setHeight(AXIS_HEIGHT_PX)
@@ -87,19 +87,19 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._is_made = True
 
     def event(self, event: QEvent) -> bool:
-        """Draw lines of the same width on a screen of another density."""
+        """Keep the width of lines on a screen with a different pixel density."""
         if self._is_made and event.type() == QEvent.Type.DevicePixelRatioChange:
             self.colour()
         return bool(super().event(event))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the line in the middle."""
+        """Keep the label in the middle."""
         super().resizeEvent(event)
         if self._is_made:
             self.instead.setGeometry(self.rect())
 
     def close(self) -> bool:
-        """Disconnect from the theme too: a closed plot has no axes any more."""
+        """Also disconnect from the theme, because a closed plot has no axes."""
         with contextlib.suppress(RuntimeError, TypeError):  # already closed
             self.theme.changed.disconnect(self.colour)
         return bool(super().close())
@@ -109,45 +109,45 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return QSize(120, self._least_px)
 
     def sizeHint(self) -> QSize:
-        """Ask for the same everywhere, so that the layout decides."""
+        """Return the same size for all plots, so that the layout decides."""
         return QSize(240, LOW_PX)
 
     def allow_height(self, least_px: int) -> None:
-        """Change the least height that the layout may give."""
+        """Change the minimum height for the layout."""
         if least_px != self._least_px:
             self._least_px = least_px
             self.updateGeometry()
 
     def setAccessibleName(self, name: str) -> None:
-        """Name the viewport too, which screen readers see as a widget of its own."""
+        """Also name the viewport, which screen readers see as a separate widget."""
         super().setAccessibleName(name)
         self.viewport().setAccessibleName(name)
 
     def setAccessibleDescription(self, description: str) -> None:
-        """Describe the viewport too."""
+        """Also describe the viewport."""
         super().setAccessibleDescription(description)
         self.viewport().setAccessibleDescription(description)
 
     def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
-        """Show what will appear in place of axes without meaning, or the axes.
+        """Show either a text about missing data in place of the axes, or the axes.
 
         Args:
             is_empty: Whether there is nothing to draw.
-            live: Whether something will appear; otherwise nothing was recorded.
+            live: Whether data will follow. Otherwise, nothing was recorded.
         """
         if is_empty:
             self.instead.setText(sentence(self._later if live else "chart.nothing_recorded"))
         self.instead.setVisible(is_empty)
-        # Axes of a hidden item would lose their size; a transparent one isn't painted either.
+        # Axes of a hidden item would lose their size, and a transparent one isn't painted either.
         self.getPlotItem().setOpacity(0.0 if is_empty else 1.0)
 
     def pen(self, colour: str, *, dashed: bool = False) -> QPen:
-        """Return a pen of one logical pixel, whatever the units of the plot.
+        """Return a pen that is one logical pixel wide, regardless of the plot's units.
 
-        Rounded to whole pixels of the screen, because others are expensive.
+        The width is rounded to whole screen pixels, because others are expensive.
         """
         pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
-        pen.setWidth(max(1, round(self.devicePixelRatioF())))  # a cosmetic pen counts them
+        pen.setWidth(max(1, round(self.devicePixelRatioF())))  # a cosmetic pen's width is in screen pixels
         pen.setCosmetic(True)
         return pen
 
@@ -160,7 +160,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return line
 
     def set_range(self, axis: str, low: float, high: float, box: "pyqtgraph.ViewBox | None" = None) -> None:
-        """Set the range of an axis ("x", "y", or another name) if it has changed: axes are expensive to draw."""
+        """Set the range of an axis ("x", "y" or another name) if it has changed. Drawing axes is expensive."""
         if self._ranges.get(axis) != (low, high):
             self._ranges[axis] = (low, high)
             if axis == "x":
@@ -188,18 +188,18 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         if side == "bottom":
             axis.setStyle(tickTextOffset=_BELOW_PX)
         axis.enableAutoSIPrefix(False)
-        axis.setZValue(-1)  # its grid is behind the curves
+        axis.setZValue(-1)  # draws its grid behind the curves
 
 
 class DoublePlot(Plot):
     """A plot with a second vertical axis on the right, for other units.
 
     Args:
-        theme: Its colours.
+        theme: Theme with its colours.
         bottom: The lower axis; None for plain numbers.
-        unit: Of the left axis, "" for none.
-        right_unit: Of the right axis.
-        later: As of any plot.
+        unit: Unit of the left axis; "" for none.
+        right_unit: Unit of the right axis.
+        later: As for any plot.
 
     Attributes:
         right: View box of the right axis.
@@ -248,14 +248,14 @@ class Line:
         self.item = _LineItem(connect="finite")
 
     def colour(self) -> None:
-        """Apply the theme's colour, and the width on the current screen."""
+        """Apply the theme's colour, and the width for the current screen."""
         self._thin = self._plot.pen(getattr(self._plot.theme.tokens, self._colour), dashed=self._is_dashed)
         self._smooth = QPen(self._thin)
         self._smooth.setWidthF(SMOOTH_PX * self._plot.devicePixelRatioF())
         self.item.setPen(self._smooth if self._is_smooth else self._thin)
 
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
-        """Show other points; None is a gap.
+        """Show other points. None is a gap.
 
         Args:
             curve: The points.
@@ -263,7 +263,7 @@ class Line:
         """
         import numpy as np
 
-        if smooth and len(curve.x) == 1:  # a single point has no line: draw a dash
+        if smooth and len(curve.x) == 1:  # a single point has no line, so draw a dash
             curve = Curve([curve.x[0] - DASH / 2, curve.x[0] + DASH / 2], 2 * curve.y)
         y = np.array([math.nan if value is None else value for value in curve.y], dtype=float)
         self._is_smooth = smooth and len(y) <= SMOOTH_POINTS
@@ -275,7 +275,7 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
     """A curve in a view with fixed ranges."""
 
     def boundingRect(self) -> QRectF:
-        """Return the whole view: the exact bounds are expensive to compute, and nobody needs them."""
+        """Return the whole view, because the exact bounds are expensive to compute and not needed."""
         box = self.getViewBox()
         if box is None or self.xData is None or not len(self.xData):
             return QRectF()
@@ -283,14 +283,14 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
 
 
 class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """As many round values as there is room for, with their unit."""
+    """An axis with as many round values as fit, and their unit."""
 
     def __init__(self, side: str, unit: str = "") -> None:
         super().__init__(side)
         self._unit = f" {unit}" if unit else ""
 
     def boundingRect(self) -> QRectF:
-        """Leave room for half labels at both ends, which pyqtgraph doesn't with grid lines."""
+        """Reserve space for half labels at both ends, which pyqtgraph doesn't do with grid lines."""
         return QRectF(super().boundingRect()).adjusted(0, -LABEL_PX, 0, LABEL_PX)
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
@@ -301,12 +301,12 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [(next(step for step in steps if (high - low) / step <= room), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the labels, thousands in groups as everywhere."""
+        """Return the labels with thousands separators."""
         places = max(0, math.ceil(-math.log10(spacing * scale) - 1e-9))
         return [f"{value * scale:,.{places}f}{self._unit}" for value in values]
 
     def room_px(self, low: float, high: float) -> int:
-        """Return how wide the axis has to be for the labels of a range."""
+        """Return the width of the axis needed for the labels of a range."""
         spacing = self.tickSpacing(low, high, self.size().height())[0][0]
         (text,) = self.tickStrings([high], 1.0, spacing)
         return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance(text)) + 8)
@@ -319,7 +319,7 @@ class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return round time steps that leave room for their labels."""
+        """Return round time steps with enough space for their labels."""
         room = max(2.0, size / 48)
         steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
         step = next((step for step in steps if (high - low) / step <= room), steps[-1])
@@ -331,19 +331,19 @@ class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
 
 
 class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """Whole numbers only: epochs."""
+    """An axis of whole numbers, for epochs."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a whole-number step that leaves room for its labels."""
+        """Return a whole-number step with enough space for its labels."""
         room = max(2.0, size / 32)
         step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
         return [(float(step), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the labels; there is no epoch 0."""
+        """Return the labels, without an epoch 0."""
         return [f"{value:.0f}" if value >= 1 else "" for value in values]
 
 
@@ -374,7 +374,7 @@ def round_up(value: float) -> float:
 
 
 def time_span(seconds: float) -> float:
-    """Return the end of a live time axis, which grows in leaps so that it isn't redrawn every second."""
+    """Return the end of a live time axis, which grows in large steps so that it isn't redrawn every second."""
     span = 10.0
     while span < seconds:
         span *= 1.25 if span >= 60 else 1.5

@@ -20,7 +20,7 @@ class Quantity:
     """How to draw a curve of telemetry.
 
     Attributes:
-        label: Its name in the legend, before the number.
+        label: Name in the legend, before the value.
         kind: percent, memory (percent of the total) and clock (percent of its maximum so far) use the left axis,
             degrees and watts the right one; lines of the right axis are dashed.
     """
@@ -35,7 +35,7 @@ class Quantity:
         return self.kind in ("degrees", "watts")
 
 
-# By the end of the curve's name; other telemetry is stored with the run, but not drawn.
+# By the end of the curve's name. Other telemetry is stored with the run, but not drawn.
 QUANTITIES = {
     "cpu_pct": Quantity("part.cpu", "percent", GREEN),
     "utilization_pct": Quantity("part.gpu", "percent", BLUE),
@@ -51,11 +51,11 @@ QUANTITIES = {
 
 
 class TelemetryChart(DoublePlot):
-    """Draws the telemetry that this machine reports.
+    """Draws the telemetry reported by this computer.
 
     Attributes:
-        entries: For the legend: colour, name with the current value (or the median of a finished run), and whether
-            the line is dashed.
+        entries: Entries for the legend: colour, name with the current value (or the median of a finished run), and
+            whether the line is dashed.
         has_right: Whether there are degrees or watts to draw.
     """
 
@@ -82,11 +82,11 @@ class TelemetryChart(DoublePlot):
         """Show telemetry over time.
 
         Args:
-            curves: By the names in app.core.analysis.series.RunSeries.telemetry.
+            curves: Curves by their names in app.core.analysis.series.RunSeries.telemetry.
             begin_s: Start of the time axis.
             end_s: End of the time axis; None for the latest telemetry.
-            memory_bytes: The computer's memory; without it, memory has no line.
-            live: Whether new values arrive every second, so that lines must be cheap.
+            memory_bytes: The computer's memory; without it, memory isn't drawn.
+            live: Whether new values arrive every second, so that lines must be cheap to draw.
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
@@ -124,11 +124,11 @@ class TelemetryChart(DoublePlot):
 
 
 def _quantity(name: str, curve: Curve) -> Quantity | None:
-    """Return how to draw a curve; None for those that aren't drawn or mean nothing."""
+    """Return how to draw a curve; None for curves that aren't drawn or are meaningless."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":
-        return None  # needs the GPU's total memory, which a run doesn't store
+        return None  # needs the GPU's total memory, which isn't stored with a run
     if key == "steal_pct" and not any(curve.y):
         return None
     return QUANTITIES.get(key)

@@ -27,11 +27,11 @@ from app.gui.widgets.basics import set_tip
 BLUE, ORANGE = SERIES[:2]
 _HALF_LABEL_PX = LABEL_PX // 2 + 2
 BAR_WIDTH, BARS_LIMIT = 0.68, 1_000
-DESCRIBED = 20  # epochs that a screen reader reads
+DESCRIBED = 20  # number of epochs read by a screen reader
 
 
 class Legend(QWidget):
-    """Names of lines, each after a stroke in its colour, on as many lines as they need."""
+    """Names of lines, each after a stroke in its colour, wrapped to as many lines as needed."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show entries: a colour by its name in the theme, a text, and whether the line is dashed.
+        """Show entries, each with a colour name of the theme, a text, and whether the line is dashed.
 
         `about` is the tooltip.
         """
@@ -95,7 +95,7 @@ class Legend(QWidget):
 
 
 class EpochChart(Plot):
-    """A bar per epoch; the first one set apart, with a dashed line at the median of the others."""
+    """A bar for each epoch, the first in a different style, with a dashed line at the median of the others."""
 
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
@@ -122,8 +122,9 @@ class EpochChart(Plot):
             durations_s: Finished epochs.
             planned: Total number of epochs.
             current_s: Current epoch; None between epochs.
-            whole: False for cut epochs, whose median is meaningless.
-            apart: False for runs instead of epochs: then the values may have any unit, and the first one counts.
+            whole: False for shortened epochs, whose median is meaningless.
+            apart: Whether the first value is treated separately. False for runs instead of epochs, whose values
+                may have any unit.
             live: Whether more may follow.
         """
         shown = (tuple(durations_s), planned, current_s, whole, apart, live)
@@ -147,7 +148,7 @@ class EpochChart(Plot):
         self.setAccessibleDescription(said if texts else sentence("chart.no_epoch"))
 
     def colour(self) -> None:
-        """Apply the theme's colours, to bars and median too."""
+        """Apply the theme's colours, including bars and median."""
         super().colour()
         tokens = self.theme.tokens
         self.median.setPen(self.pen(tokens.text, dashed=True))
@@ -160,14 +161,14 @@ class EpochChart(Plot):
         tokens = self.theme.tokens
         current = QColor(tokens.accent)
         current.setAlphaF(0.4)
-        # A single epoch is the result, but includes start-up, so it is set apart too.
+        # A single epoch is the result but includes start-up, so it is also set apart.
         brushes = [QBrush(QColor(tokens.neutral_bar))] * min(apart, whole)
         brushes += [QBrush(QColor(tokens.accent))] * (whole - len(brushes))
         brushes += [QBrush(current)] * (len(heights) - whole)
         numbers = [number + 1 for number in range(len(heights))]
         # pyqtgraph fails on empty lists of colours.
         self.bars.setVisible(bool(heights))
-        if len(heights) > BARS_LIMIT:  # each bar stands for as many epochs, of which it has the median
+        if len(heights) > BARS_LIMIT:  # each bar represents the same number of epochs by their median
             each = -(-len(heights) // BARS_LIMIT)
             firsts = range(0, len(heights), each)
             medians = [statistics.median(heights[first : first + each]) for first in firsts]
@@ -185,7 +186,7 @@ class EpochChart(Plot):
 
 
 class LossChart(DoublePlot):
-    """Loss on the left axis, accuracy in percent on the right one, over epochs; validation dashed."""
+    """Loss on the left axis, accuracy in percent on the right axis, over epochs. Validation is dashed."""
 
     # Colour, message code of the name, and whether the line is dashed.
     ENTRIES = (
@@ -240,7 +241,7 @@ class ThroughputChart(DoublePlot):
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
-        # Without values, so that its time axis lines up with that of the telemetry below, which has the labels.
+        # Without values, because its time axis is aligned with the telemetry chart below, which has the labels.
         self.getAxis("right").setStyle(showValues=False)
         self.getAxis("bottom").setStyle(showValues=False)
         self.getAxis("bottom").setHeight(_HALF_LABEL_PX)
@@ -261,18 +262,18 @@ class ThroughputChart(DoublePlot):
         highest = max((value for value in curve.y if value is not None), default=1.0)
         top = round_up(1.1 * highest)
         self.set_range("y", 0.0, top)
-        # Below the upper edge, which would cut them off.
+        # Below the upper edge, which would clip them.
         self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
         code = "chart.steps_now_interrupted" if interrupted_t_s else "chart.steps_now"
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"
         self.setAccessibleDescription(sentence(code, now=last, highest=highest, count=len(interrupted_t_s)))
 
     def minimumSizeHint(self) -> QSize:
-        """Allow as much less as the labels of its time would need."""
+        """Allow less height, by the height of the omitted time labels."""
         return super().minimumSizeHint() - QSize(0, AXIS_HEIGHT_PX - _HALF_LABEL_PX)
 
     def colour(self) -> None:
-        """Apply the theme's colours, to the marks too."""
+        """Apply the theme's colours, including the marks."""
         super().colour()
         if hasattr(self, "marks"):
             self.marks.setBrush(QColor(self.theme.tokens.caution))

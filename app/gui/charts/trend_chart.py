@@ -1,4 +1,4 @@
-"""The chart of a trend: results of the same work over time, with marks where the machine changed."""
+"""The chart of a trend: results of the same work over time, with marks where the computer changed."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ DATE_PX = 90
 
 
 class TrendChart(Plot):
-    """Points with their intervals, equally far from each other, oldest first.
+    """Points with their intervals, evenly spaced, oldest first.
 
     Attributes:
-        marks: The lines where the machine changed, each with its number.
+        marks: The lines where the computer changed, each with its number.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -37,7 +37,7 @@ class TrendChart(Plot):
         self.setAccessibleName(sentence("trend.chart"))
 
     def show_trend(self, trend: Trend, run_id: int) -> None:
-        """Show a trend, of which one run stands out."""
+        """Show a trend with one run highlighted."""
         self._shown = (trend, run_id)
         runs = [point.run for point in trend.points]
         self._dates.dates = [run.started_at[:10] for run in runs]
@@ -47,7 +47,7 @@ class TrendChart(Plot):
         self.setAccessibleDescription(trend.sentence())
 
     def colour(self) -> None:
-        """Apply the theme's colours, to points and marks too."""
+        """Apply the theme's colours, including points and marks."""
         super().colour()
         if self._shown is not None:
             self.show_trend(*self._shown)
@@ -87,17 +87,17 @@ class TrendChart(Plot):
 
 
 class _DateAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """The days of the runs."""
+    """An axis with the dates of the runs."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
         self.dates: list[str] = []
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a whole number of runs that leaves room for their days."""
+        """Return a whole number of runs that leaves space for their dates."""
         room = max(1.0, size / DATE_PX)
         return [(float(max(1, -(-int(high - low + 1) // int(room)))), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the days of the runs at these places."""
+        """Return the dates of the runs at these positions."""
         return [self.dates[round(value)] if 0 <= round(value) < len(self.dates) else "" for value in values]

@@ -1,1 +1,1 @@
-"""One run on screen, wherever it is shown."""
+"""One run on screen, live or stored."""

@@ -1,4 +1,4 @@
-"""Actions on a stored result, wherever it is shown: picture, text, export."""
+"""Actions on a stored result in any view: picture, text, export."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import plain_tip
 
-# Exports and pictures are imported when they are asked for, so that pages open sooner.
+# Exports and pictures are imported on demand, so that pages open sooner.
 if TYPE_CHECKING:
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
@@ -33,14 +33,14 @@ class ResultActions:
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
-        self._copies = 0  # a slow picture must not replace what was copied later
+        self._copies = 0  # generation counter: a slow picture must not overwrite a later copy
 
     def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
-        """Save the share picture in the window's theme; ask for a file if none is given."""
+        """Save the share picture in the window's theme. Asks for a file if none is given."""
         from app.core.plans.registry import kind_of
         from app.core.report.share import check_shown
 
-        try:  # what can't be drawn needs no file
+        try:  # asks for a file only if it can be drawn
             if group is None:
                 check_shown(run.summary)
             else:
@@ -55,7 +55,7 @@ class ResultActions:
             self._save(partial(_picture_and_file, run, group), path)
 
     def _save(self, load: "Callable[[Database], tuple[ShareCard, bytes]]", target: Path) -> None:
-        """Write the picture and the result file that it carries, both loaded in the background."""
+        """Write the picture with its embedded result file; both are loaded in the background."""
         from app.gui.run.share_picture import save_share_picture
 
         tokens = self._services.theme.tokens
@@ -83,12 +83,12 @@ class ResultActions:
         ShareDialog(self._services, self._window, (run, group), ask, self._report_saved).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
-        """Save the picture of several runs; ask for a file.
+        """Save the picture of several runs. Asks for a file.
 
         Args:
-            card: What is painted.
-            name: Of the file, without its ending.
-            ids: The runs that the picture carries.
+            card: Content of the picture.
+            name: Name of the file, without its suffix.
+            ids: The runs whose results are embedded.
         """
         from app.core.report.formats.result_document import enclosed_file
 
@@ -98,7 +98,7 @@ class ResultActions:
             self._save(lambda database: (card, enclosed_file(database, ids)), path)
 
     def copy_card(self, card: "ShareCard") -> None:
-        """Put a picture on the clipboard."""
+        """Copy a picture to the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
         self._begin_copy()
@@ -106,18 +106,18 @@ class ResultActions:
         self._services.notify(sentence("picture.copied"), "", "", None)
 
     def copy_plain(self, text: str) -> None:
-        """Put a text on the clipboard."""
+        """Copy a text to the clipboard."""
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
-        """Write a plan to a file that is asked for, in the format of its name.
+        """Ask for a file, and write a plan to it in the format of its suffix.
 
         Args:
-            codes: Of the question, and of the message afterwards.
-            name: Of the file, without its ending.
-            table: Returns what is written.
+            codes: Message codes of the question, and of the message afterwards.
+            name: Name of the file, without its suffix.
+            table: Returns the table to write.
         """
         from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 
@@ -135,7 +135,7 @@ class ResultActions:
         self._services.tasks.start(write, done, self._services.complain)
 
     def copy_picture(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Put the share picture on the clipboard."""
+        """Copy the share picture to the clipboard."""
         from app.gui.run.share_picture import paint_share_picture
 
         tokens, number = self._services.theme.tokens, self._begin_copy()
@@ -156,7 +156,7 @@ class ResultActions:
         return self._copies
 
     def copy_text(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Put the result on the clipboard as text."""
+        """Copy the result to the clipboard as text."""
         from app.core.plans.registry import kind_of
         from app.core.report.run_texts import result_text
 
@@ -166,7 +166,7 @@ class ResultActions:
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def copy_group(self, group: Group) -> None:
-        """Put a group and all of its runs on the clipboard as text."""
+        """Copy a group and all its runs to the clipboard as text."""
         from app.core.plans.registry import kind_of
 
         self._begin_copy()
@@ -174,7 +174,7 @@ class ResultActions:
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
-        """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
+        """Write runs as CSV or JSON, by the file's suffix; all runs if none are given."""
         from app.core.report.export import FORMATS
 
         if path is None:
@@ -201,7 +201,7 @@ class ResultActions:
 
         self._services.notify(text, "", sentence("button.show_in_folder"), show)
         if str(folder) != self._services.preferences.settings.save_folder:
-            # The file is there; that the folder isn't remembered is no reason to complain.
+            # The file is written. Failing to remember the folder isn't worth an error.
             with contextlib.suppress(AppError):
                 self._services.preferences.change(save_folder=str(folder))
 
@@ -210,18 +210,18 @@ class ResultActions:
         return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
 
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
-        """Ask for a file, and add the ending of the chosen type; None if the user cancels.
+        """Ask for a file, and add the suffix of the chosen type; None if the user cancels.
 
-        It starts in the folder that was used last, or where such files usually are.
+        The dialog starts in the folder used last, or in the usual folder for such files.
         """
         latest = self._services.preferences.settings.save_folder
         folder = latest if latest and Path(latest).is_dir() else QStandardPaths.writableLocation(place)
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, str(Path(folder) / name), kinds)
-        # Another type's ending was typed on purpose; "v1.2" isn't one.
+        # Another type's suffix was typed deliberately; "v1.2" isn't one.
         if not chosen or chosen.lower().endswith(tuple(_endings(kinds))):
             return Path(chosen) if chosen else None
         path = Path(chosen + _endings(kind or kinds)[0])
-        # The dialog asked only about the name without the ending.
+        # The dialog only checked the name without the suffix.
         return path if not path.exists() or self._may_overwrite(path) else None
 
     def _may_overwrite(self, path: Path) -> bool:
@@ -244,14 +244,14 @@ def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -
 
 
 def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard":
-    """Return what is on the picture, with the codes of all runs that it has the code of."""
+    """Return the picture's content, with a QR code for all runs that it represents."""
     from app.core.exchange.sharing import picture_card
 
     return picture_card(database, run, group)
 
 
 def _file_name(run: JudgedRun, group: Group | None) -> str:
-    """Return the name of a result's files, without ending."""
+    """Return the name of a result's files, without suffix."""
     from app.core.plans.registry import kind_of
 
     number = str(run.summary.id) if group is None else kind_of(group).file_number(run.summary.id, group)
@@ -259,18 +259,18 @@ def _file_name(run: JudgedRun, group: Group | None) -> str:
 
 
 def _check_is_file(path: Path) -> None:
-    """Refuse devices and pipes, whose readers the window would wait for; raises UsageError."""
+    """Reject devices and pipes, whose readers would block the window. Raises UsageError."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(message("file.is_device", name=path.name), message("export.choose_another"))
 
 
 def _endings(kinds: str) -> list[str]:
-    """Return the endings of a file dialog's types: ".csv" for "CSV table (*.csv)"."""
+    """Return the suffixes of a file dialog's types: ".csv" for "CSV table (*.csv)"."""
     return re.findall(r"\*((?:\.\w+)+)", kinds)
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format of its name; return how many are in it."""
+    """Write runs to a file in the format of its suffix; return their number."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of

@@ -37,15 +37,15 @@ from app.gui.widgets.basics import Card, ClampedLabel, column, row
 from app.gui.widgets.tables import set_up_items
 from workloads import CATALOGUE
 
-# What all cards need with charts of the least and of the usual least height.
+# Total height of all cards, with charts of minimum and of usual minimum height.
 TIGHT_PX, ROOMY_PX = 500, 590
 ROW_PX = 26
-BARS_ROW_MAX_PX = 84  # where they have the right half to themselves, as in a Quick run, they fill it
+BARS_ROW_MAX_PX = 84  # where they have the whole right half, as for a Quick run, they fill it
 _Chart = TypeVar("_Chart", bound=QWidget)
 
 
 class MetricTable(QTableWidget):
-    """Shows a run's single numbers with labels, for workloads without epochs or losses."""
+    """Shows a run's single values with labels, for workloads without epochs or losses."""
 
     def __init__(self) -> None:
         super().__init__(0, 2)
@@ -60,7 +60,7 @@ class MetricTable(QTableWidget):
         self._shown: list[tuple[str, str]] = []
 
     def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
-        """Show the numbers; does nothing if they haven't changed."""
+        """Show the values; does nothing if they haven't changed."""
         lines = metric_lines(metrics)
         if lines == self._shown:
             return
@@ -75,7 +75,7 @@ class MetricTable(QTableWidget):
 
 
 class RunCharts(QWidget):
-    """Draws a run, live or stored; created once and reused."""
+    """Draws a run, live or stored. Created once and reused."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class RunCharts(QWidget):
         self.figures = MetricTable()
         self._figures_card = _card(sentence("chart.figures"), self.figures)
         self._figures_card.hide()
-        # The ranking has the larger part of the right half, and all of it if there is no loss to show.
+        # The ranking gets the larger part of the right half, or all of it if there is no loss to show.
         left = column(self.epochs_card, self._rate_card, spacing_px=2 * GAP_PX)
         right = column(self.bars_card, self._loss_card, self._figures_card, spacing_px=2 * GAP_PX)
         for half in (left, right):
@@ -117,7 +117,7 @@ class RunCharts(QWidget):
         left.setStretch(0, 4)
         left.setStretch(1, 5)
         right.setStretch(2, 4)
-        right.addStretch()  # below a ranking that is as high as the area, where others have to scroll
+        right.addStretch()  # below a ranking as high as the area, if others have to scroll
         halves = row(left, right, spacing_px=2 * GAP_PX)
         halves.setStretch(0, 1)
         halves.setStretch(1, 1)
@@ -125,21 +125,21 @@ class RunCharts(QWidget):
 
     @cached_property
     def estimate(self) -> EstimateChart:
-        """The chart of Quick runs, made for the first of them: a chart takes 5 to 10 ms."""
+        """The chart of Quick runs, created for the first of them, because a chart takes 5 to 10 ms."""
         return self._with_speed(EstimateChart(self._theme))
 
     @cached_property
     def sustained(self) -> SustainedChart:
-        """The chart of Sustained runs, made for the first of them."""
+        """The chart of Sustained runs, created for the first of them."""
         return self._with_speed(SustainedChart(self._theme))
 
     @cached_property
     def engines(self) -> EngineTable:
-        """The table of engines, made for the first comparison of them."""
+        """The table of engines, created for the first comparison."""
         return self._with_speed(EngineTable())
 
     def fit_into(self, height_px: int) -> None:
-        """Let charts be a little lower where that saves scrolling in an area of this height, and show all bars."""
+        """Allow slightly lower charts if this avoids scrolling in an area of this height, and show all bars."""
         self._least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
         speed = [self._speed.widget(number) for number in range(self._speed.count())]
         for plot in (*speed, self.loss, self.throughput, self.machine):
@@ -148,17 +148,17 @@ class RunCharts(QWidget):
         self.bars_card.setMaximumHeight(max(height_px, self.bars_card.minimumSizeHint().height()))
 
     def hasHeightForWidth(self) -> bool:
-        """Say no: Qt would give an area that scrolls the wanted height, not the least."""
+        """Return False, because otherwise Qt gives a scroll area the preferred height instead of the minimum."""
         return False
 
     def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
         """Show the curves of a run.
 
         Args:
-            series: Its series.
-            summary: Its record so far.
-            memory_bytes: Its machine's memory.
-            live: Whether it is running: then time axes grow in leaps.
+            series: The run's series.
+            summary: The run's record so far.
+            memory_bytes: Memory of the run's computer.
+            live: Whether it is running, in which case time axes grow in large steps.
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
@@ -184,7 +184,7 @@ class RunCharts(QWidget):
         )
 
     def show_group(self, group: Group) -> None:
-        """Show several runs in the place of one run's speed: the engines' table, or a bar for each repetition."""
+        """Show several runs in place of the speed chart: the table of engines, or a bar for each repetition."""
         self.speed_legend.hide()
         self.epochs_card.show()
         if rows := kind_of(group).engine_table(group):
@@ -203,7 +203,7 @@ class RunCharts(QWidget):
         self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
-        """Show what limited the run; no chart moves."""
+        """Show what limited the run, without moving the charts."""
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str) -> None:
@@ -217,18 +217,18 @@ class RunCharts(QWidget):
         self.scale.show_text(chart_note(bars[0].metric, bars) if bars else "")
 
     def _with_speed(self, chart: _Chart) -> _Chart:
-        """Give a chart the place of the speed's, too."""
+        """Return a chart after putting it in the place of the speed chart."""
         if isinstance(chart, Plot):
             chart.allow_height(self._least_px)
         self._speed.addWidget(chart)
         return chart
 
     def _show_kind(self, summary: RunSummary) -> None:
-        """Show figures instead of the loss, and hide the epoch chart, if a workload has none."""
+        """Show single values instead of the loss, and hide the epoch chart, if a workload has none."""
         workload = CATALOGUE.get(summary.workload)
         trains = workload is None or workload.trains
         has_epochs = workload is None or workload.has_epochs
-        is_short = summary.preset == "quick"  # whose loss says little
+        is_short = summary.preset == "quick"  # whose loss isn't informative
         if (trains, has_epochs, is_short) == self._kind:
             return
         self._kind = (trains, has_epochs, is_short)
@@ -280,7 +280,7 @@ class RunCharts(QWidget):
 
 
 def _half_width(run: RunSummary) -> str:
-    """Return half the width of an estimate's interval as text; "" where it isn't known."""
+    """Return half the width of an estimate's interval as text; "" if unknown."""
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     return "" if half_pct is None else sentence("share.within", half_pct=half_pct)
 
@@ -288,7 +288,7 @@ def _half_width(run: RunSummary) -> str:
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:
     card = Card(heading)
     if legend is not None and len(charts) > 1:
-        card.body.addWidget(legend)  # many entries: on lines of their own
+        card.body.addWidget(legend)  # many entries get separate lines
     elif legend is not None:
         card.note.hide()
         card.corner.addWidget(legend, stretch=1)

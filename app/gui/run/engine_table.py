@@ -1,4 +1,4 @@
-"""Which engine is fastest on which workload, as a table: the result of a comparison of engines."""
+"""Table of which engine is fastest on which workload: the result of a comparison of engines."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _HEADINGS = ("label.workload", "heading.engine", "heading.median", "engine_page.
 
 
 class EngineTable(QTableWidget):
-    """Shows a line for each engine on each workload, fastest first."""
+    """Shows a row for each engine on each workload, fastest first."""
 
     def __init__(self) -> None:
         super().__init__(0, len(_HEADINGS))
@@ -56,7 +56,7 @@ class EngineTable(QTableWidget):
 
 
 def _fastest_first(row: Row) -> list[Cell]:
-    """Return the engines in order, those without a result last."""
+    """Return the engines in order, with those without a result last."""
     sign = -1 if headline_kind(row.metric).is_rate else 1
     return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
 
@@ -66,7 +66,7 @@ def _title(row: Row) -> str:
 
 
 def _value(row: Row, cell: Cell, units: set[str]) -> str:
-    """Return the median, with its unit unless all have the same, which is in the heading."""
+    """Return the median with its unit, which is in the heading instead if it is the same for all."""
     if cell.median is None:
         return sentence("engine_page.no_result")
     value = format_value(row.metric, cell.median)
@@ -74,7 +74,7 @@ def _value(row: Row, cell: Cell, units: set[str]) -> str:
 
 
 def _rounds(row: Row, cell: Cell) -> str:
-    """Return each round's value."""
+    """Return the values of all rounds."""
     values = ["n/a" if value is None else format_value(row.metric, value) for value in cell.values]
     return sentence("engine_page.rounds", values=values)
 

@@ -1,4 +1,4 @@
-"""Lines of the headline: the number in large type with its unit and verdict, and the progress."""
+"""Rows of the headline: the value in large type with unit and verdict, and the progress."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _PADDING_PX, _ICON_GAP_PX = 10, 5
 
 
 class VerdictPill(QWidget):
-    """A verdict in its colour, in as many words as there is room for."""
+    """A verdict in its colour, in the longest version that fits."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -29,15 +29,15 @@ class VerdictPill(QWidget):
 
     @property
     def whole_text(self) -> str:
-        """The verdict in all its words."""
+        """The verdict's complete text."""
         return self._texts[0]
 
     def show_verdict(self, texts: Sequence[str], tone: Tone) -> None:
         """Show another verdict.
 
         Args:
-            texts: The same in ever fewer words; none hides the pill.
-            tone: Its level.
+            texts: The text in ever shorter versions; empty to hide the pill.
+            tone: Tone of its level.
         """
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
@@ -46,7 +46,7 @@ class VerdictPill(QWidget):
         self.update()
 
     def width_within(self, room_px: int) -> int:
-        """Return how wide the pill is where it has this much room; never less than its shortest text needs."""
+        """Return the width of the pill within this space; at least its shortest text's."""
         return self._width(self._fitting(room_px))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -77,7 +77,7 @@ class VerdictPill(QWidget):
 
 
 class HeadlineRow(QWidget):
-    """Number, unit and verdict side by side; the verdict uses fewer words before the number becomes smaller."""
+    """Value, unit and verdict side by side. The verdict is shortened before the value is made smaller."""
 
     def __init__(self, theme: Theme, button: Button | None = None) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class HeadlineRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
-        """Show another number; a muted one doesn't count."""
+        """Show another value; a muted one is doubtful."""
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)
             self.value.setAccessibleName(f"{value} {unit}")
@@ -113,7 +113,7 @@ class HeadlineRow(QWidget):
         return QSize(0, HEIGHT_PX)
 
     def place(self) -> None:
-        """Give everything its place; needed after one of them has changed."""
+        """Place all parts. Call this after one of them has changed."""
         unit_px = self.unit.sizeHint().width()
         button_px = 0 if self.button.isHidden() else self.button.sizeHint().width()
         least_px = 0 if self.pill.isHidden() else self.pill.width_within(0)
@@ -123,7 +123,8 @@ class HeadlineRow(QWidget):
         if self.value.font() != number_font:
             self.value.setFont(number_font)
         number_px = round(metrics.horizontalAdvance(self.value.text())) + 2
-        # Qt's line is higher than figures are: baseline where those of the largest type stand on the bottom.
+        # Qt's line is higher than digits are. This is the baseline at which the digits of the largest type touch
+        # the bottom.
         base = round(HEIGHT_PX / 2 + QFontMetricsF(_number_font(HEADLINE_PX)).capHeight() / 2)
         self.value.setGeometry(0, base - round(metrics.ascent()), number_px, round(metrics.height()))
         unit_metrics = QFontMetricsF(self.unit.font())
@@ -140,9 +141,9 @@ class HeadlineRow(QWidget):
 
 
 class ProgressLine(QWidget):
-    """What a run is doing, and at the right how long it still takes.
+    """The current activity of a run and, at the right, the remaining time.
 
-    Without a layout: with one, Qt would lay out the whole window again for each step that is shown.
+    It has no layout, because Qt would lay out the whole window again for each step shown.
     """
 
     def __init__(self, left: ElidedLabel, right: QLabel) -> None:
@@ -163,7 +164,7 @@ class ProgressLine(QWidget):
         return self.sizeHint()
 
     def place(self) -> None:
-        """Give both texts their places; needed after one of them has changed."""
+        """Place both texts. Call this after one of them has changed."""
         right_px = min(self.width(), self._right.sizeHint().width())
         self._right.setGeometry(self.width() - right_px, 0, right_px, self.height())
         self._left.setGeometry(0, 0, max(0, self.width() - right_px - GAP_PX), self.height())
@@ -174,7 +175,7 @@ def _number_font(size_px: int) -> QFont:
 
 
 def _font_within(text: str, room_px: int) -> QFont:
-    """Return the largest font, down to the smallest, in which a text is no wider than its room."""
+    """Return the largest font in which a text fits, but at least the smallest one."""
     size_px = HEADLINE_PX
     while size_px > SMALLEST_PX and QFontMetricsF(_number_font(size_px)).horizontalAdvance(text) > room_px:
         size_px -= 2

@@ -16,7 +16,7 @@ TICK_MS = 1_000
 
 
 class LogDialog(QDialog):
-    """Shows the log of the latest run, and follows it while open."""
+    """Shows the log of the latest run, and updates it while open."""
 
     def __init__(
         self, parent: QWidget, lines: Callable[[], Sequence[str]], file: Callable[[], Path | None]
@@ -56,7 +56,7 @@ class LogDialog(QDialog):
         size = _size(file)
         last = lines[-1] if lines else ""
         if (last, size) == self._shown or self.text.textCursor().hasSelection():
-            return  # nothing new, or the user is about to copy
+            return  # nothing new, or the user may be copying
         self._shown = (last, size)
         printed = _tail(file, size)
         parts = [*lines, "", sentence("log.printed"), printed] if printed else list(lines)

@@ -1,4 +1,4 @@
-"""The charts of pictures to share, each on a card: this computer among others, both sides of an A/B, points."""
+"""The charts of pictures to share, each on a card: rankings, both sides of an A/B, or studies."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -74,7 +74,7 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
 
 
 def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], tokens: Tokens) -> None:
-    """Paint both sides on one scale from 0, so that their lengths can be compared."""
+    """Paint both sides on one scale from 0, so that their lengths are proportional."""
     height = min(_SIDE_MAX_PX, room.height() / 2)
     top = room.top() + (room.height() - 2 * height) / 2
     chosen = type_of(19, QFont.Weight.DemiBold)
@@ -97,7 +97,7 @@ def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], toke
 
 
 def _paint_names(painter: QPainter, row: QRectF, side: Side, tokens: Tokens) -> None:
-    """Paint a side's name and, behind it, its settings; the name takes what it needs of two thirds."""
+    """Paint a side's name followed by its settings. The name gets up to two thirds of the width."""
     heavy, light = type_of(19, QFont.Weight.DemiBold), type_of(18)
     room = (
         row.width()

@@ -1,4 +1,4 @@
-"""What all pictures to share have in common: size, head, verdict, and text that never leaves its place."""
+"""Shared parts of all pictures: size, header, verdict, and text with fixed positions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,15 +16,15 @@ from app.gui.style.theme import font
 from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
-# A code's squares, its white edge in squares, and the room around it.
+# A QR code's square size, its white margin in squares, and the space around it.
 MODULE_PX, QUIET, CODE_BELOW_PX, CODE_ABOVE_PX, CODE_BESIDE_PX = 3, 3, 6, 3, 24
-SMALLEST_PX = 16  # still readable where a forum shows the picture at half its size
-_DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's
+SMALLEST_PX = 16  # still readable in a forum that shows the picture at half size
+_DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's density
 _BADGE_ICON_PX, _BADGE_PX = 20, 40
 
 
 def empty_picture(tokens: Tokens) -> QImage:
-    """Return a picture without content, in a theme's colour."""
+    """Return an empty picture in a theme's background colour."""
     picture = QImage(WIDTH_PX, HEIGHT_PX, QImage.Format.Format_RGB32)
     picture.setDevicePixelRatio(1)
     picture.setDotsPerMeterX(_DOTS_PER_METER)
@@ -50,12 +50,12 @@ def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
 
 
 def code_edge_px(text: str) -> int:
-    """Return how wide and high the code of a text is; 0 for none."""
+    """Return the edge length of a text's QR code; 0 for none."""
     return (len(_modules(text)) + 2 * QUIET) * MODULE_PX if text else 0
 
 
 def room_above_code(box: QRectF, text: str) -> QRectF:
-    """Return a box that ends above a text's code, at its own place if it does already."""
+    """Return a box moved up to end above a text's QR code, or unchanged if it already does."""
     top = HEIGHT_PX - CODE_BELOW_PX - code_edge_px(text)
     return QRectF(
         box.topLeft(), QPointF(box.right(), min(box.bottom(), top - CODE_ABOVE_PX) if text else box.bottom())
@@ -79,10 +79,10 @@ def paint_code(painter: QPainter, text: str) -> None:
 
 @lru_cache(4)
 def _modules(text: str) -> tuple[bytes, ...]:
-    """Return the lines of a code's squares; 1 is dark."""
-    import segno  # takes as long as a page to open
+    """Return the rows of a QR code's squares, where 1 is dark."""
+    import segno  # imported late, because it takes as long as opening a page
 
-    # Of the versions that hold the text, the smallest; a seventh of the code may be unreadable.
+    # The smallest version that holds the text; a seventh of the code may be unreadable.
     return tuple(map(bytes, segno.make_qr(text, error="m", boost_error=False).matrix))
 
 
@@ -95,7 +95,7 @@ def paint_badge(
     *,
     width: float,
 ) -> None:
-    """Paint a verdict in as many words as fit; `corner` is its lower left one."""
+    """Paint a verdict in the longest version that fits; `corner` is its lower left one."""
     colour, room = getattr(tokens, level), width - 44 - _BADGE_ICON_PX
     sizes = [type_of(size_px, QFont.Weight.DemiBold) for size_px in (18, 17, SMALLEST_PX)]
     chosen, text = next(
@@ -117,12 +117,12 @@ def paint_badge(
 
 
 def type_of(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font, with proportional figures, as nothing here changes."""
+    """Return the bundled font with proportional digits, because nothing here changes."""
     return unhinted(font(size_px, weight))
 
 
 def fitting(text: str, wanted: QFont, width: float) -> QFont:
-    """Return a font that makes a text fit, at most a third smaller than wanted."""
+    """Return a font in which a text fits, at most a third smaller than wanted."""
     chosen, smallest_px = QFont(wanted), max(SMALLEST_PX, wanted.pixelSize() * 2 // 3)
     while chosen.pixelSize() > smallest_px and width_of(text, chosen) > width:
         chosen.setPixelSize(chosen.pixelSize() - 1)
@@ -142,7 +142,7 @@ def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> li
 
 
 def broken(text: str, chosen: QFont, width: float) -> list[str]:
-    """Return a text in lines, broken between words or, where that left half a line empty, within one."""
+    """Return a text in lines, broken between words or, if half a line would be empty, within a word."""
     lines = []
     while text:
         end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= width), 1)
@@ -161,16 +161,16 @@ def width_of(text: str, chosen: QFont) -> float:
 def write_within(
     painter: QPainter, place: QPointF, text: str, wanted: QFont, colour: str, *, width: float
 ) -> None:
-    """Write a line within a width: smaller if necessary, then cut."""
+    """Write a line within a width, in smaller type if necessary, then elided."""
     chosen = fitting(text, wanted, width)
     write(painter, place, _elided(text, chosen, width), chosen, colour)
 
 
 def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Write a line on its baseline, as outlines: the system's letters differ between systems."""
+    """Write a line on its baseline, as outlines, because font rendering differs between systems."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
-    # First letters begin slightly right of their position, which shows in large type.
+    # First letters begin slightly to the right of their position, which is visible in large type.
     shapes.translate(place.x() - shapes.boundingRect().left(), 0)
     painter.fillPath(shapes, QColor(colour))
 

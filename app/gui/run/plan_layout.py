@@ -1,4 +1,4 @@
-"""The layout of pages that run several runs as one: the setup, and beside it a card with the result."""
+"""The layout of pages for plans of several runs: the setup, next to a card with the result."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from app.gui.widgets.basics import Card, give_way, instructions, label, row, set
 
 
 class ResultCard(Card):
-    """Shows instructions until there is a result, with earlier results to choose from above it, and a foot below.
+    """Shows instructions until there is a result, with previous results to select above, and actions below.
 
     Args:
         heading: Message code of the instructions' heading.
-        steps: Sign and message code of each.
-        history: The earlier results.
-        shown: What shows one.
+        steps: Sign and message code of each step.
+        history: Selector of previous results.
+        shown: Widget that shows a result.
         foot: Shows the progress.
     """
 
@@ -40,7 +40,7 @@ class ResultCard(Card):
 
 
 def name_box(box: QComboBox, code: str) -> None:
-    """Give a list its name, for screen readers and as tooltip, and let it become narrow."""
+    """Set a box's name for screen readers and as tooltip, and allow it to become narrow."""
     box.setAccessibleName(sentence(code))
     set_tip(box, sentence(code))
     give_way(box)
@@ -49,14 +49,14 @@ def name_box(box: QComboBox, code: str) -> None:
 def lay_out_halves(
     page: QWidget, head: tuple[str, str], setup: QWidget, result: QWidget, shares: tuple[int, int] = (3, 7)
 ) -> None:
-    """Lay a page out.
+    """Lay out a page in two halves.
 
     Args:
         page: The page.
-        head: Message codes of its title, and of what it is for.
-        setup: At the left.
-        result: At the right.
-        shares: Of the width.
+        head: Message codes of its title and purpose.
+        setup: Widget at the left.
+        result: Widget at the right.
+        shares: Shares of the width.
     """
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)

@@ -1,4 +1,4 @@
-"""What pages that run several runs as one have in common: beginning, following, showing and resuming them."""
+"""Shared by pages that run several runs as one plan: starting, following, showing and resuming."""
 
 import time
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-if TYPE_CHECKING:  # a study needs nothing of the suite's, nor the other way round
+if TYPE_CHECKING:  # studies don't need the suite's code, nor vice versa
     pass
 
 TEXT_INTERVAL_S = 0.2
@@ -30,7 +30,7 @@ HISTORY_LIMIT = 50
 
 
 class PlanResult(Protocol):
-    """What pages need to know of a study or a suite."""
+    """The interface of a study or a suite that pages use."""
 
     @property
     def group(self) -> Group:
@@ -38,48 +38,48 @@ class PlanResult(Protocol):
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """What is still to run."""
+        """The remaining runs."""
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to run."""
+        """Whether no runs remain."""
 
 
 class PlanSetup(Card):
-    """The card with which a plan is begun.
+    """The setup card that starts a plan.
 
     Signals:
-        run_requested: A plan is to be run; with the Plan and the Machine.
+        run_requested: The user wants to run a plan; with the Plan and the Machine.
     """
 
     run_requested = Signal(object, object)
 
     def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none."""
+        """Disable running for a reason given by the window; "" to enable it."""
         raise NotImplementedError
 
 
 class PlanActions(Protocol):
-    """The lower edge of a page: the progress of its plan."""
+    """The bar at the bottom of a page, with the progress of its plan."""
 
     @property
     def cancel_button(self) -> Button:
-        """Cancels the current run; connected by the page."""
+        """The button that cancels the current run; connected by the page."""
 
     def hide(self) -> None:
-        """Hide it, when the plan is over."""
+        """Hide the bar when the plan has ended."""
 
 
 Result = TypeVar("Result", bound=PlanResult)
 
 
 class PlanPage(QWidget, Generic[Result]):
-    """Begins and follows the plans that are shown on it, and shows stored ones.
+    """Starts and follows the plans shown on it, and shows stored ones.
 
     Attributes:
-        code: Its folder in app/gui/pages.
-        running: Message code that says that a plan of this page is running.
-        foot: Shows the progress; its class sets what to say of the current run.
+        code: Name of its folder in app/gui/pages.
+        running: Code of the message that a plan of this page is running.
+        foot: Shows the progress; its class defines the text for the current run.
         history: The stored plans.
 
     Signals:
@@ -133,23 +133,23 @@ class PlanPage(QWidget, Generic[Result]):
         return self.can_share
 
     def share(self) -> None:
-        """Share what is shown: save its picture, with the results of its runs inside."""
+        """Share the plan shown by saving its picture, with the result file of its runs embedded."""
         self.save_picture()
 
     def save_picture(self) -> None:
-        """Save the picture of what is shown."""
+        """Save the picture of the plan shown."""
         raise NotImplementedError
 
     def copy_picture(self) -> None:
-        """Put that picture on the clipboard."""
+        """Copy that picture to the clipboard."""
         raise NotImplementedError
 
     def copy_text(self) -> None:
-        """Put what is shown on the clipboard as text."""
+        """Copy the plan shown to the clipboard as text."""
         raise NotImplementedError
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Refresh the history, and catch up on a plan that ran while the page was hidden."""
+        """Refresh the history, and show the progress of a plan that ran while the page was hidden."""
         super().showEvent(event)
         if self.is_live:
             self._show_state()
@@ -157,32 +157,32 @@ class PlanPage(QWidget, Generic[Result]):
             self.refresh()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Run a stored plan once more, from the start."""
+        """Repeat a stored plan from the beginning."""
         self.begin(plan, machine)
 
     def begin(
         self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
     ) -> None:
-        """Begin a plan; for the arguments, see `RunBridge.start`."""
+        """Start a plan. For the arguments, see `RunBridge.start`."""
         self._asked = (plan, machine, resumed)
         self._services.bridge.start(plan, machine, allow_concurrent=allow_concurrent, resumed=resumed)
         self.foot.cancel_button.setFocus()
 
     def cancel(self) -> None:
-        """Cancel the current run; the plan can be resumed."""
+        """Cancel the current run. The plan can be resumed."""
         if self.is_live:
             self._services.bridge.cancel()
             self.foot.cancel_button.setEnabled(False)
             self._show_progress()
 
     def refresh(self, choose: int | None = None) -> None:
-        """Reload what is stored, and show the plan with this number, or the newest."""
+        """Reload the stored plans, and show the one with this number, or the newest."""
         wanted = choose or self.history.currentData()
 
         def look(database: Database) -> tuple[list[Result], Any]:
             results = self._list(database)
             if choose is not None and all(each.group.id != choose for each in results):
-                chosen = self._load(database, choose)  # an older one
+                chosen = self._load(database, choose)  # an older plan
                 results += [chosen] if chosen.group.runs or chosen.left else []
             shown = next((each for each in results if each.group.id == wanted), results[0] if results else None)
             return results, self._load_more(database, shown)
@@ -204,19 +204,19 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _load(self, database: Database, group_id: int) -> Result:
-        """Return a stored plan; raises UsageError if it's gone."""
+        """Return a stored plan. Raises UsageError if it no longer exists."""
         raise NotImplementedError
 
     def _load_more(self, database: Database, shown: Result | None) -> object:
-        """Return what else a page needs of the plan that will be shown, in the background."""
+        """Return additional data for the plan to be shown. Called in the background."""
         del database, shown
         return None
 
     def _keep_more(self, more: Any) -> None:
-        """Keep what `_load_more` returned."""
+        """Store the result of `_load_more`."""
 
     def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> Result:
-        """Return the running plan with its results; `asked` is what was asked of each run, by number."""
+        """Return the running plan with its results. `asked` has the requested spec of each run, by number."""
         raise NotImplementedError
 
     def _entry(self, result: Result) -> str:
@@ -224,15 +224,15 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _show_state(self) -> None:
-        """Show the running plan, the chosen one, or the instructions."""
+        """Show the running plan, the selected one, or the instructions."""
         raise NotImplementedError
 
     def _show_progress(self) -> None:
-        """Show how far the running plan is."""
+        """Show the progress of the running plan."""
         raise NotImplementedError
 
     def _on_chosen(self, _: int) -> None:
-        """Show the plan that was chosen from the history, with what has to be loaded for it."""
+        """Show the plan selected in the history, loading the data it needs."""
         self.refresh()
 
     def _on_started(self) -> None:
@@ -244,7 +244,7 @@ class PlanPage(QWidget, Generic[Result]):
             self._show_state()
 
     def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Update texts at most five times a second: more would slow down the measurement."""
+        """Refresh texts at most every TEXT_INTERVAL_S, because more often would slow down the measurement."""
         now_s = time.monotonic()
         if self.is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s
@@ -255,7 +255,7 @@ class PlanPage(QWidget, Generic[Result]):
         if bridge.page != self.code:
             self._show_state()
             return
-        # What is shown stays until the stored plan is loaded: an older one would flash up.
+        # The current content is kept until the stored plan is loaded, because an older one would flash up.
         self.foot.hide()
         self._setup.set_busy("")
         if bridge.trouble is not None:

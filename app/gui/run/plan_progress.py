@@ -1,4 +1,4 @@
-"""Progress of several runs that were started as one: which of them runs, a bar, the time left, and Cancel."""
+"""Progress of a plan of several runs: the current run, a bar, the time left, and Cancel."""
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QWidget
@@ -13,7 +13,7 @@ PROGRESS_STEPS, HEIGHT_PX = 1_000, 48
 
 
 class PlanProgress(QWidget):
-    """Shows the progress; its button is connected by the page."""
+    """Shows the progress. Its button is connected by the page."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -31,12 +31,12 @@ class PlanProgress(QWidget):
         self.setLayout(going)
 
     def show_plan(self, bridge: RunBridge, current: str, left_s: float | None) -> None:
-        """Show how far a plan is.
+        """Show the progress of a plan.
 
         Args:
-            bridge: It runs the plan.
-            current: What to say of the current run.
-            left_s: Seconds that the rest takes; None if unknown.
+            bridge: The bridge that runs the plan.
+            current: Text about the current run.
+            left_s: Expected remaining seconds; None if unknown.
         """
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:

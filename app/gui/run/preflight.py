@@ -1,4 +1,4 @@
-"""Above the big button: what would disturb a run right now, in two lines, and on request what to do about it."""
+"""The line above the Run button: what would disturb a run now and, on request, how to fix it."""
 
 import threading
 from functools import partial
@@ -23,13 +23,13 @@ from workloads.protocol.telemetry import Telemetry
 INTERVAL_MS = 10_000
 TELEMETRY_INTERVAL_S, TELEMETRY_COUNT = 1.0, 2
 ICON_PX = 16
-LINES = 2  # of which it keeps the room: the button below stays where it is
+LINES = 2  # reserved, so that the button below doesn't move
 
 
 class PreflightLine(QWidget):
-    """Checks the machine every ten seconds while visible and nothing runs.
+    """Checks the computer every ten seconds while visible and no run is running.
 
-    GPUs are left out, because reading a sleeping one would wake it.
+    GPUs are excluded, because reading a sleeping one would wake it.
 
     Args:
         services: The pages' services.
@@ -46,7 +46,7 @@ class PreflightLine(QWidget):
         self._services = services
         self._telemetry: tuple[Telemetry, ...] = ()
         self._choice: tuple[RunSpec, Machine] | None = None
-        # Of the current check, which it ends at once when set.
+        # Stops the current check immediately when set.
         self._stop: threading.Event | None = None
         self.cautions: tuple[Reason, ...] = ()
         self._icon, self.text = label(), ClampedLabel(LINES, kept=LINES)
@@ -82,7 +82,7 @@ class PreflightLine(QWidget):
         self._judge()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Offer what has no room in the new width."""
+        """Adapt the text to the new width."""
         super().resizeEvent(event)
         self._offer_details()
 
@@ -92,7 +92,7 @@ class PreflightLine(QWidget):
         self._check()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop checking and forget the telemetry, which will be outdated."""
+        """Stop checking, and discard the telemetry, which will be outdated."""
         super().hideEvent(event)
         self._timer.stop()
         self._forget()
@@ -102,14 +102,14 @@ class PreflightLine(QWidget):
         self._check()
 
     def _check(self) -> None:
-        """Check in the background, unless a check is running or only a run would be seen."""
+        """Check in the background, unless a check or a run is running, or the line is hidden."""
         if self.is_checking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()
         self._services.tasks.start(
             lambda: read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop),
             partial(self._on_telemetry, stop),
-            lambda _: self._on_telemetry(stop, ()),  # no user errors; bugs are raised anyway
+            lambda _: self._on_telemetry(stop, ()),  # there are no user errors; bugs are raised anyway
         )
 
     def _on_telemetry(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
@@ -158,7 +158,7 @@ class PreflightLine(QWidget):
         self.details_button.setVisible(bool(self.cautions) and not self.text.fits(whole_px))
 
     def _on_details(self) -> None:
-        from app.gui.run.verdict_dialog import CautionsDialog  # the window opens without
+        from app.gui.run.verdict_dialog import CautionsDialog  # imported late, because the window opens without it
 
         CautionsDialog(self._services.theme, self.cautions, self.window()).open()
 
@@ -168,7 +168,7 @@ class PreflightLine(QWidget):
             return "", "", ""
         if self.cautions:
             texts = [reason.text for reason in self.cautions]
-            # Each advice once, after the problems: a narrow window shows the beginning.
+            # Each advice once, after the problems, because a narrow window shows only the beginning.
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
         if self._telemetry and self._choice is not None:

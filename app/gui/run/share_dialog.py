@@ -1,4 +1,4 @@
-"""Sharing a result: what it will say, field by field, and how it looks as a picture and as text for each forum."""
+"""The share dialog: previews each field of a result, its picture, and its text for each forum."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,14 +29,14 @@ ReportSaved = Callable[[str, Path], None]
 
 
 class ShareDialog(QDialog):
-    """Shows what leaves the computer before it does.
+    """Shows what will be shared before it is.
 
     Args:
         services: The application's services.
         parent: The window.
-        shared: A run, and the repetitions or the A/B that it is one of; None for the run alone.
-        ask: Asks for a file's name: title, ending, types; None if the user cancels.
-        report_saved: Says that a file was written.
+        shared: A run, and the group it belongs to if that is shared; otherwise None.
+        ask: Asks for a file name, given title, suffix and types; None if the user cancels.
+        report_saved: Shows the message that a file was written.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class ShareDialog(QDialog):
         whole = column(row(inside, shown, spacing_px=2 * GAP_PX), buttons, spacing_px=2 * GAP_PX)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
-        room_px = self.screen().availableGeometry().height() - 10 * GAP_PX  # for the title bar
+        room_px = self.screen().availableGeometry().height() - 10 * GAP_PX  # minus the title bar
         self.resize(self.sizeHint().width(), min(HEIGHT_PX, room_px))
 
     def _connect(self) -> None:
@@ -132,13 +132,13 @@ class ShareDialog(QDialog):
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Names of the fields that the user leaves out."""
+        """Names of the excluded fields."""
         return tuple(name for name, box in self.boxes.items() if not box.isChecked())
 
     def _refresh(self) -> None:
-        """Find out what leaves, in the background: a group may have many runs."""
+        """Rebuild the shared content in the background, because a group may have many runs."""
         self._asked += 1
-        self.shared = None  # until it is made again, the result has fields that were just unticked
+        self.shared = None  # until rebuilt, nothing may be shared: the old result may have fields just unticked
         self._allow()
         number, hidden = self._asked, self.hidden
         run, group = self._shared
@@ -151,7 +151,7 @@ class ShareDialog(QDialog):
     def _on_looked(self, answer: tuple[int, SharedResult]) -> None:
         number, shared = answer
         if number != self._asked:
-            return  # a later one is on its way, or the dialog was closed
+            return  # a later one is pending, or the dialog was closed
         self.shared = shared
         if not self._fields.count():
             self._show_fields(shared)
@@ -159,7 +159,7 @@ class ShareDialog(QDialog):
         self._allow()
 
     def done(self, result: int) -> None:
-        """Close; an answer that is on its way finds no dialog anymore."""
+        """Close the dialog, and ignore pending results."""
         self._asked += 1
         super().done(result)
 
@@ -216,7 +216,7 @@ class ShareDialog(QDialog):
             self._write(write, target, "picture.saved")
 
     def _submit(self) -> None:
-        """Save the file, put the text for it on the clipboard, and open where results are collected."""
+        """Save the file, copy its text to the clipboard, and open the submission page."""
         address = self._services.preferences.settings.collection_address
         target, shared = self._ask_for_file(), self.shared
         if target is None or shared is None:
@@ -262,6 +262,6 @@ class ShareDialog(QDialog):
 
 
 def open_address(address: str) -> bool:
-    """Open an http or https address in the browser, with nothing added; return whether anything could open it."""
+    """Open an http or https address in the browser, unchanged; return whether this succeeded."""
     url = QUrl(address, QUrl.ParsingMode.StrictMode)
     return url.scheme() in ("http", "https") and QDesktopServices.openUrl(url)

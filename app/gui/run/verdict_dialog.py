@@ -1,4 +1,4 @@
-"""Why a number can be trusted, or why not: the verdict in full, the proof of training, and the comparison key."""
+"""The verdict dialog: the verdict with all reasons, the evidence of training, and the comparison key."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
 
 
 class CautionsDialog(QDialog):
-    """Shows what would disturb a run, each with what to do about it."""
+    """Shows conditions that would disturb a run, with advice."""
 
     def __init__(self, theme: Theme, reasons: Sequence[events.Reason], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,12 +85,12 @@ class VerdictDialog(QDialog):
         whole.setStretch(1, 1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
-        self.method_button.setVisible(MEASUREMENT.is_file())  # without a parent it would be a window
+        self.method_button.setVisible(MEASUREMENT.is_file())  # a widget without a parent would become a window
         self.close_button.setDefault(True)
         self.close_button.setFocus()
 
     def _section(self, heading: str, lines: list[tuple[str, str]]) -> list[QWidget | QVBoxLayout]:
-        """Return a heading and its lines of label and text; nothing without lines."""
+        """Return a heading and its lines of label and text; empty without lines."""
         if not lines:
             return []
         rows = []
@@ -129,7 +129,7 @@ def _reason(theme: Theme, reason: events.Reason) -> QWidget:
 
 
 def _number_lines(run: Run) -> list[tuple[str, str]]:
-    """Return the number with all that it is based on, which the run page has no room for."""
+    """Return the value and everything it is based on, which doesn't fit on the run page."""
     note = headline_note(run.summary, measured_s=estimated_from_s(run))
     value, _, _ = headline(run.summary).partition("\n")
     return [(value, note)] if note else []

@@ -1,4 +1,4 @@
-"""One run, live or stored: headline and charts. Imports the charts, so import it late."""
+"""One run, live or stored, with headline and charts. Imports the charts, so it must be imported late."""
 
 import time
 from functools import partial
@@ -24,7 +24,7 @@ from app.gui.widgets.basics import ClampedLabel, column, label, row, scrolled
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# Every tick of the bridge, every third and every fourth; a little less, as ticks are irregular.
+# Every tick of the bridge, every third and every fourth; slightly less, because ticks are irregular.
 TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.2, 0.7, 0.95
 # Rare changes, which are drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
@@ -32,7 +32,7 @@ BARS_LIMIT = 12
 
 
 class RunView(QWidget):
-    """Shows one run; `headline.buttons` takes its actions, `corner` the navigation."""
+    """Shows one run. `headline.buttons` holds its actions, `corner` the navigation."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class RunView(QWidget):
         self.corner.setSpacing(GAP_PX)
         head = row(self._title, self.about, self.corner)
         head.setStretch(1, 1)
-        # Charts keep a readable height; a small window scrolls below the headline.
+        # Charts keep a readable height, so a small window scrolls below the headline.
         scroll = self.charts_area = scrolled(self.charts)
         scroll.viewport().installEventFilter(self)
         bar, pages, steps = scroll.verticalScrollBar(), QKeySequence.StandardKey, QScrollBar.SliderAction
@@ -69,7 +69,7 @@ class RunView(QWidget):
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Show a stored run; with `group`, the repetitions' result too."""
+        """Show a stored run; with `group`, also the group's result."""
         parameters = run.run.model.parameters_count if run.run.model is not None else None
         if group is None:
             self._show_head(run.summary, parameters)
@@ -84,13 +84,13 @@ class RunView(QWidget):
         self.charts.show_limit(run.bottleneck)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up on a run that continued while the view was hidden."""
+        """Update the view for a run that continued while it was hidden."""
         super().showEvent(event)
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Fit the charts into another height."""
+        """Fit the charts into a changed height."""
         if event.type() == QEvent.Type.Resize:
             self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)
@@ -114,7 +114,7 @@ class RunView(QWidget):
         self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
-        """Update texts four times a second and charts once at most: more would slow down the measurement."""
+        """Refresh texts at most four times a second and charts once. More would slow down the measurement."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page or not self.isVisible():
             return
@@ -129,7 +129,7 @@ class RunView(QWidget):
     def _show_head(
         self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None
     ) -> None:
-        """Show what is run; `place` is the run's number in its plan, and their total."""
+        """Show the title of the run. `place` is the run's number in its plan, and their total."""
         self._title.setText(workload_title(summary.workload))
         code = "run.about_network" if parameters else "run.about"
         about = sentence(

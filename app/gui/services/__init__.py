@@ -1,1 +1,1 @@
-"""Services for the pages: the machine, settings, background work, the running run."""
+"""Services for the pages: the computer, settings, background work, the current run."""

@@ -1,4 +1,4 @@
-"""The services passed to pages: one bundle made by the application, so that no page uses globals."""
+"""The services passed to pages: one bundle created by the application, so that pages use no globals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Services:
     """Shared by all parts of the window.
 
     Attributes:
-        home: The folders at start-up.
+        home: Folders at start-up.
         notify: Shows a message in the window: text, tone, button text ("" for none), and the button's action.
     """
 
@@ -50,7 +50,7 @@ class Services:
         Args:
             work: Called in a thread, with the open database.
             done: Called in the window's thread with what `work` returned.
-            failed: Called there with an error instead; by default, it is shown.
+            failed: Called there with an error instead. By default, the error is shown.
         """
         path = self.paths.database
 
@@ -61,7 +61,7 @@ class Services:
         self.tasks.start(ask, done, failed or self.complain)
 
     def complain(self, error: AppError) -> None:
-        """Show an error; it stays until it is closed."""
+        """Show an error until the user closes it."""
         self.notify(str(error), "invalid", "", None)
 
     @property

@@ -1,4 +1,4 @@
-"""The table of everybody's machines in the window: fetched when a button is pressed, never by itself."""
+"""The community table in the window: downloaded only when the user clicks a button."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from app.gui.services.bundle import Services
 
 
 class CommunityTable(QObject):
-    """Fetches the table, or goes back to the previous one, in the background, and says what came of it.
+    """Downloads the table, or restores the previous one, in the background, and reports the outcome.
 
     Signals:
-        changed: Another table is in use.
-        busy: It began, or ended.
+        changed: The current table has changed.
+        busy: An operation began or ended.
     """
 
     changed = Signal()
@@ -26,11 +26,11 @@ class CommunityTable(QObject):
         self._services = services
 
     def get(self) -> None:
-        """Fetch the table from the address in the settings, which has to be set."""
+        """Download the table from the address in the settings, which must be set."""
         address, paths = self._services.preferences.settings.table_address, self._services.paths
 
         def fetch() -> str:
-            from app.core.exchange.community_file import get_table  # a window that opens has no use for it
+            from app.core.exchange.community_file import get_table  # not needed to open the window
 
             count = get_table(paths, address)
             return sentence("table.newest_already") if count is None else sentence("table.fetched", count=count)
@@ -38,7 +38,7 @@ class CommunityTable(QObject):
         self._start(fetch)
 
     def use_previous(self) -> None:
-        """Use the table before this one."""
+        """Restore the previous table."""
         paths = self._services.paths
 
         def swap() -> str:
@@ -63,7 +63,7 @@ class CommunityTable(QObject):
 
 
 def community_rows(paths: Paths) -> list[CommunityRow]:
-    """Return the rows of the table in use, for work in the background."""
+    """Return the rows of the current table, for work in the background."""
     if not paths.table.exists():
         return []
     from app.core.exchange.community_file import load_table

@@ -1,4 +1,4 @@
-"""Downloads of data sets: one at a time, whichever page began it, and shown wherever it matters."""
+"""Downloads of data sets: one at a time, shown on every page that needs it."""
 
 import time
 from collections.abc import Callable
@@ -19,16 +19,16 @@ TICK_MS = 200
 
 
 class DownloadCancelledError(Exception):
-    """The user stopped a download; what has arrived is kept."""
+    """The user cancelled a download. Received data is kept."""
 
 
 class Download:
-    """One download in a thread; the window reads its progress.
+    """A download in a thread, whose progress the window reads.
 
     Args:
         paths: The app's folders.
-        dataset: What to download.
-        clock: Seconds, for the rate.
+        dataset: The data set.
+        clock: Returns seconds, for the rate.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class Download:
 
     @property
     def share(self) -> float:
-        """How much has arrived, 0 to 1."""
+        """Downloaded share, 0 to 1."""
         return min(1.0, self._done_bytes / self._total_bytes)
 
     def sentence(self) -> str:
-        """Return in one line what it is doing."""
+        """Return the current activity in one line."""
         if self.cancelled:
             return sentence("run.cancelling")
         if self._waiting:
@@ -71,7 +71,7 @@ class Download:
         return True
 
     def report(self, done_bytes: int, _: int) -> None:
-        """Note how far it is; called by the download itself. Raises DownloadCancelledError."""
+        """Record the progress. Called by the download itself. Raises DownloadCancelledError."""
         self._rate.note(done_bytes)
         self._done_bytes = done_bytes
         self._waiting = False
@@ -89,11 +89,11 @@ class Download:
 
 
 class Downloads(QObject):
-    """Runs them, and says how they end.
+    """Runs downloads, and reports their outcome.
 
     Signals:
-        moved: One has begun, or is further than before.
-        ended: One is over; with the data set, and whether it is installed now.
+        moved: A download has begun or progressed.
+        ended: A download has ended; with the data set, and whether it is installed now.
     """
 
     moved = Signal()
@@ -112,7 +112,7 @@ class Downloads(QObject):
         self._timer.timeout.connect(self.moved)
 
     def start(self, paths: Paths, dataset: InstalledDataset) -> None:
-        """Begin to download a data set, unless another one is on its way."""
+        """Start downloading a data set, unless another download is running."""
         if self.current is not None:
             return
         self.current = Download(paths, dataset)
@@ -121,13 +121,13 @@ class Downloads(QObject):
         self.moved.emit()
 
     def cancel(self) -> None:
-        """Stop the current download; what has arrived is kept."""
+        """Cancel the current download. Received data is kept."""
         if self.current is not None:
             self.current.cancelled = True
             self.moved.emit()
 
     def of(self, dataset_id: str) -> Download | None:
-        """Return the download of a data set; None if it isn't on its way."""
+        """Return the download of a data set; None if it isn't being downloaded."""
         return self.current if self.current is not None and self.current.dataset.id == dataset_id else None
 
     def _on_done(self, installed: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which engines are installed, read in the background."""
+"""Finds the installed engines in the background."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,14 +11,14 @@ from app.gui.services.tasks import Latest, Tasks
 
 
 class EngineFinder(QObject):
-    """Knows the engines that a run can have; until they are read, those that come with Epochmark.
+    """Provides the engines available to runs; until they are found, only the included ones.
 
     Args:
         paths: Returns the folders.
-        tasks: Reads in the background.
+        tasks: Runs the search.
 
     Signals:
-        changed: `installed` is another one now.
+        changed: `installed` has changed.
     """
 
     changed = Signal()
@@ -31,12 +31,12 @@ class EngineFinder(QObject):
         self.installed: Installed = INCLUDED
 
     def variant(self, engine: str) -> str | None:
-        """Return which variant of an engine is installed; None if it comes with Epochmark, or isn't known."""
+        """Return which variant of an engine is installed; None if it is included in Epochmark or unknown."""
         return self.installed.get(engine)
 
     def look(self) -> None:
-        """Read what is installed, again if it was read before."""
-        # Whatever is wrong with an engine is shown in the settings; bugs are raised anyway.
+        """Find the installed engines, again if this was done before."""
+        # Problems of engines are shown in the settings; bugs are raised anyway.
         done = self._latest.only(self._on_read)
         self._tasks.start(partial(installed_engines, self._paths()), done, lambda _: None)
 

@@ -1,11 +1,11 @@
 """Makes Python collect garbage only in the window's thread.
 
-Python collects in whatever thread happens to create an object. In another thread, a Qt object in the garbage can
-cause a deadlock: its destructor holds a lock of Qt's and waits for Python's, while the window's thread holds
+Python collects in any thread that happens to create an object. In another thread, a Qt object in the garbage can
+cause a deadlock, if its destructor holds a lock of Qt and waits for Python's, while the window's thread holds
 Python's and waits in `connect` for Qt's.
 
-What the start made (modules, the window and its charts) lasts as long as the window. Searching through it takes
-several times as long as everything else, so it is passed over.
+Objects created at the start (modules, the window and its charts) live as long as the window. Scanning them takes
+several times as long as everything else, so they are excluded.
 """
 
 import gc
@@ -29,12 +29,12 @@ class GarbageCollector(QObject):
         self._is_first = True
 
     def collect(self) -> None:
-        """Collect the oldest generation that is due; the first time, only pass over what there is from then on."""
+        """Collect the oldest generation that is due. The first time, only exclude all existing objects."""
         if self._is_first:
             self._is_first = False
             gc.freeze()
             return
-        # As in the interpreter: new objects, collections of the youngest generation, those of the middle one.
+        # As in the interpreter: new objects, collections of the youngest and of the middle generation.
         due = [count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)]
         if any(due):
             gc.collect(max(generation for generation, is_due in enumerate(due) if is_due))

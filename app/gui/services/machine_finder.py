@@ -1,4 +1,4 @@
-"""Detects the machine's parts in the background, so that the window need not wait for a driver."""
+"""Detects the computer's components in the background, so that the window doesn't wait for a driver."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +11,14 @@ from workloads.protocol.machine import Machine
 
 
 class MachineFinder(QObject):
-    """Detects the machine, its power source and its readable sensors in the background.
+    """Detects the computer, its power source and its readable sensors in the background.
 
     Args:
         tasks: Runs the detection.
         data_folder: Returns the data set folder, whose disks are described.
 
     Signals:
-        found: `machine` and `power` are known, or were detected again.
+        found: `machine` and `power` were detected, for the first time or again.
     """
 
     found = Signal()
@@ -31,7 +31,7 @@ class MachineFinder(QObject):
         self.power = Power()
 
     def look(self) -> None:
-        """Detect the machine, even if it is already known."""
+        """Detect the computer, even if it is already known."""
         folder = self._data_folder()
         # Detection has no user errors; bugs are raised anyway.
         self._tasks.start(lambda: _detect(folder), self._on_found, lambda _: None)
@@ -42,7 +42,7 @@ class MachineFinder(QObject):
 
 
 def _detect(data_folder: Path) -> tuple[Machine, Power]:
-    """Detect the machine, with imports that the window needn't wait for either."""
+    """Detect the computer, with imports that the window doesn't need to wait for either."""
     from app.core.hardware.machine import detect_machine
     from app.core.hardware.telemetry.sensors import read_power
 

@@ -1,4 +1,4 @@
-"""Reads the code on a picture that was shared, also from a screenshot, a JPEG or a photo."""
+"""Reads the QR code on a shared picture, including screenshots, JPEGs and photos."""
 
 import contextlib
 import logging
@@ -14,24 +14,24 @@ from PySide6.QtGui import QImage, QImageReader
 from app.core.result_file.short_form import MARK
 
 _log = logging.getLogger(__name__)
-_ERRORS = 2  # the file to which a process's errors go
+_ERRORS = 2  # the standard error descriptor
 _one_at_a_time = threading.Lock()
 SIZE_LIMIT_BYTES = 40_000_000
 FORMATS = (b"png", b"jpeg", b"webp")
-# Whatever a file claims: a photo of 48 megapixels fits, made smaller while it is decoded, and a screen in 8K.
+# Limits regardless of a file's header: a photo of 48 megapixels, reduced while decoding, or an 8K screen.
 PIXELS_LIMIT, EDGE_LIMIT_PX, DECODED_LIMIT_BYTES = 60_000_000, 20_000, 133_000_000
 _MEGABYTES_LIMIT = 256
 _OF_DECODERS = (b"libpng ", b"qt.gui.imageio")
-# That Qt needs for a pixel to decode it and make it smaller.
+# Bytes per pixel that Qt needs to decode and reduce a picture.
 _OPAQUE_BYTES, _OTHER_BYTES, _DEEP_BYTES, _USUAL_BITS = 4, 9, 18, 32
-_JPEG_WHOLE_BYTES = 6  # of a JPEG that comes in several scans, each of the whole picture
+_JPEG_WHOLE_BYTES = 6  # for a JPEG with several scans, each of the whole picture
 # Markers of JPEG (ITU-T T.81, table B.1): scan, end, progressive frames.
 _MARK, _SCAN, _END, _PROGRESSIVE = 0xFF, 0xDA, 0xD9, frozenset({0xC2, 0xC6, 0xCA, 0xCE})
 _LARGEST_PX = 3_000
 
 
 def scan_file(path: Path) -> str:
-    """Return the text of the code on a picture; "" if there's none, or the file is no picture of a usual size."""
+    """Return the text of the QR code on a picture; "" if there is none, or the file isn't a supported picture."""
     try:
         if not path.is_file() or path.stat().st_size > SIZE_LIMIT_BYTES:
             return ""
@@ -46,7 +46,7 @@ def _scan_readable(path: Path) -> str:
     reader = QImageReader(str(path))
     reader.setDecideFormatFromContent(True)
     reader.setAutoTransform(True)
-    if bytes(reader.format().data()) not in FORMATS:  # others have decoders that nobody needs here
+    if bytes(reader.format().data()) not in FORMATS:  # other formats have decoders that aren't needed here
         return ""
     size = reader.size()
     if not _is_usual(size) or size.width() * size.height() * _bytes_per_pixel(reader, path) > DECODED_LIMIT_BYTES:
@@ -58,15 +58,15 @@ def _scan_readable(path: Path) -> str:
 
 @contextlib.contextmanager
 def _decoders_heard() -> Iterator[None]:
-    """Log what decoders say of a broken picture: libpng writes it to the terminal, past Qt and Python.
+    """Log decoder messages about a broken picture, which libpng writes to the terminal, bypassing Qt and Python.
 
-    What others write there in that moment, they still write, a little later.
+    Other output to the terminal during this time is written with a short delay.
     """
     with _one_at_a_time, contextlib.ExitStack() as stack:
         try:
             heard = stack.enter_context(tempfile.TemporaryFile())
             terminal = os.dup(_ERRORS)
-        except OSError:  # a full disk, or no terminal: then it is said there
+        except OSError:  # a full disk, or no terminal: messages then go to the terminal
             yield
             return
         stack.callback(os.close, terminal)
@@ -90,7 +90,7 @@ def _is_usual(size: QSize) -> bool:
 
 
 def _bytes_per_pixel(reader: QImageReader, path: Path) -> int:
-    """Return how much memory each pixel needs at most while the picture is read."""
+    """Return the maximum memory needed per pixel while the picture is read."""
     if bytes(reader.format().data()) == b"jpeg":
         try:
             return _JPEG_WHOLE_BYTES if _has_several_scans(path.read_bytes()) else 0
@@ -103,7 +103,7 @@ def _bytes_per_pixel(reader: QImageReader, path: Path) -> int:
 
 
 def _has_several_scans(jpeg: bytes) -> bool:
-    """Return whether a JPEG's decoder has to hold all of it; also if it isn't clear."""
+    """Return whether a JPEG's decoder has to hold the whole picture; True if this is unclear."""
     at = 2
     while at + 4 <= len(jpeg):
         mark, kind, length = jpeg[at], jpeg[at + 1], int.from_bytes(jpeg[at + 2 : at + 4])
@@ -111,17 +111,17 @@ def _has_several_scans(jpeg: bytes) -> bool:
             return True
         at += 2 + length
         if kind == _SCAN:
-            # Between the two, these marks stand for themselves; other pictures may follow the end.
+            # Between the two, these markers have no length; other pictures may follow the end.
             end = jpeg.find(bytes((_MARK, _END)), at)
             return bytes((_MARK, _SCAN)) in jpeg[at : end if end >= 0 else len(jpeg)]
     return True
 
 
 def scan(picture: QImage) -> str:
-    """Return the text of the code on a picture; "" if there's none of ours."""
+    """Return the text of the QR code on a picture; "" if there is none of ours."""
     if picture.isNull():
         return ""
-    import numpy as np  # both of them take as long as a page to open
+    import numpy as np  # both imports take as long as opening a page
     import zxingcpp
 
     grey = picture.convertToFormat(QImage.Format.Format_Grayscale8)

@@ -1,4 +1,4 @@
-"""The user's settings while the window is open: read once, saved at each change."""
+"""The user's settings while the window is open: read once, saved on each change."""
 
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,12 @@ class Preferences(QObject):
         self.settings = load_settings(path)
 
     def change(self, **changes: Any) -> None:
-        """Apply and save other values; raises AppError if they can't be saved (they apply anyway)."""
-        # From the file: another window may have changed other settings in the meantime.
+        """Apply and save changed values. Raises AppError if they can't be saved; they apply anyway."""
+        # From the file, because another window may have changed other settings in the meantime.
         self._take(msgspec.structs.replace(load_settings(self._path), **changes))
 
     def reset(self) -> None:
-        """Restore the default settings; raises AppError like `change`."""
+        """Restore the default settings. Raises AppError as `change` does."""
         self._take(Settings())
 
     def _take(self, settings: Settings) -> None:

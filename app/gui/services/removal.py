@@ -1,4 +1,4 @@
-"""Removes what was imported, and says so."""
+"""Removes imported results, and reports it."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,9 @@ def remove_imported(services: Services, result: ImportedResult, changed: Callabl
     """Delete an imported result in the background.
 
     Args:
-        services: Of the window.
-        result: What is deleted.
-        changed: Called when it is gone.
+        services: Services of the window.
+        result: The result to delete.
+        changed: Called after it was deleted.
     """
 
     def done(_: None) -> None:

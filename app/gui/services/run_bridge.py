@@ -1,4 +1,4 @@
-"""Between a session's thread and the window: a timer empties the event queue."""
+"""Connects a session's thread with the window: a timer empties the event queue."""
 
 import queue
 import statistics
@@ -29,7 +29,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-# As often as texts change: waking up costs more than the work.
+# As often as texts change, because waking up costs more than the work.
 TICK_MS = 250
 LINES_KEPT = 2_000
 Resumed = tuple[Group, Sequence[PlannedRun]]
@@ -38,7 +38,7 @@ RUNS_PAGE = "benchmark"
 
 
 class BusyError(AppError):
-    """Another Epochmark is measuring on this computer."""
+    """Another Epochmark process is measuring on this computer."""
 
 
 class RunBridge(QObject):
@@ -47,19 +47,19 @@ class RunBridge(QObject):
     Attributes:
         state: State of the current or latest run; None before the first.
         plan: The current or latest plan; None before the first.
-        planned_runs: How many runs it has, or had left when it was resumed.
+        planned_runs: Number of its runs, or of the runs left when it was resumed.
         planned: The plan's current run; None before the first.
         done: The plan's finished runs.
-        asks: The plan's run that waits for `answer`; None if none does.
+        asks: The plan's run that is waiting for `answer`; None if there is none.
         group_id: The plan's stored group; None before it is stored, and for a single run.
 
     Signals:
-        started: A plan was asked for; `state` is new.
-        moved_on: A run began or is over, or the user is asked something; each run has a `state` of its own.
-        advanced: Events came since the last time; with the kinds that came (a set of types of event).
-        ended: The plan is over; with the number of its last run, 0 if it had none. With `trouble`, that may be
-            stored incompletely.
-        refused: No run could begin; with the AppError.
+        started: A plan was started; `state` is new.
+        moved_on: A run has started or ended, or a question is to be answered; each run has its own `state`.
+        advanced: Events have arrived since the last time; with the set of their types.
+        ended: The plan has ended; with the number of its last run, or 0 without one. With `trouble`, the run may
+            be stored incompletely.
+        refused: No run could be started; with the AppError.
     """
 
     started = Signal()
@@ -75,7 +75,7 @@ class RunBridge(QObject):
         self._paths = paths
         self._tasks = tasks
         self.limits = limits
-        # Events, and the plan's calls between them, for the window's thread.
+        # Events, and callbacks of the plan between them, for the window's thread.
         self._events: deque[events.Event | Callable[[], None]] = deque()
         self._session: PlanSession | None = None
         self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -94,7 +94,7 @@ class RunBridge(QObject):
         self.planned_runs = 1
         self._resumed: Group | None = None
         self._asked_of: dict[int, RunSpec] = {}
-        self._numbers: dict[int, int] = {}  # of the plan, by the run's
+        self._numbers: dict[int, int] = {}  # number in the plan, by run number
         self.lines: deque[str] = deque(maxlen=LINES_KEPT)
 
     @property
@@ -109,12 +109,12 @@ class RunBridge(QObject):
 
     @property
     def has_own_page(self) -> bool:
-        """Whether the current or latest plan is shown on a page of its own, not on Benchmark."""
+        """Whether the current or latest plan is shown on its own page and not on Benchmark."""
         return self.page != RUNS_PAGE
 
     @property
     def fraction(self) -> float | None:
-        """How much of all runs is done, 0 to 1; None if that can't be known."""
+        """Completed share of all runs, 0 to 1; None if unknown."""
         within = self.state.progress.fraction if self.state is not None else None
         if self.plan is None or self.plan.is_single:
             return within
@@ -122,7 +122,7 @@ class RunBridge(QObject):
 
     @property
     def _within(self) -> float:
-        """How much of the current run of a plan is done, 0 to 1; 0 for one that counts as done already."""
+        """Completed share of the plan's current run, 0 to 1; 0 for one already counted as done."""
         state, latest = self.state, self.done[-1].id if self.done else None
         if state is None or (state.summary is not None and state.summary.id == latest):
             return 0.0
@@ -141,7 +141,7 @@ class RunBridge(QObject):
         )
 
     def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:
-        """Return all results of the plan, and what was asked of each run by number; None for a single run."""
+        """Return all results of the plan, and the requested spec of each run by number; None for a single run."""
         earlier = self._resumed
         if (group := self.group()) is None:
             return None
@@ -151,7 +151,7 @@ class RunBridge(QObject):
         return group, self._asked_of
 
     def left_s(self) -> float | None:
-        """Return how long the remaining runs take, judging by the finished ones; None before the first."""
+        """Return the expected time of the remaining runs, from the finished ones; None before the first."""
         finished_s = [run.wall_s for run in self.done if run.wall_s is not None]
         if not finished_s:
             return None
@@ -161,14 +161,14 @@ class RunBridge(QObject):
     def start(
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, resumed: Resumed | None = None
     ) -> None:
-        """Start runs, one after another, in the background; `refused` tells why if that fails.
+        """Start runs, one after another, in the background. If this fails, `refused` is emitted with the reason.
 
         Args:
-            plan: What to run.
-            machine: The machine to store the results for.
-            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError. It is
+            plan: The plan.
+            machine: The computer to store the results for.
+            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError. This is
                 checked only before the first run.
-            resumed: The stored plan, and those of its runs that are still to come; None for a new one.
+            resumed: The stored plan and its remaining runs; None for a new one.
         """
         if self.is_running:
             return
@@ -188,7 +188,7 @@ class RunBridge(QObject):
                 session = run_plan(plan, runner, callbacks)
             else:
                 session = resume_plan(*resumed, runner, callbacks)
-            if self.is_cancelled:  # the window may have closed by now
+            if self.is_cancelled:  # the window may have been closed by now
                 session.cancel()
             return session
 
@@ -196,7 +196,7 @@ class RunBridge(QObject):
         self.started.emit()
 
     def _callbacks(self, paths: Paths) -> PlanCallbacks:
-        """Return the callbacks of a plan, which leave everything to the window's thread."""
+        """Return the callbacks of a plan, which pass everything to the window's thread."""
         waiting, answers, asked_of, numbers = self._events, self._answers, self._asked_of, self._numbers
 
         def on_started(planned: PlannedRun, run_id: int) -> None:
@@ -217,26 +217,26 @@ class RunBridge(QObject):
         )
 
     def answer(self, go_on: bool) -> None:
-        """Answer that what the plan asked for is done, or that it should stop."""
+        """Answer the plan's question: whether to continue, or to stop."""
         if self.asks is not None:
             self.asks = None
             self._answers.put(go_on)
             self.moved_on.emit()
 
     def cancel(self) -> None:
-        """Ask the run to stop; what was measured is kept."""
+        """Ask the run to stop. Completed measurements are kept."""
         self.is_cancelled = True
         self._answers.put(False)
         if self._session is not None:
             self._session.cancel()
 
     def kill(self) -> None:
-        """End the run at once."""
+        """Kill the run immediately."""
         if self._session is not None:
             self._session.kill()
 
     def finish(self, timeout_s: float) -> bool:
-        """Cancel the run and wait for its end, finally by force; return whether it has ended."""
+        """Cancel the run and wait for its end, killing it if necessary; return whether it has ended."""
         self.cancel()
         session = self._session
         if session is None:
@@ -251,7 +251,7 @@ class RunBridge(QObject):
         return ended
 
     def apply(self, event: events.Event) -> None:
-        """Follow one event of the run."""
+        """Process one event of the run."""
         assert self.state is not None
         self.state.follow(event)
         if line := _line(event):
@@ -298,7 +298,7 @@ class RunBridge(QObject):
 
     def _on_tick(self) -> None:
         session = self._session
-        # Checked before emptying the queue, so that the session's last events are in it.
+        # Checked before emptying the queue, so that it contains the session's last events.
         over = session is not None and session.wait(0)
         kinds = set()
         while self._events:
@@ -314,7 +314,7 @@ class RunBridge(QObject):
             self._timer.stop()
             self._session = self.asks = None
             self.trouble = session.trouble
-            if self.trouble is None:  # a plan may have gone on without some runs
+            if self.trouble is None:  # a plan may have continued without some runs
                 self.trouble = next(iter(session.refusals), None)
             summary = self.state.summary if self.state is not None else None
             if self.trouble is not None and summary is None:
@@ -327,13 +327,13 @@ def page_of(plan: Plan | None) -> str:
     """Return the page that shows a plan; None for a single run."""
     if plan is None:
         return RUNS_PAGE
-    from app.core.plans.registry import kind_of  # a window that opens has no plan
+    from app.core.plans.registry import kind_of  # imported late, because a new window has no plan
 
     return kind_of(plan).page
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:
-    """Return a run that was started; raises UsageError if it has been deleted already."""
+    """Return a run that was started. Raises UsageError if it has already been deleted."""
     summary = next(list_runs(database, ids=[run_id]), None)
     if summary is None:
         raise missing_runs([run_id])
@@ -347,7 +347,7 @@ def _check_alone(database: Database, *, allow_concurrent: bool) -> None:
 
 
 def _line(event: events.Event) -> str:
-    """Return an event's line in the log; "" for frequent ones."""
+    """Return an event's line in the log; "" for frequent events."""
     text = ""
     match event:
         case events.Phase():

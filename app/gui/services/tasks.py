@@ -1,4 +1,4 @@
-"""Work that may take longer than a frame: done in a thread, with the result delivered in the window's thread."""
+"""Work that may take longer than a frame: run in a thread, with the result delivered in the window's thread."""
 
 import threading
 from collections.abc import Callable
@@ -14,13 +14,13 @@ _Result = TypeVar("_Result")
 
 
 class Latest:
-    """Lets only the answer to the latest of several questions count; those to earlier ones are dropped."""
+    """Drops all answers except the answer to the latest of several requests."""
 
     def __init__(self) -> None:
         self._number = 0
 
     def only(self, done: Callable[[_Result], None]) -> Callable[[_Result], None]:
-        """Return what hands an answer to `done`, unless a later question has been asked by then."""
+        """Return a callback that passes an answer to `done`, unless a later request has been made."""
         self.drop()
         number = self._number
 
@@ -31,7 +31,7 @@ class Latest:
         return hand_over
 
     def drop(self) -> None:
-        """Drop the answers to all questions so far."""
+        """Drop the answers to all previous requests."""
         self._number += 1
 
 
@@ -52,9 +52,9 @@ class Tasks(QObject):
         done: Callable[[_Result], None],
         failed: Callable[[AppError], None],
     ) -> None:
-        """Do the work in a thread of its own; then call `done` or `failed` in the window's thread.
+        """Run the work in a new thread, then call `done` or `failed` in the window's thread.
 
-        Errors other than AppError are bugs in Epochmark: `failed` is called, and they are raised again in the
+        Errors other than AppError are bugs in Epochmark. `failed` is called, and they are raised again in the
         window's thread.
         """
 
@@ -70,10 +70,11 @@ class Tasks(QObject):
                 outcome = partial(done, result)
             if not self._closed:
                 self.finished.emit(outcome)
-            # Last: `close` waits for threads that are delivering, or Qt would be gone under their signal.
+            # Last, because `close` waits for threads that are delivering; otherwise Qt would be gone during their
+            # signal.
             self._running.discard(threading.current_thread())
 
-        # A daemon, so that a download waiting for its server doesn't keep the program alive.
+        # A daemon, so that a download waiting for its server doesn't keep the program running.
         thread = threading.Thread(target=run, daemon=True, name="task")
         self._running.add(thread)
         thread.start()

@@ -54,7 +54,7 @@ class _Banner(QObject):
 
 
 class BannerHandler(logging.Handler):
-    """Shows the core's warnings in the window: damaged files that were set aside, telemetry that hangs."""
+    """Shows the core's warnings in the window: damaged files that were set aside, hanging telemetry."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -62,14 +62,14 @@ class BannerHandler(logging.Handler):
         self._banner: _Banner | None = None
 
     def open(self, banner: _Banner) -> None:
-        """Show warnings from now on, starting with those from before the window opened."""
+        """Show warnings from now on, including those from before the window opened."""
         self._banner = banner
         for text in self._waiting:
             banner.message.emit(text, "caution", "", None)
         self._waiting.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass a warning on, from any thread; bugs have their own dialog."""
+        """Pass on a warning from any thread. Bugs have their own dialog."""
         if record.levelno >= logging.ERROR:
             return
         if self._banner is None:
@@ -79,7 +79,7 @@ class BannerHandler(logging.Handler):
 
 
 def run_window() -> int:
-    """Open the window; return the exit code when it is closed."""
+    """Open the window, run it, and return the exit code."""
     name_program()
     application = _make_application()
     application.setApplicationName("Epochmark")
@@ -107,18 +107,18 @@ def run_window() -> int:
 
 
 def _start_again() -> int:
-    """Open the window anew, with what only a start can change, such as the zoom."""
+    """Restart the window to apply changes that require it, such as the zoom."""
     command = [sys.executable, *sys.orig_argv[1:]]
     if os.name == "posix":
         os.execv(sys.executable, command)  # noqa: S606 - this very program
-    subprocess.Popen(command)  # Windows' own exec would leave the terminal waiting for nothing
+    subprocess.Popen(command)  # with Windows' own exec, the terminal wouldn't wait for the new process
     return 0
 
 
 def _make_application() -> QApplication:
     try:
         settings = default_paths().settings
-    except AppError:  # which is reported with Qt's help
+    except AppError:  # reported with Qt's help
         return QApplication(sys.argv[:1])
     with zoomed(settings):
         return QApplication(sys.argv[:1])
@@ -127,13 +127,13 @@ def _make_application() -> QApplication:
 def open_window(
     theme: Theme, paths: Paths, limits: Limits | None = None, *, prepares_charts: bool = True
 ) -> tuple[MainWindow, Services]:
-    """Create the services and show the window; slower work starts after it is first drawn.
+    """Create the services and show the window. Slower work starts after it is first drawn.
 
     Args:
         theme: Theme of Qt's application; set from the settings.
         paths: Folders of results and settings.
         limits: Limits of sessions; for tests.
-        prepares_charts: Whether it makes the charts of a run while it is idle; otherwise the first run does.
+        prepares_charts: Whether to create the charts of a run while idle; otherwise the first run does.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
@@ -179,19 +179,19 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
 
 
 def _import_numpy() -> None:
-    """Import what pyqtgraph needs besides Qt."""
+    """Import everything that pyqtgraph needs in addition to Qt."""
     import numpy as np  # noqa: F401
 
 
 def _import_charts() -> Iterator[None]:
     """Import the charts in parts of at most 50 ms.
 
-    In the window's thread, because Qt reads the table of classes without Python's lock: while another thread
-    adds to it, the program may crash.
+    This must run in the window's thread, because Qt reads the table of classes without Python's lock, and the
+    program may crash while another thread adds to it.
     """
     for module in (QtCore, QtGui, QtWidgets):
         for number, name in enumerate(dir(module)):
-            getattr(module, name)  # makes a class, as pyqtgraph does with all of them
+            getattr(module, name)  # creates a class, as pyqtgraph does for all of them
             if number % 100 == 0:
                 yield
     import app.gui.charts.plots
@@ -201,7 +201,7 @@ def _import_charts() -> Iterator[None]:
 
 
 def _make_charts(window: MainWindow, imports: Iterator[None]) -> None:
-    """Do the next part of the imports between two events; after the last one, make the charts."""
+    """Do the next part of the imports between two events. After the last one, create the charts."""
     for _ in imports:
         QTimer.singleShot(0, window, lambda: _make_charts(window, imports))
         return
@@ -231,7 +231,7 @@ class FaultCatcher:
             sys.excepthook, threading.excepthook = self._before
 
     def show(self, report: str) -> None:
-        """Show one bug; while its dialog is open, others go to the log only."""
+        """Show one bug. While its dialog is open, others are only logged."""
         if self._dialog is not None:
             if self._dialog.isVisible():
                 return
@@ -261,7 +261,10 @@ class _Thrown(QObject):
 
 
 class SignalCatcher(QObject):
-    """Closes the window on Ctrl-C, Ctrl-Break and SIGTERM; Python alone would notice only at the next event."""
+    """Closes the window on Ctrl-C, Ctrl-Break and SIGTERM.
+
+    Without it, Python would react only at the next event.
+    """
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)

@@ -1,4 +1,4 @@
-"""Tells how far a run is where the window isn't looked at: in its title, in the task bar, and at its end."""
+"""Shows the progress of a run outside the window: in its title, in the task bar, and in notifications."""
 
 import time
 
@@ -23,8 +23,8 @@ class Attention(QObject):
     """Follows the runs of a bridge for a window.
 
     Args:
-        every_s: How often title and task bar change.
-        worth_telling_s: How long a run is at least whose end is told.
+        every_s: Interval for updating title and task bar.
+        worth_telling_s: Minimum duration of a run for a notification at its end.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Attention(QObject):
                 self._task_bar.show(fraction)
 
     def _outcome(self) -> tuple[str, str]:
-        """Return title and text of the notification about what has just ended."""
+        """Return title and text of the notification about the plan that has just ended."""
         bridge, what = self._bridge, _what(self._bridge)
         group, summary = bridge.group(), bridge.state.live() if bridge.state is not None else None
         if group is not None:
@@ -107,7 +107,7 @@ def _plan_sentence(bridge: RunBridge, group: Group) -> str:
 
 
 def _what(bridge: RunBridge) -> str:
-    """Return what is running: the name of a suite or a study, or else the workload's."""
+    """Return what is running: the name of a suite or a study, otherwise the workload's."""
     from app.core.plans.registry import kind_of
 
     return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""

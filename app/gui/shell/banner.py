@@ -16,7 +16,7 @@ BANNER_WIDTH_PX = 640
 
 
 class Banner(QFrame):
-    """A message at the bottom of its parent, over the content, that disappears by itself.
+    """A message at the bottom of its parent, over the content, that disappears automatically.
 
     Args:
         parent: The widget it covers, whose size it follows.
@@ -44,7 +44,7 @@ class Banner(QFrame):
         self.hide()
 
     def notify(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
-        """Show a message; an error stays until it is closed.
+        """Show a message. An error is shown until the user closes it.
 
         Args:
             text: One or two sentences.
@@ -68,11 +68,11 @@ class Banner(QFrame):
 
     @property
     def goes_by_itself(self) -> bool:
-        """Whether the message will disappear after a while."""
+        """Whether the message will disappear automatically."""
         return self._timer.isActive()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the bottom of the parent."""
+        """Keep the banner at the bottom of the parent."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False

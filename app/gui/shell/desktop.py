@@ -1,4 +1,4 @@
-"""What the desktop shows of a run while the window isn't looked at: progress in the task bar, a notification."""
+"""Desktop integration for runs: progress in the task bar, and notifications."""
 
 import contextlib
 import ctypes
@@ -13,14 +13,14 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 NOTICE_MS = 10_000
 PROGRAM_ID = "Epochmark.Epochmark"
-# Names and places of Windows' ITaskbarList3, from its header shobjidl_core.h.
+# Names and function indexes of Windows' ITaskbarList3, from its header shobjidl_core.h.
 _TASKBAR_LIST, _TASKBAR_LIST_3 = "56fdf344-fd6d-11d0-958a-006097c9a090", "ea1afb91-9e28-4b86-90e9-9e9f8a5eefaf"
 _INITIALISE, _SET_VALUE, _SET_STATE = 3, 9, 10
 _NO_PROGRESS, _NORMAL, _PARTS = 0, 2, 1_000
 
 
 def name_program(system: str = sys.platform) -> None:
-    """Tell Windows that this is a program of its own; its task bar would show it as one of Python's windows."""
+    """Register an application ID with Windows. Otherwise, the task bar shows the window as one of Python's."""
     if system == "win32":
         shell: Any = ctypes.windll.shell32  # type: ignore[attr-defined,unused-ignore]
         shell.SetCurrentProcessExplicitAppUserModelID(PROGRAM_ID)
@@ -34,19 +34,19 @@ class TaskBar(Protocol):
 
 
 def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
-    """Return the task bar of a window, if this system has one that shows progress."""
+    """Return the task bar of a window; None if this system has none that shows progress."""
     try:
         if system == "win32":
             return WindowsTaskBar(int(window.winId()))
         return LauncherEntry() if system.startswith("linux") else None
-    except (OSError, ImportError):  # such as a Windows without a desktop
+    except (OSError, ImportError):  # for example Windows without a desktop
         return None
 
 
 def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
-    """Show a notification, and mark the program in the task bar until it is looked at.
+    """Show a notification, and mark the program in the task bar until it is focused.
 
-    Linux: notify-send, which every large desktop comes with. Elsewhere, and without it: the system tray.
+    Linux: notify-send, which every major desktop includes. On other systems, and without it: the system tray.
     """
     QApplication.alert(window)
     if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:
@@ -63,7 +63,7 @@ def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -
 
 
 class LauncherEntry:
-    """The launcher's entry on Linux: Unity's signal, which KDE's, Ubuntu's and others' docks listen to as well."""
+    """The launcher entry on Linux, through Unity's signal, which docks of KDE, Ubuntu and others also support."""
 
     def __init__(self) -> None:
         from PySide6.QtDBus import QDBusConnection, QDBusMessage
@@ -81,7 +81,7 @@ class LauncherEntry:
 
 
 class WindowsTaskBar:
-    """The button in Windows' task bar, through COM's own table of functions."""
+    """The button in Windows' task bar, through COM's function table."""
 
     def __init__(self, window_id: int) -> None:
         self._window_id = window_id

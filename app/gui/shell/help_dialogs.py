@@ -1,4 +1,4 @@
-"""What the Help menu opens: the shortcuts, and a report of a problem, which the user sends or not."""
+"""Dialogs of the Help menu: the shortcuts, and a problem report that the user may send."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ from app.gui.widgets.dialogs import LEAST_PX, report_head
 from workloads.protocol.machine import Machine
 
 LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
-# Keys of single pages, which are no actions of the menu.
+# Keys of single pages, which aren't menu actions.
 _PAGE_KEYS = (
     ("Ctrl+F", "shortcuts.filter"),
     ("F2", "shortcuts.rename"),
@@ -27,7 +27,7 @@ _PAGE_KEYS = (
 
 
 class ShortcutSheet(QDialog):
-    """Lists all shortcuts: the menu's own, so that none can be out of date, and those of single pages."""
+    """Lists all shortcuts: the menu's own, so that the list is always up to date, and those of single pages."""
 
     def __init__(self, parent: QWidget, actions: Iterable[QAction]) -> None:
         super().__init__(parent)
@@ -55,7 +55,7 @@ class ShortcutSheet(QDialog):
 
 
 class ReportDialog(QDialog):
-    """A report with what is known, to be completed, copied and sent by the user; nothing is sent from here."""
+    """A problem report for the user to complete, copy and send. Nothing is sent from here."""
 
     def __init__(self, parent: QWidget, report: str) -> None:
         super().__init__(parent)
@@ -74,9 +74,9 @@ class ReportDialog(QDialog):
 
 
 def problem_report(machine: Machine | None, log_file: Path) -> str:
-    """Return the report's text: what the user has to say, versions, computer, and the log's last lines.
+    """Return the report: questions for the user, versions, computer, and the last lines of the log.
 
-    It names neither the user nor folders. A log that can't be read is left out.
+    It contains no names of users or folders. An unreadable log is omitted.
     """
     computer = machine_line(machine) if machine is not None else "n/a"
     parts = [sentence("report.questions"), report_head(), sentence("report.computer", computer=computer)]

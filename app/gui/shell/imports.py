@@ -1,4 +1,4 @@
-"""Results of others in the window: dropped onto it, chosen, pasted, or typed from a picture."""
+"""Imports other people's results in the window: dropped, chosen, pasted, or typed from a picture."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from app.core.exchange.importing import Outcome
     from app.gui.shell.log_preview import LogPreview
 
-# What reads files of others is imported late: a window that opens has no use for it.
+# Readers of imported files are imported late, because opening the window doesn't need them.
 _log = logging.getLogger(__name__)
 Answer: TypeAlias = "tuple[list[Outcome], str]"
 
 
 class ResultImports(QObject):
-    """Imports results in the background, and says what came of it.
+    """Imports results in the background, and reports the outcome.
 
     Signals:
         compare_wanted: The user wants to see the bars of a workload; with its id.
-        changed: There are more results.
+        changed: Results were added.
     """
 
     compare_wanted = Signal(str)
@@ -45,7 +45,7 @@ class ResultImports(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take files that are dropped onto the window."""
+        """Accept files that are dropped onto the window."""
         if isinstance(event, QDropEvent) and event.type() in (QEvent.Type.DragEnter, QEvent.Type.Drop):
             paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
             if paths:
@@ -74,9 +74,9 @@ class ResultImports(QObject):
             self._start_text(text)
 
     def paste(self) -> None:
-        """Import what is on the clipboard: files, a picture with a code, a result file's text or a short form."""
+        """Import the clipboard's contents: files, a picture with a QR code, or the text of results."""
         clipboard = QGuiApplication.clipboard()
-        content: QMimeData | None = clipboard.mimeData()  # none where the clipboard was cleared
+        content: QMimeData | None = clipboard.mimeData()  # None if the clipboard was cleared
         urls = content.urls() if content is not None else []
         paths = [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
         text = clipboard.text() or scan(clipboard.image())
@@ -88,7 +88,7 @@ class ResultImports(QObject):
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
     def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
-        """Import files and folders; without its details, ask about an epoch log that is the only file."""
+        """Import files and folders. For a single epoch log without details, ask for them."""
         from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 
@@ -102,7 +102,7 @@ class ResultImports(QObject):
         self._run(lambda database: [import_text(database, text)])
 
     def _ask_about(self, log: Path) -> None:
-        """Show what a log says, and ask what it is of; nothing is stored yet."""
+        """Preview a log, and ask for its workload and computer; nothing is stored yet."""
         from app.core.exchange.epoch_log import read_durations, workload_of_log
         from app.gui.shell.log_preview import LogPreview
 

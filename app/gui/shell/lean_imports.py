@@ -1,7 +1,7 @@
-"""Keeps Qt for Python from reading the source of every later module; the window imports this first.
+"""Prevents Qt for Python from reading the source of every later module. Must be imported first.
 
-It searches them for `from __feature__ import`, which nothing here uses. The lines stay in Python's linecache for
-the life of the program: 16 MB of an idle window.
+Qt searches it for `from __feature__ import`, which isn't used here. The lines would be kept in Python's linecache
+until the program ends, which takes 16 MB in an idle window.
 """
 
 import sys

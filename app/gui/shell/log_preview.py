@@ -1,4 +1,4 @@
-"""What an epoch log says, before it is imported."""
+"""Previews an epoch log before it is imported."""
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLayout, QLineEdit, QWidget
@@ -19,12 +19,12 @@ NAME_PX = 428
 
 
 class LogPreview(QDialog):
-    """Shows what a log says before it is imported, and asks for the computer's name.
+    """Shows the contents of a log before it is imported, and asks for the computer's name.
 
     Args:
         durations_s: The log's seconds, epoch by epoch.
-        name: A first idea of the name.
-        workload: ID of a first idea of what was trained; the first one that logs can be of if it's none of these.
+        name: Suggested name.
+        workload: Id of the suggested workload; the first workload that supports logs if this one doesn't.
     """
 
     def __init__(self, parent: QWidget, durations_s: tuple[float, ...], name: str, workload: str) -> None:
@@ -59,15 +59,15 @@ class LogPreview(QDialog):
         of_whom = (label(sentence("log_preview.ask_machine")), self.name)
         whole = column(*of_what, *of_whom, self.facts, self.first, self.caution, self.differences, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
-        whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # smaller, it would cut its words
+        whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would clip its words
         self.setLayout(whole)
-        for part in (self.caution, self.differences):  # without a parent each would be a window
+        for part in (self.caution, self.differences):  # a widget without a parent would become a window
             part.setVisible(self._of_totals_s is not None)
         self._show_facts()
 
     @property
     def details(self) -> LogDetails:
-        """What the user says of the log."""
+        """The details entered by the user."""
         return LogDetails(CATALOGUE[self.workload.currentData()], self.name.text(), self._are_totals)
 
     @property

@@ -1,4 +1,4 @@
-"""The main window: side bar, pages, menu, messages; asks before closing during a run."""
+"""The main window: side bar, pages, menu and messages. Asks before closing during a run."""
 
 import logging
 from collections.abc import Callable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
 
-# A worker that doesn't answer is killed after 8 s; after that, stop waiting.
+# A worker that doesn't respond is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
 SMALLEST_PX = (800, 480)
 _log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class MainWindow(QMainWindow):
         self._services = services
         services.theme.dress(self)
         self._closing = False
-        self.wants_restart = False  # once it is closed
+        self.wants_restart = False  # after it is closed
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
         self.benchmark = BenchmarkPage(services)
@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         self.stack = QStackedWidget()
         self.banner = Banner(services.theme, self.stack)
         self.stack.addWidget(self.benchmark)
-        self.stack.currentChanged.connect(self.banner.raise_)  # the stack raises the page that it shows
+        self.stack.currentChanged.connect(self.banner.raise_)  # the stack raises the page it shows
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self)
         self._lay_out()
@@ -115,7 +115,7 @@ class MainWindow(QMainWindow):
         self.banner.notify(text, tone, action, do)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus in the order of what is visible now: pages rebuild parts of themselves."""
+        """Move the focus in the current visual order, because pages rebuild parts of themselves."""
         order_tabs(self)
         has_moved = super().focusNextPrevChild(forward)
         if has_moved and (focused := self.focusWidget()) is not None:
@@ -123,14 +123,14 @@ class MainWindow(QMainWindow):
         return has_moved
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the pages the side bar's room where they have little, and their buttons' as well."""
+        """In a narrow window, reduce the side bar and the pages' buttons to icons."""
         if self.side_bar.fit(event.size().width()):
             for button in self.findChildren(Button):
                 button.updateGeometry()
         super().resizeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask if a run is running, and close when it has ended."""
+        """If a run is running, ask, and close when it has ended."""
         if self._services.bridge.is_running:
             event.ignore()
             if not self._closing and self._ask_to_cancel():
@@ -155,41 +155,41 @@ class MainWindow(QMainWindow):
 
     @property
     def results(self) -> "ResultsPage":
-        """The Results page, made on first use."""
+        """The Results page, created on first use."""
         return cast("ResultsPage", self._made("results"))
 
     @property
     def compare(self) -> "ComparePage":
-        """The Compare page, made on first use."""
+        """The Compare page, created on first use."""
         return cast("ComparePage", self._made("compare"))
 
     @property
     def ab(self) -> "AbPage":
-        """The A/B page, made on first use."""
+        """The A/B page, created on first use."""
         return cast("AbPage", self._made("ab"))
 
     @property
     def studies(self) -> "StudiesPage":
-        """The Studies page, made on first use."""
+        """The Studies page, created on first use."""
         return cast("StudiesPage", self._made("studies"))
 
     @property
     def suite(self) -> "SuitePage":
-        """The Suite page, made on first use."""
+        """The Suite page, created on first use."""
         return cast("SuitePage", self._made("suite"))
 
     @property
     def hardware(self) -> "HardwarePage":
-        """The Hardware page, made on first use."""
+        """The Hardware page, created on first use."""
         return cast("HardwarePage", self._made("hardware"))
 
     @property
     def settings(self) -> "SettingsPage":
-        """The Settings page, made on first use."""
+        """The Settings page, created on first use."""
         return cast("SettingsPage", self._made("settings"))
 
     def _made(self, code: str) -> QWidget:
-        """Return a page, made on first use."""
+        """Return a page, created on first use."""
         if code not in self._pages:
             page = self._pages[code] = _entry(code).make(self._services)
             self.stack.addWidget(page)
@@ -284,7 +284,7 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_install_wanted(self, engine: str) -> None:
-        """Open the settings, where the user may install it."""
+        """Open the settings to install an engine."""
         self.show_page("settings")
         self.settings.show_engines(engine)
 
@@ -316,14 +316,14 @@ class MainWindow(QMainWindow):
         self.compare.show_workload(workload)
 
     def _on_doctor(self) -> None:
-        """Answer the question: examine, unless there is an answer or a run that it would disturb."""
+        """Show the doctor, and examine unless there is a result or a run that would be disturbed."""
         self.show_page("hardware")
         self.hardware.show_view("doctor")
         if self.hardware.doctor.diagnosis is None:
             self.hardware.doctor.examine()
 
     def _open(self, path: Path) -> None:
-        """Open a file or a folder with the system's own program."""
+        """Open a file or a folder with the system's default program."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
             self.notify(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
 
@@ -331,13 +331,13 @@ class MainWindow(QMainWindow):
         self.wants_restart = self.close()
 
     def _on_shortcuts(self) -> None:
-        from app.gui.shell.help_dialogs import ShortcutSheet  # the window opens without
+        from app.gui.shell.help_dialogs import ShortcutSheet  # imported late, because the window opens without it
 
         ShortcutSheet(self, self._actions.values()).open()
 
     def _on_report(self) -> None:
         log_file = self._services.paths.logs / "epochmark.log"
-        from app.gui.shell.help_dialogs import ReportDialog, problem_report  # the window opens without
+        from app.gui.shell.help_dialogs import ReportDialog, problem_report  # opening the window doesn't need it
 
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
@@ -346,7 +346,7 @@ class MainWindow(QMainWindow):
         return self.results if self._code == "results" else self._result_page(self._code)
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
-        """Return a page that runs something and shows the result; that of single runs for any other."""
+        """Return a page that runs something and shows the result; for any other code, the Benchmark page."""
         return cast("PlanPage[Any]", self._made(code)) if _entry(code).has_plans else self.benchmark
 
     def _on_run(self) -> None:

@@ -13,10 +13,10 @@ class PageEntry:
     """One page.
 
     Attributes:
-        code: Its folder in app/gui/pages.
+        code: Name of its folder in app/gui/pages.
         title: Message code of its name.
-        icon: Beside its name in the side bar.
-        widget: Its class, in the folder's page.py, which is made from the services.
+        icon: Icon next to its name in the side bar.
+        widget: Its class in the folder's page.py, which is created with the services.
         has_plans: Whether it is a `PlanPage`, the page of a kind of plan.
     """
 
@@ -27,12 +27,12 @@ class PageEntry:
     has_plans: bool = False
 
     def make(self, services: Services) -> QWidget:
-        """Return the page; only now is it imported, so that pages that nobody opens cost nothing."""
+        """Create the page. It is imported only now, so that unopened pages cost nothing."""
         page: QWidget = getattr(import_module(f"app.gui.pages.{self.code}.page"), self.widget)(services)
         return page
 
 
-# In the order of the side bar, where the last one is at the bottom.
+# In the order of the side bar; the last one is at its bottom.
 PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),

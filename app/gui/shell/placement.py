@@ -1,4 +1,4 @@
-"""The window's place and size: stored when it closes, and always within the screen."""
+"""The window's position and size, stored when it closes and always within the screen."""
 
 import logging
 
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 def restore(window: QMainWindow, preferences: Preferences) -> None:
-    """Place the window where it was, or in its usual size."""
+    """Restore the window's position and size, or use the default size."""
     stored = preferences.settings.geometry
     if not stored or not window.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
         window.resize(*USUAL_PX)
@@ -21,7 +21,7 @@ def restore(window: QMainWindow, preferences: Preferences) -> None:
 
 
 def _fit_screen(window: QMainWindow) -> None:
-    """Stay within what the screen has free: 1366 × 768 leaves less than the usual size, a zoom less than any."""
+    """Fit the window into the available screen area, which may be smaller than the window's default size."""
     screen = window.screen().availableGeometry()
     frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
     room = QSize(screen.width(), screen.height() - frame_px)
@@ -32,7 +32,7 @@ def _fit_screen(window: QMainWindow) -> None:
 
 
 def save(window: QMainWindow, preferences: Preferences) -> None:
-    """Store where the window is."""
+    """Store the window's position and size."""
     geometry = bytes(window.saveGeometry().toBase64().data()).decode("ascii")
     try:
         preferences.change(geometry=geometry)

@@ -52,7 +52,7 @@ class SideBar(QFrame):
             self.places[page.code] = place
 
     def fit(self, window_px: int) -> bool:
-        """Show the names of the pages in a wide window, in a narrow one as tooltips; return whether that's new."""
+        """Show page names in a wide window, or tooltips in a narrow one; return whether this has changed."""
         is_narrow = window_px < WIDE_WINDOW_PX
         if is_narrow == self._is_narrow:
             return False

@@ -1,4 +1,4 @@
-"""Zoom of the whole window. Qt scales everything, also what is painted, but only when it starts."""
+"""Zoom of the whole window. Qt scales everything, including painted content, but only at start."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ VARIABLE = "QT_SCALE_FACTOR"
 
 @contextlib.contextmanager
 def zoomed(settings_file: Path) -> Iterator[None]:
-    """Let the QApplication that is made inside have the stored zoom, on top of a factor of the user's own."""
+    """Apply the stored zoom to a QApplication created inside the block, in addition to the user's own factor."""
     own = os.environ.get(VARIABLE)
     zoom_pct = stored_zoom_pct(settings_file)
     if zoom_pct != USUAL_PCT:
@@ -27,29 +27,29 @@ def zoomed(settings_file: Path) -> Iterator[None]:
             os.environ[VARIABLE] = str(float(own or 1) * zoom_pct / 100)
     try:
         yield
-    finally:  # or every program that is started would be zoomed
+    finally:  # otherwise every program started later would also be zoomed
         os.environ.pop(VARIABLE, None)
         if own is not None:
             os.environ[VARIABLE] = own
 
 
 class Zoom:
-    """Stores another zoom, and offers to start again, as it is seen only then.
+    """Stores another zoom, and offers a restart, which is needed to apply it.
 
     Args:
         services: The application's services.
-        smallest: The window's smallest size, for which each zoom needs room.
-        restart: Closes the window and opens it anew.
+        smallest: Minimum size of the window, which must fit on the screen at each zoom.
+        restart: Closes the window and opens it again.
     """
 
     def __init__(self, services: Services, smallest: QSize, restart: Callable[[], None]) -> None:
         self._services = services
         self._smallest = smallest
         self._restart = restart
-        self._now_pct = services.preferences.settings.zoom_pct  # as the window was opened
+        self._now_pct = services.preferences.settings.zoom_pct  # the zoom at which the window was opened
 
     def larger(self, screen: QSize) -> None:
-        """Zoom in by a step, unless the window would no longer fit into this much room of the screen."""
+        """Zoom in by a step, unless the window would no longer fit on the screen."""
         now_pct = self._services.preferences.settings.zoom_pct
         next_pct = next((step for step in STEPS_PCT if step > now_pct), now_pct)
         if next_pct in (now_pct, USUAL_PCT) or self._fits(next_pct, screen):
@@ -64,7 +64,7 @@ class Zoom:
         self._store(next((step for step in reversed(STEPS_PCT) if step < now_pct), now_pct))
 
     def reset(self) -> None:
-        """Restore the usual size."""
+        """Restore the default size."""
         self._store(USUAL_PCT)
 
     def _fits(self, zoom_pct: int, screen: QSize) -> bool:

@@ -1,4 +1,4 @@
-"""Lucide's icons from resources/icons, drawn in the theme's colours."""
+"""Lucide's icons from resources/icons, in the theme's colours."""
 
 from functools import cache
 
@@ -11,14 +11,14 @@ from app.core.paths import RESOURCES
 FOLDER = RESOURCES / "icons"
 # For verdicts and their reasons.
 LEVELS = {"valid": "circle-check", "caution": "triangle-alert", "invalid": "circle-x", "fact": "info"}
-_SIZES_PX = (20, 40)  # normal, and for double density
+_SIZES_PX = (20, 40)  # normal, and for double pixel density
 
 
 def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
-    """Return an icon in one colour, and in another one when checked or selected.
+    """Return an icon in one colour, and in another colour when checked or selected.
 
     Args:
-        name: File name without its ending.
+        name: File name without its suffix.
         colour: As #RRGGBB.
         chosen: The other colour; None for the same.
     """
@@ -51,7 +51,7 @@ def _svg(name: str) -> str:
 
 
 def application_icon() -> QIcon:
-    """Return Epochmark's own icon, in the sizes that window systems ask for."""
+    """Return Epochmark's own icon, in the sizes requested by window systems."""
     drawing = QSvgRenderer(str(FOLDER / "epochmark.svg"))
     result = QIcon()
     for size_px in (16, 24, 32, 48, 64, 128, 256):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.core.paths import RESOURCES
 from app.gui.style.tokens import CARD_RADIUS_PX, DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, TEXT_PX, Tokens
 
-# How Qt's widgets look. Type is set by fonts only, so that figures stay tabular.
+# Style of Qt's widgets. Type is set only by fonts, so that digits remain tabular.
 _RULES = """
 QMainWindow, QDialog, QMessageBox {{ background: {window}; }}
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {border}; padding: 6px 8px; }}
@@ -126,7 +126,7 @@ QSplitter::handle {{ background: transparent; }}
 
 
 def style_sheet(tokens: Tokens, pictures: str) -> str:
-    """Return a theme's style sheet; `pictures` is the folder of its arrows, which Qt reads only from files."""
+    """Return a theme's style sheet. `pictures` is the folder of its arrows, which Qt reads only from files."""
     colours = {name: getattr(tokens, name) for name in tokens.__dataclass_fields__ if name != "dark"}
     return _RULES.format(**colours, radius=CARD_RADIUS_PX, pictures=pictures)
 
@@ -137,10 +137,12 @@ FONTS = ("Inter-Regular", "Inter-Medium", "Inter-SemiBold", "Inter-Bold")
 
 
 class Theme(QObject):
-    """The theme of one application; follows the system unless the user chose one, and its contrast always.
+    """The theme of an application.
+
+    It follows the system unless the user chose one; contrast always follows the system.
 
     Attributes:
-        sheet: The style sheet of the dressed windows.
+        sheet: Style sheet of the styled windows.
 
     Signals:
         changed: The tokens changed.
@@ -175,15 +177,16 @@ class Theme(QObject):
         self._on_scheme(hints.colorScheme())
 
     def dress(self, window: QWidget) -> None:
-        """Style a window with all that belongs to it, its dialogs too, now and after each change.
+        """Style a window and its dialogs, now and after each change.
 
-        The application as a whole would take four times as long: charts have hidden menus, which nobody opens.
+        Styling the whole application would take four times as long, because charts have hidden menus that are
+        never opened.
         """
         window.setStyleSheet(self.sheet)
         self._sheet_changed.connect(window.setStyleSheet)
 
     def _on_contrast(self, contrast: Qt.ContrastPreference) -> None:
-        """Apply high contrast, or no longer."""
+        """Turn high contrast on or off."""
         self._contrast = contrast
         self._on_scheme(self._application.styleHints().colorScheme())
 
@@ -213,7 +216,8 @@ def load_fonts() -> None:
 def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """Return the bundled font.
 
-    Without hinting, which makes small text up to a tenth wider: usual on Windows, and on some Linux desktops.
+    Hinting is turned off because it makes small text up to 10 % wider; it is the default on Windows and some Linux
+    desktops.
     """
     chosen = QFont(FAMILY)
     chosen.setPixelSize(size_px)
@@ -223,9 +227,9 @@ def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
 
 
 def tabular_font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font with figures of equal width, so that changing numbers don't move.
+    """Return the bundled font with tabular digits, so that changing numbers don't move.
 
-    Not for words: it widens hyphens too.
+    Not for words, because it also widens hyphens.
     """
     chosen = font(size_px, weight)
     chosen.setFeature(QFont.Tag("tnum"), 1)
@@ -233,7 +237,7 @@ def tabular_font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QF
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """Return the colours for widgets that the style sheet doesn't cover."""
+    """Return the palette for widgets that the style sheet doesn't cover."""
     result = QPalette()
     role = QPalette.ColorRole
     for name, colour in (

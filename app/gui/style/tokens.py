@@ -1,13 +1,13 @@
-"""The design's tokens: colours for dark and light, sizes of type. Uses no Qt."""
+"""The design tokens: colours for dark and light, and type sizes. Uses no Qt."""
 
 from dataclasses import dataclass, replace
 
-# Of lines in charts, as attributes of Tokens. Okabe and Ito's colours, which are distinct with every kind of
-# colour blindness; in light, as much darker as lines on white need to be, and about as distinct as theirs.
+# Colours of chart lines, as attributes of Tokens. They are Okabe and Ito's, which are distinct with every kind of
+# colour blindness. In the light theme, they are darkened as needed for lines on white, and are about as distinct.
 SERIES = ("sky", "orange", "green", "pink", "blue", "vermilion")
 HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 72, 18, 13, 11
 GAP_PX, CARD_RADIUS_PX = 8, 12
-# In narrower windows, names of pages and texts of buttons give way to what the pages say.
+# In narrower windows, page names and button texts are hidden in favour of the content.
 WIDE_WINDOW_PX = 1024
 
 
@@ -15,7 +15,7 @@ WIDE_WINDOW_PX = 1024
 class Tokens:
     """One theme's colours, as #RRGGBB.
 
-    On any of the three surfaces, text has a contrast of at least 4.5 : 1; lines, and frames of controls, of 3 : 1.
+    On all three surfaces, text has a contrast of at least 4.5 : 1; lines and frames of controls at least 3 : 1.
     """
 
     dark: bool
@@ -23,13 +23,13 @@ class Tokens:
     surface: str
     raised: str
     border: str  # decorative borders (exempt from contrast rules)
-    control: str  # of what can be typed into, chosen or pressed
+    control: str  # frames of controls
     grid: str
     text: str
     muted: str
     accent: str
     on_accent: str
-    selected: str  # behind the selected place in a list
+    selected: str  # behind the selected list entry
     neutral_bar: str
     valid: str
     caution: str
@@ -90,7 +90,7 @@ LIGHT = Tokens(
     blue="#006197",
     vermilion="#A24700",
 )
-# For systems that ask for high contrast: text 7 : 1, lines and all frames 4.5 : 1.
+# For systems with high contrast: text 7 : 1, lines and all frames 4.5 : 1.
 DARK_CONTRAST = replace(
     DARK,
     window="#000000",

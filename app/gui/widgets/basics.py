@@ -1,4 +1,4 @@
-"""The building blocks of pages: labels, cards, buttons, pills, tooltips."""
+"""Basic building blocks of pages: labels, cards, buttons, pills, tooltips."""
 
 import html
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX, WIDE_WINDOW_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
-_WORD_PX, _LEAST_PX = 40, 90  # of a word; in less room than the latter, there is no text at all
-HEAD_PX = 34  # of a button, and so of the line with a page's title
+_WORD_PX, _LEAST_PX = 40, 90  # of a word; below the latter, no text is shown at all
+HEAD_PX = 34  # height of a button, and of the line with a page's title
 
 
 def label(
@@ -49,14 +49,14 @@ def label(
 
 
 def title(text: str = "") -> QLabel:
-    """Return a page's title, as high as on pages with buttons beside it: it is in the same place on each."""
+    """Return a page's title, with the same height as on pages with buttons, so that its position is constant."""
     result = label(text, TITLE_PX, QFont.Weight.DemiBold)
     result.setMinimumHeight(HEAD_PX)
     return result
 
 
 class ElidedLabel(QLabel):
-    """One line that is elided if there is no room, with the whole text as tooltip."""
+    """One line that is elided if it doesn't fit, with the whole text as tooltip."""
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class ElidedLabel(QLabel):
         self.show_text(text)
 
     def show_text(self, text: str) -> None:
-        """Show another text; the label keeps its place and size."""
-        text = safe_text(text)  # names of devices come from outside
+        """Show another text without changing the label's position and size."""
+        text = safe_text(text)  # names of devices aren't trusted
         if text != self._whole:
             self._whole = text
             self.setAccessibleName(text)
@@ -108,17 +108,17 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A few lines at most, elided if there is no room, with the whole text as tooltip.
+    """A limited number of lines, elided if they don't fit, with the whole text as tooltip.
 
     Args:
-        lines: At most.
-        size_px: Of the type.
-        muted: Whether it is less important than what is around it.
-        kept: Lines whose room it keeps, so that what is below doesn't jump when the text changes.
+        lines: Maximum number of lines.
+        size_px: Size of the type.
+        muted: Whether it is less important than its surroundings.
+        kept: Number of lines always reserved, so that widgets below don't jump when the text changes.
 
     Attributes:
-        whole_text: The text, whatever is shown of it.
-        is_elided: Whether not even its shortest text has room.
+        whole_text: The complete text, even if it is elided.
+        is_elided: Whether not even the shortest text fits.
     """
 
     def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True, kept: int = 0) -> None:
@@ -132,25 +132,25 @@ class ClampedLabel(QLabel):
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
         self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
         self._others: tuple[str, ...] = ()
-        self._others_px: tuple[int, int] | None = None  # at which width, and the height of the longest
+        self._others_px: tuple[int, int] | None = None  # width at measurement, and height of the longest
         self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
         self.is_elided = False
         self._clamp()
 
     def show_text(self, text: str, shorter: Iterable[str] = ()) -> None:
-        """Show another text; where it doesn't fit, the first of the shorter ones that does."""
+        """Show another text. If it doesn't fit, the first of the shorter ones that does is shown."""
         self.whole_text, self._shorter = safe_text(text), tuple(map(safe_text, shorter))
         self.setAccessibleName(self.whole_text)
         self._clamp()
 
     def keep_room_for(self, texts: Iterable[str]) -> None:
-        """Keep the room of the longest of these texts, whatever is shown, so that nothing below jumps."""
+        """Reserve the space of the longest of these texts, so that nothing below jumps."""
         self._others, self._others_px = tuple(texts), None
         self._clamp()
 
     def fits(self, width_px: int) -> bool:
-        """Return whether the whole text has room at this width."""
+        """Return whether the whole text fits at this width."""
         return self._height(self.whole_text, width_px) <= self._room_px
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -178,7 +178,7 @@ class ClampedLabel(QLabel):
             self.setText(shown)
 
     def _fitting(self, word: str) -> str:
-        """Return a word elided to the width: Qt breaks lines only between words."""
+        """Return a word elided to the width, because Qt breaks lines only between words."""
         return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(_WORD_PX, self.width()))
 
     def _wanted_px(self, text: str) -> int:
@@ -192,7 +192,7 @@ class ClampedLabel(QLabel):
 
 
 class Card(QFrame):
-    """A surface with a title line; `body` takes the content, `corner` the widgets beside the title."""
+    """A surface with a title line. `body` holds the content, `corner` the widgets next to the title."""
 
     def __init__(self, heading: str = "", note: str = "", margin_px: int = 2 * GAP_PX) -> None:
         super().__init__()
@@ -216,11 +216,11 @@ class Card(QFrame):
 
 
 class Button(QPushButton):
-    """A button with an icon in the theme's colours; in a narrow window, where it lacks room, only the icon.
+    """A button with an icon in the theme's colours. In a narrow window, where its text doesn't fit, only the icon.
 
     Args:
         kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
-        gives_way: Whether it may be only an icon in any window, as in a row with many buttons.
+        gives_way: Whether only its icon may be shown in any window, as in a row of many buttons.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class Button(QPushButton):
             self._colour()
 
     def setText(self, text: str) -> None:
-        """Show another text, slightly apart from the icon."""
+        """Show another text, with a small gap after the icon."""
         self._whole = f" {text}" if self._icon_name and text else text
         self._show_whole(is_brief=False)
         self._fit()
@@ -268,7 +268,7 @@ class Button(QPushButton):
         return super().sizeHint() + QSize(self._text_px() if self._is_brief else 0, 0)
 
     def minimumSizeHint(self) -> QSize:
-        """Do with room for the icon."""
+        """Return the size with only the icon if the text may be hidden."""
         whole = self.sizeHint()
         return whole - QSize(self._text_px(), 0) if self._can_be_brief() else whole
 
@@ -285,7 +285,7 @@ class Button(QPushButton):
     def _show_whole(self, *, is_brief: bool) -> None:
         self._is_brief = is_brief
         super().setText("" if is_brief else self._whole)
-        if is_brief != bool(self.property("brief")):  # a tooltip of its own stays
+        if is_brief != bool(self.property("brief")):  # a custom tooltip is kept
             self.setProperty("brief", is_brief)
             if is_brief and not self.toolTip():
                 set_tip(self, self._whole.strip())
@@ -298,7 +298,7 @@ class Button(QPushButton):
         self._colour()
 
     def _stop_here(self, *, checked: bool) -> None:
-        """Let Tab stop at the checked one of several only: Qt does so only after one of them had the focus."""
+        """Make Tab stop only at the checked one of several buttons. Qt does so only after one had the focus."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.ClickFocus)
 
     def _colour(self) -> None:
@@ -312,13 +312,13 @@ class Button(QPushButton):
 
 
 def is_narrow(widget: QWidget) -> bool:
-    """Return whether a widget is in the main window while that has little room."""
+    """Return whether a widget is in the main window while that is narrow."""
     window = widget.window()
     return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX
 
 
 def set_tone(widget: QWidget, tone: Tone) -> None:
-    """Change a widget's tone; Qt re-reads properties only when asked to."""
+    """Change a widget's tone, and make Qt re-read its properties."""
     if widget.property("tone") != tone:
         widget.setProperty("tone", tone)
         widget.style().unpolish(widget)
@@ -326,7 +326,7 @@ def set_tone(widget: QWidget, tone: Tone) -> None:
 
 
 def give_way(combo: QComboBox) -> None:
-    """Let a box be narrower than its longest choice."""
+    """Allow a box to be narrower than its longest choice."""
     combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     combo.setMinimumContentsLength(12)
 
@@ -343,18 +343,18 @@ class WheelGuard(QObject):
 
 
 def guard_wheel(editor: QWidget) -> None:
-    """Keep the wheel from changing or focusing an editor that is only scrolled past."""
+    """Prevent the wheel from changing or focusing an editor that is only scrolled past."""
     editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     editor.installEventFilter(WheelGuard(editor))
 
 
 def plain_tip(text: str) -> str:
-    """Return a text for a tooltip or a question, plain and wrapped; Qt alone would interpret tags in it."""
+    """Return a text for a tooltip or a question, escaped and wrapped. Qt would interpret tags in plain text."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
 
 
 def set_tip(widget: QWidget, text: str) -> None:
-    """Set a plain tooltip, "" for none; screen readers, to which Qt would read its tags, get the text alone."""
+    """Set a plain tooltip ("" for none). Screen readers get the unescaped text, because Qt would pass the tags."""
     tip = plain_tip(text)
     if tip != widget.toolTip():
         widget.setToolTip(tip)
@@ -362,7 +362,7 @@ def set_tip(widget: QWidget, text: str) -> None:
 
 
 def line() -> QFrame:
-    """Return a thin line between parts."""
+    """Return a thin separator line."""
     result = QFrame()
     result.setObjectName("line")
     return result
@@ -379,7 +379,7 @@ def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxL
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
-    """Return what an empty page shows: a heading, and steps with a sign each."""
+    """Return the content of an empty page: a heading, and steps with a sign each."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)
@@ -394,7 +394,7 @@ def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
 
 
 def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
-    """Return widgets below each other in an area that scrolls up and down where there is no room."""
+    """Return widgets below each other in an area that scrolls vertically if they don't fit."""
     content = QWidget()
     content.setObjectName("scrolled")
     content.setLayout(column(*items))

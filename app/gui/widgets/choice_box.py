@@ -1,4 +1,4 @@
-"""A box to choose from, with a name for screen readers on every system."""
+"""A combo box with a name for screen readers on every system."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QEnterEvent, QPaintEvent, QPalette
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QStyle, QStyleOptionComboBox, Q
 
 from app.gui.widgets.basics import plain_tip
 
-_TEXT_LEFT_PX = 1  # where Qt's styles begin to draw it
+_TEXT_LEFT_PX = 1  # where Qt's styles begin to draw the text
 
 
 class ChoiceBox(QComboBox):
@@ -18,11 +18,11 @@ class ChoiceBox(QComboBox):
 
     def __init__(self, name: str = "") -> None:
         super().__init__()
-        # On Linux, Qt reports the value as a combo box's name, and names it by its label only.
+        # On Linux, Qt reports the value as a combo box's name unless it has a label.
         self._label = QLabel(self)
         self._label.hide()
         self._label.setBuddy(self)
-        self._own_tip: str | None = None  # while the whole value is in its place
+        self._own_tip: str | None = None  # while the complete value is shown instead
         self.setAccessibleName(name)
 
     def setAccessibleName(self, name: str) -> None:
@@ -30,7 +30,7 @@ class ChoiceBox(QComboBox):
         self._label.setText(name)
 
     def shown_text(self) -> str:
-        """Return the value as there is room for it: Qt would cut it without a sign."""
+        """Return the value as far as it fits, elided, because Qt would cut it without a sign."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         part = QStyle.SubControl.SC_ComboBoxEditField
@@ -51,14 +51,14 @@ class ChoiceBox(QComboBox):
         painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show an elided value whole under the pointer, rather than the box's own hint."""
+        """Show an elided value completely as tooltip, instead of the box's own."""
         super().enterEvent(event)
         if self._own_tip is None and self.shown_text() != self.currentText():
             self._own_tip = self.toolTip()
             self.setToolTip(plain_tip(self.currentText()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Bring the box's own hint back."""
+        """Restore the box's own tooltip."""
         super().leaveEvent(event)
         if self._own_tip is not None:
             self.setToolTip(self._own_tip)

@@ -1,4 +1,4 @@
-"""The engines and devices to choose from: as pairs before a run, one beside the other on a side of an A/B."""
+"""Lists of engines and devices: as pairs before a run, or separately for a side of an A/B."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ AUTO = "auto"
 
 
 class DeviceList(ChoiceBox):
-    """Lists devices, each with the engine that would use it, and the best of them as "automatic".
+    """Lists devices, each with the engine that would use it, and the best one as "automatic".
 
-    The engine is named only if there are several. `brief` is for narrow columns: names of cards only on hover.
-    `engine` is one whose best device comes first, in place of "automatic", as long as it's installed.
+    The engine is named only if there are several. `brief` shows names of cards only on hover, for narrow columns.
+    The best device of `engine`, if it is installed, is listed first in place of "automatic".
     """
 
     def __init__(self, *, brief: bool = False, engine: str | None = None) -> None:
@@ -27,33 +27,33 @@ class DeviceList(ChoiceBox):
         self._brief = brief
         self._first_engine = engine
         self._choices: tuple[Choice, ...] = ()
-        self._wanted: tuple[str, str] | None = None  # as the user chose; None for automatic
+        self._wanted: tuple[str, str] | None = None  # the user's choice; None for automatic
         self.currentIndexChanged.connect(self._on_index)
 
     @property
     def choice(self) -> Choice | None:
-        """What would run; for "automatic", what that stands for. None before the machine is known."""
+        """The choice that would run, also for "automatic"; None before the computer is known."""
         number = self.currentIndex()
         return self._choices[number - 1] if number > 0 else automatic_choice(self._choices, self._first_engine)
 
     @property
     def engine(self) -> str | None:
-        """The chosen engine; None before the machine is known."""
+        """The chosen engine; None before the computer is known."""
         choice = self.choice
         return None if choice is None else choice.engine
 
     @property
     def device(self) -> str | None:
-        """The chosen device as a spec names it; None before the machine is known."""
+        """The chosen device as in a spec; None before the computer is known."""
         choice = self.choice
         if choice is None or self.currentIndex() > 0:
             return None if choice is None else choice.device
-        # An engine chooses the first card by itself, and the processor where it can use none.
+        # Without a device, an engine uses the first card, or the processor if it can't use any.
         has_cards = any(each.gpu is not None and each.engine == choice.engine for each in self._choices)
         return AUTO if choice.device == ("gpu:0" if has_cards else "cpu") else choice.device
 
     def offer(self, choices: Sequence[Choice]) -> None:
-        """List these, silently; keep what was chosen as long as it's offered, and come back to it later."""
+        """List these choices without emitting signals, and restore the user's choice whenever it is available."""
         if tuple(choices) == self._choices:
             return  # the list may be open
         self._choices = tuple(choices)
@@ -62,7 +62,7 @@ class DeviceList(ChoiceBox):
             self.setCurrentIndex(self._place(self._wanted))
 
     def select(self, engine: str, device: str) -> None:
-        """Choose a pair, as if the user had; unknown ones are ignored."""
+        """Select a pair as if the user had done so; unknown ones are ignored."""
         place = self._place((engine, device))
         if place:
             self.setCurrentIndex(place)
@@ -109,7 +109,7 @@ class DeviceList(ChoiceBox):
 
 
 class EngineList(ChoiceBox):
-    """Lists all engines by their titles; those that can't be chosen are shown, but disabled."""
+    """Lists all engines by title. Unavailable ones are shown disabled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,15 +123,15 @@ class EngineList(ChoiceBox):
         return str(self.currentData())
 
     def select(self, engine: str) -> None:
-        """Choose an engine, as if the user had."""
+        """Select an engine as if the user had done so."""
         self.setCurrentIndex(self.findData(engine))
 
     def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
-        """Enable engines, silently; the usual one takes the place of a chosen one that is no longer offered.
+        """Enable engines without emitting signals. If the chosen one is no longer available, select the default.
 
         Args:
-            installed: Those that are installed.
-            able: Those that can run the workload.
+            installed: Installed engines.
+            able: Engines that can run the workload.
         """
         model = self.model()
         assert isinstance(model, QStandardItemModel)

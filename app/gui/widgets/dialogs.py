@@ -1,4 +1,4 @@
-"""Dialogs of the window itself: About, how it is measured, internal errors, another benchmark running."""
+"""General dialogs of the window: About, measurement method, internal errors, another benchmark running."""
 
 import platform
 import re
@@ -28,9 +28,9 @@ from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, plain_tip, row
 
-# The smallest size of a dialog with a report: below it, its texts would be cut.
+# Minimum size of a dialog with a report, below which its texts would be clipped.
 LEAST_PX = (460, 300)
-MEASUREMENT = DOCUMENTATION / "measurement.md"  # an installed app has no such page
+MEASUREMENT = DOCUMENTATION / "measurement.md"  # not available in an installed app
 
 
 def about_dialog(parent: QWidget) -> QDialog:
@@ -49,13 +49,13 @@ def about_dialog(parent: QWidget) -> QDialog:
     words = column(name, versions, text, buttons, spacing_px=GAP_PX + 4)
     whole = row(column(picture, None), words, spacing_px=2 * GAP_PX)
     whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-    whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # smaller, it would cut its words
+    whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would clip its words
     dialog.setLayout(whole)
     return dialog
 
 
 class MethodDialog(QDialog):
-    """Shows the page on how Epochmark measures, and those that it links to."""
+    """Shows the page on how Epochmark measures, and the pages it links to."""
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class MethodDialog(QDialog):
         self.page.setMarkdown(page.read_text(encoding="utf-8"))
 
     def _follow(self, link: QUrl) -> None:
-        """Go to another page of the documentation, or to a heading by its name in links."""
+        """Open another page of the documentation, or scroll to a heading by its anchor."""
         page = DOCUMENTATION / Path(link.path()).name
         if link.path() and page.is_file():
             self._show(page)
@@ -85,7 +85,7 @@ class MethodDialog(QDialog):
         while block.isValid():
             name = re.sub(r"[^\w -]", "", block.text().lower()).replace(" ", "-")
             if block.blockFormat().headingLevel() and name == link.fragment():
-                self.page.moveCursor(QTextCursor.MoveOperation.End)  # so that it comes to the top
+                self.page.moveCursor(QTextCursor.MoveOperation.End)  # so that the heading is scrolled to the top
                 self.page.setTextCursor(QTextCursor(block))
                 return
             block = block.next()
@@ -100,7 +100,7 @@ def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
 
 
 class FaultDialog(QDialog):
-    """Shows an internal error with the text to report; the window stays usable."""
+    """Shows an internal error with the text to report. The window remains usable."""
 
     def __init__(self, parent: QWidget | None, report: str, log: str) -> None:
         super().__init__(parent)
@@ -129,7 +129,7 @@ def fault_report(kind: type[BaseException], error: BaseException, trace: Traceba
 
 
 def report_head() -> str:
-    """Return the versions of Epochmark and of what it runs on, the first line of every report."""
+    """Return the versions of Epochmark and its environment, the first line of every report."""
     return sentence(
         "fault.report_head",
         version=app.__version__,

@@ -29,7 +29,7 @@ FLOAT_LIMIT = 1e12
 
 
 class FolderEdit(QWidget):
-    """Edits one or more folders, separated as in PATH, and lets the user choose more.
+    """Edits one or more folders, separated as in PATH, with a button to choose more.
 
     Signals:
         changed: The text changed.
@@ -64,14 +64,14 @@ class FolderEdit(QWidget):
 
 
 class Switch(QCheckBox):
-    """A box that can be kept checked where there is no choice."""
+    """A check box that can be locked when there is no choice."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._own: tuple[bool, str] | None = None  # the state and tip to come back to
+        self._own: tuple[bool, str] | None = None  # the state and tooltip to restore
 
     def keep_on(self, reason: str) -> None:
-        """Check and disable it, silently, for this reason; "" brings back what it was before."""
+        """Check and disable it without emitting signals, for this reason; "" restores the previous state."""
         if reason and self._own is None:
             self._own = (self.isChecked(), self.accessibleDescription())
             self._show(checked=True, tip=reason)
@@ -91,7 +91,7 @@ Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 
 
 def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
-    """Return the editor of a parameter, within its limits; it emits `changed` at each change."""
+    """Return the editor of a parameter, within its limits. It emits `changed` at each change."""
     if parameter.kind == "choice":
         combo = ChoiceBox()
         for choice in parameter.choices:
@@ -130,7 +130,7 @@ _Spin = TypeVar("_Spin", bound=QAbstractSpinBox)
 
 
 def indented(spin: _Spin) -> _Spin:
-    """Return a spin box whose text begins where that of other editors does: its style sheet can't move it."""
+    """Return a spin box whose text is aligned with other editors', which a style sheet can't do."""
     spin.lineEdit().setTextMargins(7, 0, 0, 0)
     return spin
 
@@ -147,7 +147,7 @@ def edited_value(editor: Editor) -> ParameterValue:
 
 
 def set_edited(editor: Editor, value: ParameterValue) -> None:
-    """Set the value of an editor, as if the user had."""
+    """Set the value of an editor as if the user had entered it."""
     if isinstance(editor, QComboBox):
         place = editor.findData(str(value))
         editor.setCurrentIndex(place if place >= 0 else editor.findText(str(value)))
@@ -160,7 +160,7 @@ def set_edited(editor: Editor, value: ParameterValue) -> None:
 
 
 def in_editor(value: Value, parameter: Parameter) -> ParameterValue:
-    """Return a setting's value as its editor has it: what is left to the engine is 0 or "auto" there."""
+    """Return a setting's value in its editor's form: "on" or "off", and 0 or "auto" to let the engine choose."""
     if value is None:
         return 0 if parameter.kind == "int" else "auto"
     if parameter.kind == "choice" and isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A form that scrolls only where there is no room: elsewhere, what is below follows it directly."""
+"""A form that scrolls only if it doesn't fit; otherwise the next widget follows it directly."""
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
@@ -7,7 +7,7 @@ LEAST_PX = 80
 
 
 class FormScroll(QScrollArea):
-    """As high as its content, at most."""
+    """A scroll area at most as high as its content."""
 
     def __init__(self, content: QWidget) -> None:
         super().__init__(widgetResizable=True)
@@ -26,12 +26,12 @@ class FormScroll(QScrollArea):
         return QSize(content.sizeHint().width(), height)
 
     def minimumSizeHint(self) -> QSize:
-        """Allow a few lines, but not that the scroll bar covers what is on the right."""
+        """Allow a height of a few lines, but reserve the width of the scroll bar."""
         bar_px = self.verticalScrollBar().sizeHint().width()
         return QSize(self._content.minimumSizeHint().width() + bar_px, LEAST_PX)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask again when the content becomes higher or lower."""
+        """Update the size when the content's height changes."""
         if watched is self.widget() and event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
             self.updateGeometry()
         return super().eventFilter(watched, event)

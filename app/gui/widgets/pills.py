@@ -28,7 +28,7 @@ class Pill(QLabel):
 
 
 class PillRow(QWidget):
-    """One line of short facts; hidden ones are counted at its end, with all of them as tooltip."""
+    """One line of short facts. Those that don't fit are counted at its end, with all of them as tooltip."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class PillRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_facts(self, facts: Iterable[str]) -> None:
-        """Show other facts, the most important first."""
+        """Show other facts, most important first."""
         for pill in self._pills:
             pill.hide()
             pill.deleteLater()
@@ -53,7 +53,7 @@ class PillRow(QWidget):
 
     @property
     def shown_facts(self) -> list[str]:
-        """The facts there is room for."""
+        """The facts that fit."""
         return [pill.text() for pill in self._pills if not pill.isHidden()]
 
     def resizeEvent(self, event: QResizeEvent) -> None:

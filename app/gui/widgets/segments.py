@@ -1,4 +1,4 @@
-"""A few choices side by side, all visible: for two or three of them."""
+"""A few choices side by side, all visible; for two or three of them."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _BETWEEN_PX = 4
 
 
 class Segments(QWidget):
-    """Buttons of which one is checked; Tab moves to that one, the arrow keys to the others.
+    """Buttons of which one is checked. Tab moves to that one, the arrow keys to the others.
 
     Args:
         theme: Colours of the buttons.
@@ -20,7 +20,7 @@ class Segments(QWidget):
         choices: Value and text of each.
 
     Signals:
-        chosen: The user chose another one; with its value.
+        chosen: The user made another choice; with its value.
     """
 
     chosen = Signal(str)

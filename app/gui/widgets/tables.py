@@ -1,4 +1,4 @@
-"""Shared by all tables: headings with their widths, alignment, and rows of one height."""
+"""Shared by all tables: headings with their widths, alignment, and uniform row heights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from app.gui.widgets.basics import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
 TEXT_ROW_PX = 28
-LAST_PX = 96  # of a column that takes the remaining room, at least
+LAST_PX = 96  # minimum width of a column that takes the remaining space
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Column:
 
     Attributes:
         heading: Message code of the heading.
-        width_px: Initial width; None to take the remaining room.
+        width_px: Initial width; None to take the remaining space.
         is_number: Whether it is right-aligned.
     """
 
@@ -48,7 +48,7 @@ class Column:
 
 
 class TableModel(QAbstractTableModel):
-    """A table with fixed columns; subclasses provide the number of rows and the cells' content."""
+    """A table with fixed columns. Subclasses provide the number of rows and the content of cells."""
 
     columns: Sequence[Column] = ()
 
@@ -73,18 +73,18 @@ class TableModel(QAbstractTableModel):
 
 
 def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
-    """Give a small table, which is only read, the look of all tables.
+    """Give a small read-only table the style of all tables.
 
     Args:
-        table: With as many columns as there are headings, if any.
-        name: For screen readers.
-        headings: Their message codes.
+        table: Table with as many columns as there are headings, if any.
+        name: Name for screen readers.
+        headings: Message codes of the headings.
     """
     table.setAccessibleName(name)
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setTabKeyNavigation(False)  # Tab moves on to the next widget; the arrow keys move inside
+    table.setTabKeyNavigation(False)  # Tab moves to the next widget; the arrow keys move inside
     table.setShowGrid(False)
     table.setWordWrap(False)
     table.verticalHeader().hide()
@@ -99,7 +99,7 @@ def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
 
 
 def fit_columns(table: QTableWidget, row_px: int) -> None:
-    """Give a small table columns as wide as their texts, left-aligned headings, and rows of one height."""
+    """Fit a small table's columns to their texts, and give it left-aligned headings and uniform row heights."""
     header = table.horizontalHeader()
     header.setHighlightSections(False)
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -109,27 +109,27 @@ def fit_columns(table: QTableWidget, row_px: int) -> None:
 
 
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
-    """Give a view its model and the look of all tables.
+    """Give a view its model and the style of all tables.
 
     Args:
         table: The view.
         model: Its model.
         name: Its name for screen readers.
-        row_px: Height of its rows: the same for all, so that Qt need not ask for each of a hundred thousand.
+        row_px: Uniform height of its rows, so that Qt doesn't query each of a hundred thousand.
     """
     table.setModel(model)
     table.setAccessibleName(name)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setShowGrid(False)
     table.setWordWrap(False)
-    table.setTabKeyNavigation(False)  # Tab moves on to the next widget; the arrow keys move inside
+    table.setTabKeyNavigation(False)  # Tab moves to the next widget; the arrow keys move inside
     rows, header = table.verticalHeader(), table.horizontalHeader()
     rows.hide()
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
-    # One where nothing is ever selected: to paint itself, a header asks for each cell whether it is, which takes
-    # seconds with all of a hundred thousand rows selected.
+    # A selection model in which nothing is ever selected. To paint itself, a header queries each cell's selection,
+    # which takes seconds with a hundred thousand selected rows.
     header.setSelectionModel(QItemSelectionModel(model, table))
     header.setStretchLastSection(True)
     for number, column in enumerate(model.columns):
@@ -138,7 +138,10 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
 
 
 class FittingTable(QTableView):
-    """Hides the last columns that don't fit; users can't change their widths, or it would count wrong ones."""
+    """Hides the last columns that don't fit.
+
+    Users can't resize columns, because that would break the calculation.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,10 +156,10 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """Shows a few rows of texts, all of them: what is around it scrolls.
+    """Shows a few rows of texts completely; the area around it scrolls.
 
     Args:
-        name: For screen readers.
+        name: Name for screen readers.
     """
 
     def __init__(self, name: str) -> None:
@@ -179,10 +182,10 @@ class TextTable(QTableWidget):
 
         Args:
             headings: One for each column.
-            rows: As long as the headings.
-            numbers: Columns that are aligned to the right, and hidden without a text.
-            bold: Whether each row is; none by default.
-            tips: Of each row; "" for each cell's own text.
+            rows: Rows with one cell per heading.
+            numbers: Columns that are right-aligned, and hidden if empty.
+            bold: Whether each row is bold; by default none is.
+            tips: Tooltip of each row; "" for each cell's own text.
         """
         self.setColumnCount(len(headings))
         self.setHorizontalHeaderLabels(list(headings))
@@ -197,7 +200,7 @@ class TextTable(QTableWidget):
                 if place in numbers:
                     item.setTextAlignment(right)
                 self.setItem(number, place, item)
-        for place in range(len(headings)):  # all: another table may have hidden what this one shows
+        for place in range(len(headings)):  # all of them, because another table may have hidden some
             self.setColumnHidden(place, place in numbers and not any(texts[place] for texts in rows))
         bar_px = self.horizontalScrollBar().sizeHint().height()
         self.setFixedHeight(TEXT_ROW_PX * len(rows) + self.horizontalHeader().sizeHint().height() + bar_px + 2)

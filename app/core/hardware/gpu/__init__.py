@@ -1,1 +1,1 @@
-"""GPUs of every vendor: parts and telemetry."""
+"""GPUs of every vendor: specifications and telemetry."""

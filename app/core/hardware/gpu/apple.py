@@ -1,4 +1,4 @@
-"""GPUs of Macs, as `ioreg` shows them to any user. Reads what the drivers have recorded, and wakes nothing.
+"""GPUs of Macs, as reported by `ioreg` to any user. Reads only recorded values, so no GPU is woken.
 
 Power and clocks of Apple's own GPUs need administrator rights, so they are missing.
 """
@@ -26,7 +26,7 @@ _MAX_BYTES = 2**24
 _MIB_BYTES = 2**20
 # Prefixes of the drivers' class names.
 _CLASSES = {"AGX": "apple", "AMD": "amd", "ATI": "amd", "Intel": "intel", "NV": "nvidia", "GeForce": "nvidia"}
-# What plistlib raises for broken lists.
+# Raised by plistlib for invalid lists.
 _PLIST_FAILURES = (
     xml.parsers.expat.ExpatError,
     ValueError,
@@ -38,12 +38,12 @@ _PLIST_FAILURES = (
 )
 _BRANDS = {"apple": "Apple", "amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
 
-# Set for good once ioreg has hung, so that nothing in this process waits for it again.
+# Set permanently once ioreg has hung, so that this process never waits for it again.
 HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, read repeatedly from one thread. A place is a GPU's number in ioreg's order.
+    """The GPUs of a Mac, read repeatedly from one thread. A place is a GPU's index in ioreg's order.
 
     Args:
         clock: Monotonic time in seconds.
@@ -57,7 +57,7 @@ class AppleGpus:
         self.vendors = tuple(vendor_from(entry) for entry in self._entries)
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the GPUs in these places."""
+        """Describe the GPUs at these places."""
         ours = all(vendor == "apple" for vendor in self.vendors)
         cards = [] if ours else entries_from(_ioreg("IOPCIDevice"))
         gpus = describe(self._entries, cards)
@@ -66,14 +66,14 @@ class AppleGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs in these places; each one's index is 0."""
+        """Read the GPUs at these places; the index of each is 0."""
         self._look()
-        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # GPUs came or went, or no answer
+        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # added or removed, or no answer
             return tuple(GpuTelemetry(0) for _ in places)
         return tuple(telemetry_from(self._entries[place]) for place in places)
 
     def close(self) -> None:
-        """Do nothing: each read starts ioreg again."""
+        """Do nothing, because each read starts ioreg again."""
 
     def _look(self) -> None:
         now_s = self._clock()
@@ -83,7 +83,7 @@ class AppleGpus:
 
 
 def entries_from(plist: bytes) -> list[dict[str, Any]]:
-    """Parse the registry entries that `ioreg -a` prints; empty for anything else."""
+    """Parse the registry entries printed by `ioreg -a`; empty for anything else."""
     try:
         entries = plistlib.loads(plist) if plist.strip() else []
     except _PLIST_FAILURES as error:
@@ -93,7 +93,7 @@ def entries_from(plist: bytes) -> list[dict[str, Any]]:
 
 
 def vendor_from(entry: Mapping[str, Any]) -> str:
-    """Return the vendor by the driver's class."""
+    """Return the vendor for the driver's class."""
     name = clean_text(entry.get("IOClass")) or clean_text(entry.get("IOObjectClass")) or ""
     return next((vendor for start, vendor in _CLASSES.items() if name.startswith(start)), "other")
 
@@ -163,12 +163,12 @@ def _data(value: object) -> bytes:
 
 
 def _number(value: object) -> object:
-    """Return a number that firmware wrote as bytes."""
+    """Return a number that the firmware stores as bytes."""
     return int.from_bytes(value, "little") if isinstance(value, bytes) and 0 < len(value) <= 8 else value
 
 
 def _ioreg(kind: str) -> bytes:
-    """Print the entries of a class, without those below them; b"" if that fails or takes too long."""
+    """Return the entries of a class, without their children; b"" if this fails or takes too long."""
     if HUNG.is_set():
         return b""
     answer = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)

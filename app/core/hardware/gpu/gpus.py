@@ -1,8 +1,8 @@
-"""GPUs of all vendors: their parts and telemetry.
+"""GPUs of all vendors: specifications and telemetry.
 
-NVIDIA's come first, in the order in which their driver and TensorFlow number them; then the others, in the
-system's order. An NVIDIA GPU that NVIDIA's driver doesn't list (nouveau, no driver, a broken one) comes last, and
-only if that driver lists none at all: nothing can be computed on it.
+NVIDIA's GPUs are first, in the order used by their driver and TensorFlow, followed by the others in the system's
+order. NVIDIA GPUs that NVIDIA's driver doesn't list (nouveau, no driver, a broken one) are last, and only included
+if that driver lists none at all. They can't be used for computing.
 """
 
 import sys
@@ -21,31 +21,32 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """The GPUs that an operating system lists; a place is a GPU's number in the system's order."""
+    """The GPUs listed by an operating system. A place is a GPU's index in the system's order."""
 
     vendors: tuple[str, ...]
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the GPUs in these places."""
+        """Describe the GPUs at these places."""
 
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs in these places."""
+        """Read the GPUs at these places."""
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Release all resources."""
 
 
 def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
     """List the GPUs; empty if there are none or nothing reports them.
 
-    Takes milliseconds, or up to 3 s if NVIDIA's driver hangs. Wakes a sleeping NVIDIA GPU, unless all of them are
-    asleep: then what NVML reported earlier in this process is used, or else only name and driver are known. Other
-    GPUs are never woken; if one has been asleep all the time, its link, power limit and displays are missing.
+    Takes milliseconds, or up to 3 s if NVIDIA's driver hangs. Wakes sleeping NVIDIA GPUs, unless all of them are
+    asleep. In that case, values that NVML reported earlier in this process are used, or else only name and driver
+    are known. Other GPUs are never woken; if one has always been asleep, its link, power limit and displays are
+    missing.
 
     Args:
-        root: Where Linux's proc, sys and usr folders are found.
+        root: Folder that contains Linux's proc, sys and usr.
     """
     system, nvidia = _sources(root)
     try:
@@ -60,7 +61,7 @@ class GpuReader:
     """Reads all GPUs repeatedly, from one thread. No driver is loaded before the first read.
 
     Args:
-        root: Where Linux's proc and sys folders are found.
+        root: Folder that contains Linux's proc and sys.
         clock: Monotonic time in seconds, for Linux's counters.
     """
 
@@ -68,14 +69,14 @@ class GpuReader:
         self._root = root
         self._clock = clock
         self._sources: tuple[SystemGpus, NvidiaGpus] | None = None
-        self._known = 0  # highest number of NVIDIA GPUs seen: the others keep their numbers if its driver fails
+        self._known = 0  # highest number of NVIDIA GPUs seen: if its driver fails, the others keep their numbers
 
     def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU once, in the order of `list_gpus`. Sleeping and lost GPUs give None for every value.
+        """Read each GPU once, in the order of `list_gpus`. All values of sleeping and lost GPUs are None.
 
         Args:
-            own_pids: The run's own processes, whose memory is not counted as others', and whose share of a GPU
-                stands in if nothing reports how busy it is; None if unknown.
+            own_pids: The run's own processes; None if unknown. Their memory isn't counted as other programs', and
+                their share of a GPU is used if its utilization isn't reported.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.telemetry(own_pids)
@@ -85,7 +86,7 @@ class GpuReader:
         return (*nvidias, *(replace(gpu, index=index) for index, gpu in enumerate(others, len(nvidias))))
 
     def close(self) -> None:
-        """Release the drivers. A later read opens them again."""
+        """Release the drivers. A later read reopens them."""
         if self._sources is not None:
             system, nvidia = self._sources
             nvidia.close()
@@ -102,7 +103,7 @@ def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[S
 
 
 def _places(system: SystemGpus, *, with_nvidia: bool) -> list[int]:
-    """Return the places of the GPUs that the system itself must describe, in their order."""
+    """Return the places of the GPUs that the system itself must describe, in order."""
     places = list(enumerate(system.vendors))
     others = [place for place, vendor in places if vendor != "nvidia"]
     return others + ([place for place, vendor in places if vendor == "nvidia"] if with_nvidia else [])

@@ -1,4 +1,4 @@
-"""Where Linux's loader would find a library, without loading it."""
+"""Finds the path that Linux's loader would use for a library, without loading it."""
 
 import os
 import re
@@ -10,11 +10,11 @@ _USUAL = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/
 
 
 def find_library(name: str, root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the folder of a library: LD_LIBRARY_PATH, then the loader's cache, then the default folders.
+    """Return the folder of a library from LD_LIBRARY_PATH, the loader's cache, or the default folders.
 
     Args:
-        name: The file's name: "libcuda.so.1".
-        root: Where Linux's etc and usr folders are found.
+        name: File name, such as "libcuda.so.1".
+        root: Folder that contains Linux's etc and usr.
         environment: The environment variables of the program that would load it.
     """
     named = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]

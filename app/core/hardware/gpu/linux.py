@@ -1,7 +1,7 @@
-"""Linux's GPUs of every vendor, described from sysfs.
+"""Describes GPUs of every vendor on Linux from sysfs.
 
-No GPU is woken: while it sleeps, only what the kernel keeps in memory is read. Reading its link speed, sensors or
-displays would wake it.
+No GPU is woken. While one sleeps, only values that the kernel keeps in memory are read, because reading its link
+speed, sensors or displays would wake it.
 """
 
 import re
@@ -23,9 +23,9 @@ from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
-# Display drivers without a GPU behind them.
+# Display drivers without a real GPU.
 _SCREEN_DRIVERS = frozenset({"vgem", "vkms", "evdi", "udl", "gud", "simpledrm", "simple-framebuffer"})
-# Chip names in the system's list, without spaces, and Intel's names for the architecture of their GPUs.
+# Chip names in the system's list, without spaces, and Intel's names for the architectures of its GPUs.
 _INTEL_ARCHITECTURES = {
     ("tigerlake", "rocketlake", "alderlake", "raptorlake", "dg1"): "Xe-LP",
     ("meteorlake", "arrowlake"): "Xe-LPG",
@@ -36,13 +36,13 @@ _INTEL_ARCHITECTURES = {
 _INTEL_INTEGRATED = "0000:00:02.0"  # the same in every computer
 _CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without a display
 
-# What was read from cards while they were awake, to be used while they sleep.
+# Values read from cards while they were awake, for use while they sleep.
 _known: dict[Path, Gpu] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card's folder, and what the kernel knows of it without waking it."""
+    """A card's folder, and what the kernel knows about it without waking it."""
 
     folder: Path
     vendor_id: int  # 0 if it isn't a PCI device
@@ -53,16 +53,16 @@ class Card:
 
     @property
     def vendor(self) -> str:
-        """Name the vendor as in app.core.records.Gpu."""
+        """Return the vendor's name as in workloads.protocol.machine.Gpu."""
         return vendor_of(self.vendor_id)
 
     def asleep(self) -> bool:
-        """Return whether the card is powered down until something uses it."""
+        """Return whether the card is powered down until it is used."""
         return read_word(self.folder / "power/runtime_status") in ("suspended", "suspending")
 
 
 def find_cards(root: Path) -> tuple[Card, ...]:
-    """Find all cards that can compute: by PCI address, then those on other buses."""
+    """Find all cards that can compute, by PCI address, followed by cards on other buses."""
     cards_on_buses = [_pci_card(folder) for folder in sorted(root.glob("sys/bus/pci/devices/*"))]
     cards = [path for path in sorted(root.glob("sys/class/drm/card*")) if re.fullmatch(r"card\d+", path.name)]
     cards_on_buses += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
@@ -70,7 +70,7 @@ def find_cards(root: Path) -> tuple[Card, ...]:
 
 
 def pci_vendors(root: Path) -> tuple[str, ...]:
-    """Return the vendor of each GPU on the PCI bus, with or without driver, in the order of addresses."""
+    """Return the vendor of each GPU on the PCI bus, with or without driver, in address order."""
     folders = sorted(root.glob("sys/bus/pci/devices/*"))
     cards = [folder for folder in folders if read_word(folder / "class").startswith(_CARD_CLASSES)]
     words = [read_word(folder / "vendor") for folder in cards]
@@ -78,7 +78,7 @@ def pci_vendors(root: Path) -> tuple[str, ...]:
 
 
 def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
-    """Describe cards in their order.
+    """Describe cards, in the same order.
 
     For a sleeping card, link, power limit and displays are known only if this process has seen it awake.
     """
@@ -93,19 +93,19 @@ def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
 
 
 def generation_from(text: str) -> int | None:
-    """Return the PCI Express generation for the speed in sysfs: "16.0 GT/s PCIe" is the fourth."""
+    """Return the PCI Express generation for a speed in sysfs: 4 for "16.0 GT/s PCIe"."""
     speed = re.match(r"(\d+(\.\d+)?) GT/s", text)
     return _GENERATIONS.get(speed[1].removesuffix(".0")) if speed else None
 
 
 def gfx_name(version: int) -> str | None:
-    """Name AMD's architecture by the kernel's number: 100306 is gfx1036, 90010 is gfx90a."""
+    """Return AMD's architecture for the kernel's number: gfx1036 for 100306, gfx90a for 90010."""
     major, minor, step = version // 10_000, version // 100 % 100, version % 100
     return f"gfx{major}{minor:x}{step:x}" if 6 <= major <= 99 and minor < 16 and step < 16 else None
 
 
 def intel_architecture(chip: str) -> str | None:
-    """Name Intel's architecture by the chip's name in the system's list; None if that is ambiguous."""
+    """Return Intel's architecture for the chip's name in the system's list; None if it is ambiguous."""
     plain = chip.lower().replace(" ", "")
     names = _INTEL_ARCHITECTURES.items()
     return next((name for chips, name in names if plain.startswith(chips)), None)
@@ -118,7 +118,7 @@ def properties_from(text: str) -> dict[str, int]:
 
 
 def shares_memory(card: Card) -> bool | None:
-    """Return whether a card uses the computer's memory. AMD's must be awake."""
+    """Return whether a card uses the computer's memory. AMD cards must be awake."""
     if not card.vendor_id:
         return True
     if card.vendor == "intel":
@@ -129,7 +129,7 @@ def shares_memory(card: Card) -> bool | None:
                 header = file.read(4)
         except OSError:
             return None
-        # Two bytes of length, then the table's format: 1 for cards, 2 or 3 for GPUs inside CPUs.
+        # Two bytes of length, then the table's format: 1 for cards, 2 or 3 for integrated GPUs.
         return None if len(header) < 4 or not 1 <= header[2] <= 3 else header[2] != 1
     return None
 
@@ -149,7 +149,7 @@ def _pci_card(folder: Path) -> Card | None:
 
 
 def _other_card(folder: Path) -> Card | None:
-    """Return a part of a chip that is on no bus, if it does more than drive a display."""
+    """Return a part of a chip that isn't on a bus, if it does more than drive a display."""
     driver = _driver(folder)
     drm, render = _drm(folder)
     if driver is None or driver in _SCREEN_DRIVERS or render is None:
@@ -201,7 +201,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
     if shares and memory_bytes and borrowed_bytes:
         memory_bytes += borrowed_bytes
     generation, lanes = (None, None) if shares else link_of(card.folder)
-    # The limit of a GPU inside a CPU is that of the whole chip.
+    # The limit of an integrated GPU applies to the whole chip.
     names = () if shares else ("cap", "max")
     limits = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
     limits_w = [scaled(read_number(path), 1e6) for path in limits]
@@ -218,14 +218,14 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
 
 
 def link_of(folder: Path) -> tuple[int | None, int | None]:
-    """Return the fastest PCI Express link that card and slot support: generation and lanes."""
+    """Return the fastest PCI Express link that both card and slot support, as generation and lanes."""
     try:
         chain = [folder.resolve(), *folder.resolve().parents]
     except OSError:
         return None, None
     ports = [port for port in chain if (port / "max_link_speed").is_file()]
     vendors = [read_word(port / "vendor") for port in ports]
-    # AMD's and Intel's cards have a switch with two ports; the link that the GPU behind it reports is fictitious.
+    # AMD's and Intel's cards contain a switch with two ports, and the GPU behind it reports a fictitious link.
     ends = ports[2:4] if len(ports) > 3 and len(set(vendors[:3])) == 1 else ports[:2]
     generations = [generation_from(read_word(port / "max_link_speed")) for port in ends]
     lanes = [whole(read_number(port / "max_link_width"), 1, 32) for port in ends]
@@ -244,7 +244,7 @@ def _drives_display(card: Card) -> bool | None:
 
 
 def _gfx(root: Path, card: Card) -> str | None:
-    # Not from the card's ip_discovery: its numbers differ from the compiler's names.
+    # Not from the card's ip_discovery, because its numbers differ from the compiler's names.
     for node in sorted(root.glob("sys/class/kfd/kfd/topology/nodes/*/properties")):
         properties = properties_from(read_text(node))
         if card.render is not None and f"renderD{properties.get('drm_render_minor')}" == card.render:
@@ -253,8 +253,8 @@ def _gfx(root: Path, card: Card) -> str | None:
 
 
 def _driver_text(root: Path, card: Card) -> str | None:
-    """Name the driver; those that come with the kernel have its version: "amdgpu (Linux 6.8.0)"."""
-    if card.driver is None or card.driver == "nvidia":  # NVIDIA's own driver, which didn't answer
+    """Return the driver's name; drivers included in the kernel have its version: "amdgpu (Linux 6.8.0)"."""
+    if card.driver is None or card.driver == "nvidia":  # NVIDIA's own driver, which didn't respond
         return None
     own = re.match(r"\d+(\.\d+)*", read_word(root / "sys/module" / card.driver / "version"))
     kernel = re.match(r"\d+(\.\d+)*", read_word(root / "proc/sys/kernel/osrelease"))

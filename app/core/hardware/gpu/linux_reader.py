@@ -1,7 +1,7 @@
-"""Telemetry of Linux's GPUs, from their drivers' sysfs files. Sleeping cards are left alone.
+"""Reads telemetry of GPUs on Linux from their drivers' sysfs files. Sleeping cards aren't woken.
 
-If no such file says how busy a GPU is (Intel's), the run's own processes stand in, from /proc/PID/fdinfo:
-https://docs.kernel.org/gpu/drm-usage-stats.html
+If no such file contains a GPU's utilization (Intel), the share of the run's own processes is used, from
+/proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
 import math
@@ -24,23 +24,23 @@ from app.core.hardware.system_files import read_text, read_word
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
-# Finding the files that a process has open costs far more than reading those that belong to a GPU.
+# Finding a process's open files costs far more than reading those that belong to a GPU.
 CLIENTS_EVERY_S = 5.0
 _CLIENTS_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What one opened GPU was used for since it was opened: by engine, in nanoseconds or clock cycles."""
+    """The use of one opened GPU since it was opened, by engine, in nanoseconds or clock cycles."""
 
     busy_ns: Mapping[str, int] = field(default_factory=dict)
     cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used and total cycles
-    engines: Mapping[str, int] = field(default_factory=dict)  # number of engines, if more than one
+    engines: Mapping[str, int] = field(default_factory=dict)  # number of engines if there are several
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Where a card's values are; None: nowhere."""
+    """Files of a card's values; None if unavailable."""
 
     busy_pct: Path | None
     memory_busy_pct: Path | None
@@ -57,10 +57,10 @@ class _Files:
 
 
 class LinuxGpus:
-    """All GPUs in sysfs, including NVIDIA's; a place is a card's number in that order.
+    """All GPUs in sysfs, including NVIDIA's. A place is a card's index in that order.
 
     Args:
-        root: Where Linux's proc and sys folders are found.
+        root: Folder that contains Linux's proc and sys.
         clock: Monotonic time in seconds.
     """
 
@@ -72,23 +72,23 @@ class LinuxGpus:
         self._own = OwnClients(root / "proc", clock)
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
-        """Describe the cards in these places."""
+        """Describe the cards at these places."""
         return describe_cards(self._root, tuple(self.cards[place] for place in places))
 
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards in these places; each one's index is 0."""
+        """Read the cards at these places; the index of each is 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
 
     def close(self) -> None:
-        """Do nothing: each file is opened again."""
+        """Do nothing, because each file is opened for each read."""
 
 
 class CardReader:
-    """Reads one card repeatedly. Its files are found once, at the first read while it is awake."""
+    """Reads one card repeatedly. Its files are located once, at the first read while it is awake."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
@@ -97,10 +97,10 @@ class CardReader:
         self._meter = EnergyMeter()
 
     def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
-        """Read once; its index is 0. A sleeping card gives None for every value.
+        """Read once; the index is 0. All values of a sleeping card are None.
 
         Args:
-            own: What the run's own processes use.
+            own: GPU use by the run's own processes.
         """
         if self._card.asleep():
             return GpuTelemetry(0)
@@ -133,7 +133,7 @@ class CardReader:
 
 
 class OwnClients:
-    """What the run's own processes use of each GPU, from one thread. Shares count from the previous read.
+    """Use of each GPU by the run's own processes, from one thread. Shares are since the previous read.
 
     Args:
         proc: Linux's proc folder.
@@ -144,19 +144,19 @@ class OwnClients:
         self._proc = proc
         self._clock = clock
         self._listed_s = -math.inf
-        self._files: dict[Path, str] = {}  # files of opened GPUs, and the names of their devices
+        self._files: dict[Path, str] = {}  # fdinfo files of opened GPUs, with their device names
         self._clients: dict[str, tuple[float, dict[str, Client]]] = {}
         self._pids: frozenset[int] = frozenset()
 
     def look_for(self, pids: Collection[int]) -> None:
-        """Set the processes that the next shares are of."""
+        """Set the processes to measure from now on."""
         now_s = self._clock()
         if now_s - self._listed_s >= CLIENTS_EVERY_S or not self._pids.issuperset(pids):
             self._listed_s, self._pids = now_s, frozenset(pids)
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
 
     def utilization_pct(self, names: Collection[str]) -> float | None:
-        """Return the processes' share of a GPU since the previous read; None right after it.
+        """Return the processes' share of a GPU since the previous read; None directly after one.
 
         Args:
             names: Its device names, such as "renderD128".
@@ -199,7 +199,7 @@ def client_from(text: str) -> tuple[str, Client] | None:
 
 
 def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
-    """Return the busiest engine's share of time; None without a client that was seen twice."""
+    """Return the busiest engine's share of time; None if no client appears in both reads."""
     shares: dict[str, float] = {}
     for number, client in after.items():
         old = before.get(number)
@@ -231,7 +231,7 @@ def _find_files(card: Card) -> _Files:
     fan_full = within(read_number(_existing(hwmon, "fan1_max")), 1, 100_000)
     if fan is None or fan_full is None:
         fan, fan_full = _existing(hwmon, "pwm1"), within(read_number(_existing(hwmon, "pwm1_max")), 1, 255)
-    # The power that a GPU inside a CPU reports is that of the whole chip.
+    # An integrated GPU reports the power of the whole chip.
     power_hwmon = None if shares else hwmon
     return _Files(
         busy_pct=_existing(folder, "gpu_busy_percent"),
@@ -255,7 +255,7 @@ def _existing(folder: Path | None, *names: str) -> Path | None:
 
 
 def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
-    """Find a sensor by its label, best first; "" means no label."""
+    """Find a sensor by its label; `labels` are in order of preference, and "" means no label."""
     paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
     by_label = {
         read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)
@@ -293,7 +293,7 @@ def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
     for path in opened:
         try:
             folder, _, name = str(path.readlink()).rpartition("/")
-        except OSError:  # closed in the meantime
+        except OSError:  # already closed
             continue
         if folder == "/dev/dri" and len(clients) < _CLIENTS_LIMIT:
             clients.append((process / "fdinfo" / path.name, name))

@@ -1,7 +1,7 @@
-"""NVIDIA's GPUs: through NVML, or nvidia-smi without it.
+"""NVIDIA's GPUs through NVML, or nvidia-smi if NVML is unavailable.
 
-A value that the driver doesn't report is None: drivers refuse single values on many cards, answer with all ones
-for "not available", and lose whole GPUs.
+Values that the driver doesn't report are None. Drivers refuse single values on many cards, return all ones for
+"not available", and lose whole GPUs.
 """
 
 import logging
@@ -39,9 +39,9 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# Besides NVML's own errors: how a broken or wrong library fails.
+# Errors of a broken or wrong library, in addition to NVML's own.
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
-# Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user set
+# Bits of NVML's clocks event reasons, from nvml.h, with their meaning for users. Idling, clocks set by the user
 # and waiting for another GPU don't slow down a GPU that has work to do.
 _THROTTLE_REASONS = {
     "power cap": 0x4,
@@ -50,35 +50,36 @@ _THROTTLE_REASONS = {
     "power brake": 0x80,
 }
 _MAX_REASONS = 2**32
-# What is left at least of the time to start, however long the trial took.
+# Minimum remaining time for starting, however long the trial took.
 _START_SHARE = 0.2
-# NVIDIA's go from 1.0 to 12.1 today; a broken driver says 0.0 or anything.
+# NVIDIA's values range from 1.0 to 12.1 today; a broken driver reports 0.0 or arbitrary values.
 _MAX_CAPABILITY = 40
 # Telemetry is read once a second.
 _USE_WINDOW_S = 1.0
 _MAX_ENERGY_MJ = 2**62
 
-# Set for good once NVML has hung or crashed: it would again, so nothing in this process tries it a second time.
+# Set permanently once NVML has hung or crashed, because it would do so again.
 HUNG = threading.Event()
-# What NVML reported in this process, by root folder.
+# Values reported by NVML in this process, by root folder.
 _known: dict[Path, tuple[Gpu, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long to wait for NVML before it counts as hung."""
+    """Time limits after which NVML counts as hung."""
 
     start_s: float = 2.5
     list_s: float = 3.0  # start-up and listing together
-    list_share_s: float = 0.5  # at least this much of it for listing, however long start-up took
+    list_share_s: float = 0.5  # minimum share of it for listing, however long start-up took
 
 
 class NvidiaGpus:
     """NVIDIA's GPUs in NVML's order, from one thread. Nothing is loaded before the first call.
 
     Args:
-        root: Where Linux's proc folder is found.
-        cards: NVIDIA's cards in Linux's order; empty elsewhere. While all of them are asleep, nothing is started.
+        root: Folder that contains Linux's proc.
+        cards: NVIDIA's cards in Linux's order; empty on other systems. While all of them are asleep, NVML isn't
+            started.
         limits: How long to wait for the driver.
     """
 
@@ -92,7 +93,7 @@ class NvidiaGpus:
         self._meters: dict[int, EnergyMeter] = {}
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs that NVIDIA's driver reports; wakes sleeping ones, unless all are asleep."""
+        """List the GPUs that NVIDIA's driver reports. Wakes sleeping ones, unless all are asleep."""
         if self._all_asleep():
             return _known.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
         started_s = time.monotonic()
@@ -104,14 +105,14 @@ class NvidiaGpus:
             gpus = call_in_thread(self._source.gpus, "nvml").result(left_s)
         except TimeoutError:
             _give_up("hardware.nvml_not_responding")
-            self._source = None  # not closed: that would hang too
+            self._source = None  # not closed, because that would hang too
             return ()
         if gpus:
             _known[self._root] = gpus
         return gpus
 
     def telemetry(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU once. Sleeping and lost GPUs give None for every value."""
+        """Read each GPU once. All values of sleeping and lost GPUs are None."""
         if self._all_asleep():  # even starting NVML would wake them
             return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()
@@ -120,7 +121,7 @@ class NvidiaGpus:
         return self._source.telemetry(tuple(card.asleep() for card in self._driven), own_pids)
 
     def close(self) -> None:
-        """Release the driver. A later call opens it again."""
+        """Release the driver. A later call reopens it."""
         if self._source is not None:
             self._source.close()
         self._opened, self._source = False, None
@@ -135,11 +136,11 @@ class NvidiaGpus:
 
 
 class NvmlSource:
-    """An initialised pynvml, with a handle for each GPU (None: the driver refuses it).
+    """An initialised pynvml with a handle for each GPU, or None where the driver refuses it.
 
     Args:
         nvml: The module.
-        meters: Growth of each GPU's energy counter, kept while the driver is closed and reopened.
+        meters: Energy meters of the GPUs, kept while the driver is closed and reopened.
     """
 
     def __init__(self, nvml: ModuleType, meters: dict[int, EnergyMeter]) -> None:
@@ -157,7 +158,7 @@ class NvmlSource:
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
         """Read each GPU that is awake."""
-        # NVML numbers GPUs by PCI address, as we do; if the count differs, it hides some.
+        # NVML orders GPUs by PCI address, as we do. If the count differs, NVML hides some.
         skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
             GpuTelemetry(index) if skipped[index] or handle is None else self._card(index, handle, own_pids)
@@ -183,7 +184,7 @@ class NvmlSource:
             compute_capability=capability_text(ask(nvml.nvmlDeviceGetCudaComputeCapability, handle)),
             architecture=self._architecture(handle),
             power_limit_w=within(limit_mw and limit_mw / 1000, 0.001, 10_000),
-            # The maximum of card and slot: the current link slows down while the card idles.
+            # The maximum of card and slot, because the current link slows down while the card idles.
             pcie_generation=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle), 1, 9),
             pcie_lanes=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle), 1, 32),
             shares_memory=None if memory_bytes is None else False,  # shared memory has no size
@@ -222,7 +223,7 @@ class NvmlSource:
             other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
             memory_utilization_pct=within(use and use.memory, 0, 100),
             memory_clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM), 1, 100_000),
-            # In percent of the fan's rated speed, which some exceed.
+            # In percent of the fan's rated speed, which some fans exceed.
             fan_pct=within(None if fan_pct is None or fan_pct > 200 else min(fan_pct, 100), 0, 100),
             energy_j=self._energy_j(index, handle),
             other_utilization_pct=None if own_pids is None else self._other_utilization_pct(handle, own_pids),
@@ -235,7 +236,7 @@ class NvmlSource:
 
     def _throttle_reasons(self, handle: object) -> tuple[str, ...] | None:
         bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksEventReasons, handle)
-        if bits is None:  # drivers before 535 know only the old name
+        if bits is None:  # drivers before 535 support only the old name
             bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
         return throttle_words(bits)
 
@@ -251,14 +252,14 @@ class NvmlSource:
         since_us = int((time.time() - _USE_WINDOW_S) * 1e6)
         try:
             samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, since_us)
-        except self._nvml.NVMLError_NotFound:  # nothing computed in that time
+        except self._nvml.NVMLError_NotFound:  # nothing was computed in that time
             return 0.0
         except (self._nvml.NVMLError, UnicodeDecodeError):
             return None
         return other_utilization_pct(((sample.pid, sample.smUtil) for sample in samples), own_pids)
 
     def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
-        """Call NVML; None for any of its errors (not supported, GPU lost …) and for undecodable text."""
+        """Call NVML; None for any of its errors (not supported, GPU lost …) and for text that can't be decoded."""
         try:
             return call(*args)
         except (self._nvml.NVMLError, UnicodeDecodeError):
@@ -285,12 +286,13 @@ def other_memory_bytes(
     own_pids: Collection[int],
     is_here: Callable[[int], bool] = psutil.pid_exists,
 ) -> int | None:
-    """Add up what other processes hold of a GPU's memory; None if unknown.
+    """Return how much of a GPU's memory other processes use; None if unknown.
 
     Args:
-        held: Processes and their memory; one that both computes and draws is listed twice.
+        held: Processes and their memory. A process that both computes and draws is listed twice.
         own_pids: The run's own processes.
-        is_here: Whether a process is one of this system's; in a container, the numbers may belong to others.
+        is_here: Returns whether a process ID exists on this system. In a container, IDs may belong to another
+            system.
     """
     others: dict[int, int] = {}
     for pid, size_bytes in held:
@@ -304,18 +306,18 @@ def other_memory_bytes(
 
 
 def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collection[int]) -> float | None:
-    """Add up the share of time in which other processes compute; None if unknown.
+    """Return the share of time in which other processes compute; None if unknown.
 
     Args:
-        samples: Processes and their shares in percent, several for one process if it was seen more than once.
+        samples: Processes and their shares in percent; several per process if it was sampled more than once.
         own_pids: The run's own processes.
     """
     shares_pct: dict[int, list[float]] = {}
     for pid, used_pct in samples:
-        if pid in own_pids or pid == 0:  # 0: a place in the driver's buffer that holds no sample
+        if pid in own_pids or pid == 0:  # 0: an empty slot in the driver's buffer
             continue
         share_pct = within(used_pct, 0, 100)
-        # In a container, the numbers may belong to processes of other systems.
+        # In a container, IDs may belong to processes of another system.
         if share_pct is None or not psutil.pid_exists(pid):
             return None
         shares_pct.setdefault(pid, []).append(share_pct)
@@ -323,20 +325,20 @@ def other_utilization_pct(samples: Iterable[tuple[int, int]], own_pids: Collecti
 
 
 def driver_version_from(text: str) -> str | None:
-    """Parse the driver version in /proc/driver/nvidia/version."""
+    """Parse the driver version from /proc/driver/nvidia/version."""
     match = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
     return clean_text(match[1]) if match else None
 
 
 def model_from(text: str) -> str | None:
-    """Parse the name, but no UUID, in /proc/driver/nvidia/gpus/*/information."""
+    """Parse the name, but no UUID, from /proc/driver/nvidia/gpus/*/information."""
     match = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
     name = clean_text(match[1]) if match else None
     return None if name is None or name.lower() == "unknown" else name
 
 
 def _sleeping_gpu(root: Path, card: Card) -> Gpu:
-    """Describe a sleeping GPU by what its driver reports without waking it."""
+    """Describe a sleeping GPU with the values its driver reports without waking it."""
     folder = root / "proc/driver/nvidia"
     name = model_from(read_text(folder / "gpus" / card.folder.name / "information"))
     driver = driver_version_from(read_text(folder / "version"))
@@ -348,7 +350,7 @@ def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource |
     if HUNG.is_set():
         return None
     library = nvml_library()
-    # Importing pynvml costs 10 MB, and most computers lack the library.
+    # Importing pynvml takes 10 MB, and most computers don't have the library.
     if library is None and sys.platform.startswith("linux") and "pynvml" not in sys.modules:
         return open_gputil()
     started_s = time.monotonic()
@@ -369,7 +371,7 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
         return _start(pynvml, meters, limit_s)
     except pynvml.NVMLError_LibraryNotFound:
         return open_gputil()
-    except pynvml.NVMLError as error:  # the driver exists but is broken: nvidia-smi would fail too
+    except pynvml.NVMLError as error:  # the driver exists but is broken, so nvidia-smi would fail too
         _logger.info("NVML does not start: %s", error)
         return None
     except _BROKEN as error:
@@ -378,7 +380,7 @@ def _open_nvml(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | G
 
 
 def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
-    """Start NVML in a thread of its own, because a broken driver may hang; None if it takes too long."""
+    """Start NVML in its own thread, because a broken driver may hang; None if it takes too long."""
 
     def start() -> NvmlSource:
         nvml.nvmlInit()

@@ -1,6 +1,6 @@
-"""NVIDIA's GPUs through nvidia-smi and GPUtil, where NVML cannot be loaded.
+"""NVIDIA's GPUs through nvidia-smi and GPUtil, where NVML can't be loaded.
 
-It starts a program for each read and reports less: no power, no clocks.
+It starts a program for each read and reports fewer values: no power, no clocks.
 """
 
 import logging
@@ -22,13 +22,12 @@ _logger = logging.getLogger(__name__)
 _MIB_BYTES = 2**20
 _LIMIT_S = 2.5
 _KILL_LIMIT_S = 0.3
-# Set for good once nvidia-smi has hung: it would hang again, so nothing in this process waits for it a second
-# time.
+# Set permanently once nvidia-smi has hung, because it would hang again.
 HUNG = threading.Event()
 
 
 class GputilSource:
-    """Runs nvidia-smi each time, through GPUtil."""
+    """Runs nvidia-smi through GPUtil for each read."""
 
     def __init__(self, gputil: ModuleType) -> None:
         self._gputil = gputil
@@ -47,7 +46,7 @@ class GputilSource:
         )
 
     def telemetry(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU; none if one is asleep, since nvidia-smi would wake it."""
+        """Read each GPU; empty if one is asleep, because nvidia-smi would wake it."""
         if any(asleep):
             return tuple(GpuTelemetry(index) for index in range(len(asleep)))
         return tuple(
@@ -61,7 +60,7 @@ class GputilSource:
         )
 
     def close(self) -> None:
-        """Do nothing: each read starts nvidia-smi again."""
+        """Do nothing, because each read starts nvidia-smi again."""
 
 
 def open_gputil() -> GputilSource | None:
@@ -78,7 +77,7 @@ def open_gputil() -> GputilSource | None:
 
 
 def _ask(gputil: ModuleType) -> list[Any]:
-    """Run nvidia-smi in a thread of its own, because it may hang; empty if it fails or takes too long."""
+    """Run nvidia-smi in its own thread, because it may hang; empty if it fails or takes too long."""
     if HUNG.is_set():
         return []
     answer: list[Any] = []
@@ -86,7 +85,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
     def ask() -> None:
         try:
             answer.extend(gputil.getGPUs())
-        except (ValueError, ZeroDivisionError, LookupError, OSError) as error:  # GPUtil's own, for odd output
+        except (ValueError, ZeroDivisionError, LookupError, OSError) as error:  # GPUtil's, for unexpected output
             _logger.info("nvidia-smi gave no usable answer: %s", error)
 
     others = {process.pid for process in _children()}

@@ -1,8 +1,8 @@
-"""NVIDIA's library, asked first in a process that is thrown away.
+"""Tests NVIDIA's library in a disposable process before using it.
 
-A broken one crashes the process that loads it or calls it, and one whose loading hangs freezes all of Python's
-threads. So it is used here only once another process has survived it. That takes tens of milliseconds, once, on
-computers that have the library at all.
+A broken library crashes the process that loads or calls it, and one that hangs while loading freezes all of
+Python's threads. So it is used in this process only after another process has survived it. The test takes tens of
+milliseconds, once, and only on computers that have the library.
 """
 
 import contextlib
@@ -22,16 +22,16 @@ from app.core.hardware.gpu.libraries import find_library
 Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
 LINUX_NAME = "libnvidia-ml.so.1"
 _CLOSE_LIMIT_S = 1.0
-# Windows ends a crashed process with the number of its exception.
+# Windows ends a crashed process with the exception's number as exit code.
 _FIRST_EXCEPTION = 0xC0000000
 
 _lock = threading.Lock()
-# What became of it in this process's trial, by command line: it is asked once.
+# Outcomes of trials in this process, by command line; each is run once.
 _outcomes: dict[tuple[str, ...], Outcome] = {}
 
 
 def nvml_library() -> str | None:
-    """Return what to load NVIDIA's library by; None if this computer has none. Loads nothing."""
+    """Return the name or path for loading NVIDIA's library; None if this computer has none. Loads nothing."""
     if sys.platform.startswith("linux"):
         return LINUX_NAME if find_library(LINUX_NAME) is not None else None
     if sys.platform != "win32":
@@ -48,11 +48,13 @@ def trial_arguments(library: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[Outcome]:
-    """Have another process ask the library, unless one has; it keeps the driver started meanwhile.
+    """Test the library in another process, unless already done.
+
+    That process keeps the driver started in the block.
 
     Args:
-        arguments: See `trial_arguments`; None if there is no library, so that nothing is asked.
-        limit_s: When the process counts as hanging.
+        arguments: See `trial_arguments`; None if there is no library, in which case nothing is tested.
+        limit_s: Time after which the process counts as hanging.
     """
     child: Child | None = None
     outcome: Outcome = "answers"
@@ -69,7 +71,7 @@ def asked_first(arguments: tuple[str, ...] | None, limit_s: float) -> Iterator[O
 
 
 def forget() -> None:
-    """Forget what became of all trials."""
+    """Forget the outcomes of all trials."""
     with _lock:
         _outcomes.clear()
 
@@ -77,7 +79,7 @@ def forget() -> None:
 def _ask(arguments: tuple[str, ...], limit_s: float) -> tuple[Child | None, Outcome]:
     try:
         child = Child(CommandLine(arguments, os.environ), errors_in_output=True)
-    except OSError:  # no more processes: that says nothing about the library
+    except OSError:  # no more processes available, which doesn't implicate the library
         return None, "answers"
     try:
         survived = call_in_thread(lambda: _is_done(child), "nvml trial").result(limit_s)
@@ -109,5 +111,5 @@ def _end(child: Child) -> None:
         child.end(force=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_CLOSE_LIMIT_S)
-    if child.poll() is not None:  # one that a driver keeps from dying still has a reader
+    if child.poll() is not None:  # a process that the driver prevents from ending still has a reader
         child.stdout.close()

@@ -6,9 +6,11 @@ from workloads.protocol.machine import Gpu, Machine
 
 
 def usable_gpus(machine: Machine, engine: str) -> tuple[Gpu, ...]:
-    """Return the GPUs that an engine may use, in its order: those with their vendor's driver.
+    """Return the GPUs that an engine may use, in the engine's order.
 
-    Linux itself has the driver of AMD's and Intel's, and NVIDIA's says so.
+    Only GPUs with their vendor's driver are usable.
+
+    The drivers of AMD's and Intel's GPUs are part of Linux; NVIDIA's is known from the source of the GPU's data.
     """
     try:
         asked = engine_named(engine)

@@ -1,4 +1,4 @@
-"""Shared by all sources of GPU values: plausible values, clean texts, vendors, energy counters."""
+"""Helpers shared by all sources of GPU values: plausible ranges, clean texts, vendors, energy counters."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from app.core.hardware.system_files import MAX_NAME_CHARS, read_word
 
 MAX_MEMORY_BYTES = 2**50
 
-# No card draws more; a larger jump means that the counter was reset. Some drivers update it once a second.
+# No card draws more. A larger jump means that the counter was reset. Some drivers update it once a second.
 _MAX_POWER_W = 10_000
 _COUNTER_LAG_S = 1.0
 
@@ -30,7 +30,7 @@ SCREENS_ONLY = frozenset({
 
 
 class EnergyMeter:
-    """Adds up an energy counter's growth since the first read, even across a reset."""
+    """Accumulates an energy counter's growth since the first read, even across a reset."""
 
     def __init__(self) -> None:
         self._before: tuple[float, float] | None = None
@@ -52,7 +52,7 @@ class EnergyMeter:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """Return a plausible value; None for no number, NaN, all ones, or zero where a running GPU has more."""
+    """Return a plausible value; None for a missing number, NaN, all ones, or values out of range."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         return None
     return float(value)
@@ -64,12 +64,12 @@ def whole(value: object, low: int, high: int) -> int | None:
 
 
 def scaled(value: float | None, divisor: float) -> float | None:
-    """Return a value divided by this, in the larger unit."""
+    """Return a value divided by `divisor`, in the larger unit."""
     return None if value is None else value / divisor
 
 
 def clean_text(value: object) -> str | None:
-    """Return a driver's text as one line (some give bytes); None for nvidia-smi's "[N/A]" and the like."""
+    """Return a driver's text (str or bytes) as one line; None for nvidia-smi's "[N/A]" and the like."""
     text = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
     if not isinstance(text, str):
         return None
@@ -79,11 +79,11 @@ def clean_text(value: object) -> str | None:
 
 
 def vendor_of(vendor_id: int) -> str:
-    """Return the vendor's name for its PCI number."""
+    """Return the vendor's name for its PCI ID."""
     return _VENDORS.get(vendor_id, "other")
 
 
 def read_number(path: Path | None) -> float | None:
-    """Read a system file's number; None if it can't be read or holds something else."""
+    """Read a number from a system file; None if it can't be read or isn't a number."""
     text = "" if path is None else read_word(path)
     return float(text) if re.fullmatch(r"-?[0-9]{1,20}(\.[0-9]{1,9})?", text) else None

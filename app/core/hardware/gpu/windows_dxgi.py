@@ -1,7 +1,7 @@
-"""The adapters that are in a Windows computer now, as DXGI lists them: numbers, memory, displays.
+"""The adapters currently in a Windows computer, as listed by DXGI: IDs, memory, displays.
 
-DXGI is a COM library: an object is a pointer to a table of functions, which are called by their position in it, as
-in dxgi.h. Calling convention and layout are those of 64-bit Windows.
+DXGI is a COM library. An object is a pointer to a table of functions, which are called by their position in it, as
+defined in dxgi.h. Calling convention and layout are for 64-bit Windows.
 """
 
 import ctypes
@@ -49,17 +49,17 @@ class Adapter:
     vendor_id: int
     device_id: int
     own_memory_bytes: int | None
-    shared_memory_bytes: int | None  # how much of the computer's memory it may use
+    shared_memory_bytes: int | None  # maximum share of the computer's memory it may use
     drives_display: bool | None
 
 
 def list_adapters() -> tuple[Adapter, ...] | None:
-    """List the adapters, except software-only ones; None if DXGI doesn't answer."""
+    """List the adapters, except software-only ones; None if DXGI doesn't respond."""
     if sys.platform != "win32":
         return None
     try:
         return adapters_from(ctypes.WinDLL("dxgi").CreateDXGIFactory1)
-    except (OSError, AttributeError) as error:  # no such library, or a driver that failed in it
+    except (OSError, AttributeError) as error:  # no such library, or a driver failed in it
         _logger.info("DXGI does not answer: %s", error)
         return None
 

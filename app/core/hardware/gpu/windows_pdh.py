@@ -1,4 +1,4 @@
-"""Windows' performance counters, through pdh.dll. A counter with a wildcard gives all its instances.
+"""Windows' performance counters, through pdh.dll. A counter with a wildcard returns all its instances.
 
 The library is an argument, so that tests on any system can pass their own.
 """
@@ -12,11 +12,11 @@ from typing import Any
 _logger = logging.getLogger(__name__)
 
 _DOUBLE = 0x200
-_NO_CAP = 0x8000  # or else a process's shares are capped at 100
+_NO_CAP = 0x8000  # otherwise a process's shares are capped at 100
 _MORE_DATA = 0x800007D2
 _VALID = (0, 1)  # valid, and valid with new data
 _MAX_BYTES = 2**24
-_TRIES = 3  # instances may change between asking for the size and for the data
+_TRIES = 3  # instances may change between querying the size and the data
 
 
 class _Value(ctypes.Structure):
@@ -50,7 +50,7 @@ class Counters:
         self.read()  # shares of time need an earlier read
 
     def read(self) -> Mapping[str, list[tuple[str, float]]]:
-        """Return each counter's instances and values, without unknown ones."""
+        """Return each counter's instances and values, without unknown values."""
         if not self._counters or _failed(self._library.PdhCollectQueryData(self._query)):
             return {}
         return {path: self._values(counter) for path, counter in self._counters.items()}
@@ -80,7 +80,7 @@ class Counters:
 
 
 def open_counters(paths: Sequence[str]) -> Counters | None:
-    """Open counters; None if there are none, as on any system but Windows."""
+    """Open counters; None if there are none, as on all systems except Windows."""
     if sys.platform != "win32":
         return None
     try:

@@ -1,1 +1,1 @@
-"""The computer's parts except GPUs: CPU, memory, disks and a machine ID."""
+"""The computer's components except GPUs: CPU, memory, disks and a machine ID."""

@@ -1,4 +1,4 @@
-"""The CPU: kinds of cores, clocks, caches and the instruction sets that matter to neural networks.
+"""The CPU: kinds of cores, clocks, caches and the instruction sets relevant to neural networks.
 
 Parsers are pure functions of text, bytes or a root folder, so that any system can test them.
 """
@@ -24,7 +24,7 @@ _LINUX_FLAGS = {
     "I8MM": ("i8mm",),
     "SVE": ("sve",),
 }
-# sysctl's names on macOS.
+# Names in sysctl on macOS.
 _MACOS_FLAGS = {
     "AVX2": ("hw.optional.avx2_0",),
     "AVX-512": ("hw.optional.avx512f",),
@@ -32,7 +32,7 @@ _MACOS_FLAGS = {
     "NEON": ("hw.optional.neon", "hw.optional.AdvSIMD"),
     "I8MM": ("hw.optional.arm.FEAT_I8MM",),
 }
-# Constants of IsProcessorFeaturePresent, from winnt.h; it has none for the others.
+# Constants of IsProcessorFeaturePresent, from winnt.h. There are none for the other instruction sets.
 _WINDOWS_FLAGS = {"AVX2": 40, "AVX-512": 41, "NEON": 19}
 _MACOS_NAMES = (
     *("hw.perflevel0.physicalcpu", "hw.perflevel1.physicalcpu", "hw.cpufrequency", "hw.cpufrequency_max"),
@@ -48,14 +48,12 @@ _MACOS_NAMES = (
 _PROCESSOR_CORE, _CACHE = 0, 2  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 _UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
-_BOOST_FACTOR = (
-    1.05  # acpi-cpufreq's highest clock is a boost only if it is higher than this, or else the rounded base clock
-)
+_BOOST_FACTOR = 1.05  # minimum factor of acpi-cpufreq's highest clock for a boost; less is the rounded base clock
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """What a CPU is; fields of app.core.records.Machine."""
+    """Properties of a CPU; fields of workloads.protocol.machine.Machine."""
 
     performance_cores: int | None = None
     efficiency_cores: int | None = None
@@ -96,7 +94,7 @@ def linux_cpu(root: Path) -> Cpu:
 
 
 def linux_instruction_sets(cpuinfo: str) -> tuple[str, ...] | None:
-    """Return those of the first CPU in /proc/cpuinfo; None if it lists no flags."""
+    """Return the instruction sets of the first CPU in /proc/cpuinfo; None if it lists no flags."""
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features") and value.strip():
@@ -113,7 +111,7 @@ def cache_bytes(text: str) -> int | None:
 
 
 def macos_cpu(sysctl: str) -> Cpu:
-    """Describe a CPU from what sysctl prints."""
+    """Describe a CPU from sysctl's output."""
     values = dict(line.partition(": ")[::2] for line in sysctl.splitlines())
     counts = {name: count for name, text in values.items() if (count := count_of(text.strip())) is not None}
     performance, efficiency = counts.get("hw.perflevel0.physicalcpu"), counts.get("hw.perflevel1.physicalcpu")
@@ -158,7 +156,7 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
 
 
 def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
-    """Return base and boost clock; without a boost, acpi-cpufreq calls the base clock the highest."""
+    """Return base and boost clock. Without a boost, acpi-cpufreq reports the base clock as the highest."""
     base_khz = _highest(folders, "cpufreq/base_frequency")
     nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
     highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
@@ -171,7 +169,7 @@ def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
 
 
 def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | None]:
-    """Count performance and efficiency cores: Intel names them, ARM gives capacities; None if all are alike."""
+    """Count performance and efficiency cores, from Intel's names or ARM's capacities; None if all are the same."""
     named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
     if not all(named):
         capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
@@ -192,7 +190,7 @@ def _number(folder: Path) -> int:
 
 
 def _core(folder: Path) -> tuple[str, str]:
-    """Return what identifies a physical core: only its threads share it."""
+    """Return an identifier of a physical core, which only its threads share."""
     core = read_word(folder / "topology/core_id")
     return read_word(folder / "topology/physical_package_id"), core or folder.name
 

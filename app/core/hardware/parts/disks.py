@@ -17,7 +17,7 @@ import psutil
 from app.core.hardware.system_files import output_of, read_count, read_text, read_word, tidy_name
 from workloads.protocol.machine import Disk
 
-_SECTOR_BYTES = 512  # Linux counts block devices in these, whatever their own sector size
+_SECTOR_BYTES = 512  # Linux counts block devices in these units, whatever their actual sector size
 _NETWORK = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "afpfs", "webdav", "ceph", "glusterfs"),
     *("fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "lustre"),
@@ -30,7 +30,7 @@ _VIRTUAL_MODELS = (
 _VIRTUAL_NAMES = ("vd", "xvd", "rbd")
 _USB_BUS, _NVME_BUS = 7, 17  # of STORAGE_BUS_TYPE, from winioctl.h
 _DEVICES_DEPTH = 8
-_LINKS_LIMIT = 40  # as Linux has it
+_LINKS_LIMIT = 40  # as in Linux
 _STORES_LIMIT = 2  # Apple's Fusion Drive consists of two
 _DISKUTIL_LIMIT_S = 1.0
 # Of DeviceIoControl, from winioctl.h.
@@ -57,12 +57,12 @@ class Mount:
 
 
 def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
-    """Describe the disks behind a folder; if it doesn't exist yet, behind its nearest parent."""
+    """Describe the disks behind a folder or, if it doesn't exist yet, its nearest parent."""
     try:
         if sys.platform.startswith("linux"):
             place = follow_links(folder.absolute(), read_text(root / "proc/self/mountinfo"))
             return linux_storage(place, root)
-        # Not Path.exists: it raises for names that are too long.
+        # Not Path.exists, because it raises for names that are too long.
         there = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110
         place = next(there, folder).resolve()
         return _windows_storage(place) if sys.platform == "win32" else _macos_storage(place)
@@ -71,7 +71,7 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
 
 
 def follow_links(folder: Path, mountinfo: str) -> Path:
-    """Follow a folder's links up to a network mount: reading from there may hang."""
+    """Resolve a folder's links up to a network mount, because reading from there may hang."""
     place, links = Path(folder.anchor), 0
     waiting = list(reversed(folder.parts[1:]))
     while waiting:
@@ -94,7 +94,7 @@ def follow_links(folder: Path, mountinfo: str) -> Path:
 
 
 def linux_storage(place: Path, root: Path) -> Storage:
-    """Describe the file system that Linux has mounted there."""
+    """Describe the file system that Linux has mounted at a path."""
     mount = mount_of(str(place), read_text(root / "proc/self/mountinfo"))
     if mount is None:
         return Storage()
@@ -110,14 +110,14 @@ def linux_storage(place: Path, root: Path) -> Storage:
 
 
 def mount_of(place: str, mountinfo: str) -> Mount | None:
-    """Find the mount of a folder: the deepest mount point above it, and the last one of these."""
+    """Find the mount of a folder: the deepest mount point above it, and the last mount there."""
     best: Mount | None = None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         words, file_system = left.split(), right.split()
         if len(words) < 5 or len(file_system) < 2:
             continue
-        # Spaces and the like are octal escapes.
+        # Spaces and some other characters are octal escapes.
         folder = words[4].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
         inside = folder in ("/", place) or place.startswith(f"{folder}/")
         if inside and (best is None or len(folder) >= len(best.folder)):
@@ -129,7 +129,7 @@ def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
     """Describe a volume.
 
     Args:
-        volume: diskutil's information. Names are not used: the user may have chosen them.
+        volume: diskutil's information. Names aren't used because the user may have chosen them.
         disks: diskutil's information about the whole disks behind it.
     """
     plist = _plist(volume)
@@ -171,7 +171,7 @@ def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None)
 
 
 def _whole_disks(device: Path, depth: int) -> list[Path]:
-    """Return the disks that a block device is part of or made from (RAID, LVM, encryption)."""
+    """Return the disks that contain a block device or make it up (RAID, LVM, encryption)."""
     try:
         device = device.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -185,7 +185,7 @@ def _whole_disks(device: Path, depth: int) -> list[Path]:
 def _linux_disk(device: Path) -> Disk:
     sectors, spins = read_count(device / "size"), read_count(device / "queue/rotational")
     name = tidy_name(read_text(device / "device/model"))
-    # Not everything in devices/virtual: it also holds multipath NVMe disks.
+    # Not everything in devices/virtual, because it also contains multipath NVMe disks.
     made_up = "/devices/virtual/block/" in device.as_posix() or device.name.startswith(_VIRTUAL_NAMES)
     if made_up or _is_virtual(name):
         kind: str | None = "virtual disk"
@@ -194,7 +194,7 @@ def _linux_disk(device: Path) -> Disk:
     elif device.name.startswith("mmcblk"):
         kind = "memory card"
         name = name or tidy_name(read_word(device / "device/name"))
-    elif re.search(r"/usb[0-9]", device.as_posix()):  # USB sticks also claim to spin
+    elif re.search(r"/usb[0-9]", device.as_posix()):  # USB sticks also claim to be rotating disks
         kind = "USB disk"
     else:
         kind = {0: "SSD", 1: "hard disk"}.get(spins if spins is not None else -1)
@@ -240,9 +240,9 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
 
 
 def _volume_of(place: Path) -> str:
-    """Return the device that a place is on, as macOS has mounted it, or else its mount point.
+    """Return the device that macOS has mounted at a path, or else its mount point.
 
-    `os.path.ismount` takes a firmlink such as /Users for a volume, and diskutil has none of that name.
+    `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't know.
     """
     number = place.stat().st_dev
     for partition in psutil.disk_partitions():

@@ -1,4 +1,4 @@
-"""The speed of the memory modules, from the firmware's table (SMBIOS) if the system lets everybody read it."""
+"""The speed of the memory modules, from the firmware's table (SMBIOS) where every user may read it."""
 
 import ctypes
 import re
@@ -22,7 +22,7 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
         return speed_from_table(_windows_table())
     if sys.platform == "darwin":
         return None
-    # systemd-udevd reads the table as root and stores the result where everybody can read it.
+    # systemd-udevd reads the table as root and stores the result where every user can read it.
     speed_mts = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
     if speed_mts is not None:
         return speed_mts
@@ -31,7 +31,7 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
 
 
 def speed_from_udev(text: str) -> int | None:
-    """Return the speed in udev's database: lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
+    """Return the speed from udev's database, with lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
     modules: dict[str, dict[str, str]] = {}
     for number, name, value in re.findall(r"^E:MEMORY_DEVICE_(\d+)_(\w+)=(.*)$", text, re.MULTILINE | re.ASCII):
         modules.setdefault(number, {})[name] = value.strip()
@@ -42,14 +42,14 @@ def speed_from_udev(text: str) -> int | None:
 
 
 def speed_from_table(table: bytes) -> int | None:
-    """Return the speed in a table as Windows returns it: structures after a header of eight bytes."""
+    """Return the speed from a table as returned by Windows: structures after a header of eight bytes."""
     return _slowest(
         speed for structure in _structures(table[8:]) if (speed := _module_speed(structure)) is not None
     )
 
 
 def _structures(table: bytes) -> Iterator[bytes]:
-    """Yield the structures without their strings, which end with two zero bytes."""
+    """Yield the structures without their strings, which are terminated by two zero bytes."""
     at = 0
     while at + 4 <= len(table):
         kind, length = table[at], table[at + 1]
@@ -63,7 +63,7 @@ def _structures(table: bytes) -> Iterator[bytes]:
 
 
 def _module_speed(structure: bytes) -> int | None:
-    """Return a module's configured speed, or else its rated speed; None for empty slots and other parts."""
+    """Return a module's configured speed, or else its rated speed; None for empty slots and other structures."""
     if len(structure) < _SPEED_AT + 2 or structure[0] != _MODULE or not _word(structure, _SIZE_AT):
         return None
     for at, extended_at in ((_CONFIGURED_AT, _EXTENDED_AT + 4), (_SPEED_AT, _EXTENDED_AT)):

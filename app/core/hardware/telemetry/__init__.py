@@ -1,1 +1,1 @@
-"""What the computer does while something runs: telemetry."""
+"""Telemetry: the computer's state while something runs."""

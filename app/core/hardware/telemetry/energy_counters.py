@@ -1,12 +1,12 @@
-"""The CPU's energy from its own counters (RAPL), where Linux lets everybody read them."""
+"""The CPU's energy from its own counters (RAPL), where Linux lets every user read them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.hardware.system_files import read_count, read_word
 
-# Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its parts. Best
-# first: many Intel laptops list the same packages again through another interface (mmio).
+# Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its parts. The
+# preferred interface is first, because many Intel laptops list the same packages again through another one (mmio).
 _ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
 _MAX_JUMP_W = 10_000.0
 UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
@@ -21,10 +21,10 @@ class Zone:
 
 
 class PackageEnergy:
-    """Adds up the growth of the packages' counters, from one thread.
+    """Accumulates the growth of the packages' counters, from one thread.
 
     Args:
-        root: Where Linux's sys folder is found.
+        root: Folder that contains Linux's sys.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -36,7 +36,7 @@ class PackageEnergy:
         """Return the energy of all packages since the first read; None while a counter can't be read.
 
         Args:
-            elapsed_s: Time since the previous read; growth that no CPU could cause in it is ignored.
+            elapsed_s: Time since the previous read. Growth that no CPU could cause in this time is ignored.
         """
         before, self._counts_uj = self._counts_uj, read_counts(self._zones)
         if self._counts_uj is None:
@@ -52,7 +52,7 @@ class PackageEnergy:
 
 
 def find_zones(root: Path) -> tuple[Zone, ...]:
-    """Find the packages with a counter, readable or not, each once."""
+    """Find the packages that have a counter, readable or not, each once."""
     zones: dict[str, Zone] = {}
     for pattern in _ZONES:
         for folder in sorted(root.glob(pattern)):

@@ -30,23 +30,25 @@ _logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
 STOP_LIMIT_S = 3.0
-# Less CPU time says little: systems count it in ticks of up to 16 ms, and not at the same moment for all.
+# A shorter CPU time isn't conclusive, because systems count it in ticks of up to 16 ms, updated at different
+# moments.
 OWN_AT_LEAST_S = 0.2
-# A child that is found late brings the time of several seconds at once, which is more than was busy in one.
+# Low, because a child that is found late adds the time of several seconds at once, which exceeds one second's busy
+# time.
 BUSY_OF_OWN = 0.1
 
-# How psutil fails: it reads files and makes calls that differ between kernels.
+# Errors of psutil, which reads files and makes calls that differ between kernels.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
 
 
 class TelemetryReader:
-    """Collects telemetry once per call, from one thread. CPU shares and changes count from the previous call.
+    """Collects telemetry once per call, from one thread. CPU shares and changes are since the previous call.
 
     Args:
-        gpus: Reads the GPUs; without it, they are left out and stay asleep.
+        gpus: Reads the GPUs; without it, they are omitted and not woken.
         worker_pid: The process whose load counts as the run's own, together with its descendants and this process;
             None: other load is unknown.
-        root: Where Linux's proc and sys folders are found.
+        root: Folder that contains Linux's proc and sys.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class TelemetryReader:
         self._disk_bytes = self._disks.read_bytes()
 
     def read(self) -> Telemetry:
-        """Collect telemetry once. Unknown values are None; so are CPU shares right after another read."""
+        """Collect telemetry once. Unknown values are None, as are CPU shares directly after another read."""
         before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
         cores_before, self._core_times_s = self._core_times_s, _core_times_s()
         looked_s, self._looked_s = self._looked_s, time.monotonic()
@@ -114,17 +116,17 @@ class TelemetryReader:
         )
 
     def close(self) -> None:
-        """Release the GPU driver, which a later read opens again, and Windows' counters."""
+        """Release the GPU driver, which a later read reopens, and Windows' counters."""
         self._clock.close()
         if self._gpus is not None:
             self._gpus.close()
 
 
 class DiskCounters:
-    """Counts what disks read and wrote. Linux counts it again for each layer on top: RAID, volumes, encryption.
+    """Counts bytes read and written by disks. Linux repeats them for each layer on top: RAID, volumes, encryption.
 
     Args:
-        root: Where Linux's sys folder is found.
+        root: Folder that contains Linux's sys.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -133,7 +135,7 @@ class DiskCounters:
         self._disks: frozenset[str] = frozenset()
 
     def read_bytes(self) -> tuple[int | None, int | None]:
-        """Return the bytes that all disks have read and written since start-up."""
+        """Return the bytes that all disks have read and written since start-up; None if unknown."""
         counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
         if self._names != counts.keys():  # checking each one costs more than reading all counters
             self._names = frozenset(counts)
@@ -151,18 +153,18 @@ class DiskCounters:
             folder = (self._blocks / name.replace("/", "!")).resolve(strict=True)
         except OSError:
             return False
-        # For a multipath disk (NVMe), its paths are counted, not the device that joins them.
+        # For a multipath disk (NVMe), its paths are counted, not the device that combines them.
         return (folder / "device").exists() and "/devices/virtual/" not in folder.as_posix()
 
 
 class Monitor:
-    """Calls `on_telemetry(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
+    """Calls `on_telemetry(monotonic_s, telemetry)` once per interval from its own thread, until stopped.
 
     Args:
-        on_telemetry: Called in the monitor's thread. Its errors are logged, and the monitor goes on.
-        interval_s: Seconds between reads; the first comes after one interval.
-        reader: A reader, or a function that creates one in the monitor's thread; by default, one that reads GPUs
-            too. It is closed when the thread ends.
+        on_telemetry: Called in the monitor's thread. Its errors are logged, and the monitor continues.
+        interval_s: Seconds between reads; the first is after one interval.
+        reader: A reader, or a function that creates one in the monitor's thread. The default also reads GPUs. It
+            is closed when the thread ends.
         stop_limit_s: How long `stop` waits for a driver that hangs.
         clock: Monotonic time in seconds.
         wait: Waits for an event, with a timeout in seconds; returns whether it is set.
@@ -191,12 +193,12 @@ class Monitor:
         """Start reading. Does nothing while the monitor runs."""
         if self._thread is not None:
             return
-        self._stopping = threading.Event()  # a hung thread keeps its own, so that it still ends
+        self._stopping = threading.Event()  # a hung thread keeps its own event, so that it still ends
         self._thread = threading.Thread(target=self._run, args=(self._stopping,), name="monitor", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop reading; returns within `stop_limit_s` even if a driver hangs. No more telemetry is passed on."""
+        """Stop reading. Returns within `stop_limit_s` even if a driver hangs. No more telemetry is passed on."""
         thread, self._thread = self._thread, None
         self._stopping.set()
         if thread is None or thread is threading.current_thread():
@@ -225,7 +227,7 @@ class Monitor:
             try:
                 self._read_once(reader, stopping)
                 last_failure = ""
-            except Exception as error:  # the monitor must survive any error in it or in its receiver
+            except Exception as error:  # the monitor must survive any error in itself or in its receiver
                 if repr(error) != last_failure:  # once, not every second for hours
                     _logger.exception("Reading telemetry failed")
                 last_failure = repr(error)
@@ -246,15 +248,15 @@ def read_telemetry(
     stop: threading.Event | None = None,
     patience_s: float = STOP_LIMIT_S,
 ) -> tuple[Telemetry, ...]:
-    """Collect telemetry over a duration, as before a run: everything except this process is other load.
+    """Collect telemetry over a duration, as before a run. All load except this process counts as other load.
 
-    Returns at most `patience_s` late, and then without the telemetry that a hanging driver holds up.
+    Returns at most `patience_s` late, in which case the telemetry delayed by a hanging driver is missing.
 
     Args:
-        duration_s: How long this takes.
+        duration_s: Total duration.
         count: Number of reads.
         with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping ones.
-        stop: Ends it early when set.
+        stop: Event that ends it early.
         patience_s: How much longer to wait for a hanging driver.
     """
     pause = stop or threading.Event()
@@ -276,7 +278,7 @@ def read_telemetry(
 
 
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
-    """Return the number of the next read on the grid of intervals, skipping those that a slow one missed."""
+    """Return the number of the next read on the grid of intervals, skipping intervals missed by a slow read."""
     return max(tick + 1, math.ceil(elapsed_s / interval_s))
 
 
@@ -297,12 +299,12 @@ def cpu_shares_pct(
 def are_believable(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None, process_s: float
 ) -> bool:
-    """Return whether CPU times can be true: all CPUs together can't have been less busy than our own processes.
+    """Return whether CPU times are plausible. All CPUs together can't be less busy than our own processes.
 
     Args:
         before_s: psutil's CPU times at the previous read.
-        after_s: The same now.
-        own_s: CPU time of the run's own processes between both; None if unknown.
+        after_s: psutil's CPU times now.
+        own_s: CPU time of the run's own processes between these reads; None if unknown.
         process_s: CPU time of this process since its start.
     """
     _, busy_s, _ = _spent_s(before_s, after_s)
@@ -346,7 +348,8 @@ def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tup
 
 
 def _cpu_times_s() -> dict[str, float]:
-    # Not psutil.cpu_percent: it remembers per thread, and its first value in a new thread is a false 0.
+    # Not psutil.cpu_percent, because it keeps its state per thread, and its first value in a new thread is a false
+    # 0.
     return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
 
 
@@ -356,7 +359,7 @@ def _core_times_s() -> list[dict[str, float]]:
 
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
-        return None  # a running CPU uses some
+        return None  # a running CPU has used some
     return (after_j - before_j) / elapsed_s
 
 

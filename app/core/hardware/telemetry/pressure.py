@@ -1,4 +1,4 @@
-"""What makes programs wait on Linux: too few CPUs, full memory, a CPU quota. Other systems report none of it.
+"""What makes programs wait on Linux: busy CPUs, full memory, or a CPU quota. Other systems don't report it.
 
 Sources: Linux, Documentation/accounting/psi.rst (pressure), Documentation/admin-guide/cgroup-v2.rst (cpu.stat).
 """
@@ -31,10 +31,10 @@ class Pressure:
 
 
 class PressureReader:
-    """Reads the pressure repeatedly, from one thread; shares count from the previous read.
+    """Reads the pressure repeatedly, from one thread. Shares are since the previous read.
 
     Args:
-        root: Where Linux's proc and sys folders are found.
+        root: Folder that contains Linux's proc and sys.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -51,7 +51,7 @@ class PressureReader:
         """Read the shares of the time since the previous read.
 
         Args:
-            elapsed_s: That time in seconds.
+            elapsed_s: Seconds since the previous read.
         """
         waited_before_us, periods_before = self._waited_us, self._periods
         self.prime()
@@ -70,13 +70,13 @@ def quota_files(root: Path) -> tuple[Path, ...]:
 
 
 def waited_us(text: str) -> int | None:
-    """Parse the microseconds in which some program waited, from a file in /proc/pressure."""
+    """Parse the microseconds in which programs waited from a file in /proc/pressure."""
     match = _SOME_US.search(text)
     return int(match[1]) if match else None
 
 
 def periods(text: str) -> tuple[int, int] | None:
-    """Parse from cpu.stat in how many periods a quota applied, and in how many of them it was used up."""
+    """Parse the number of quota periods, and of those in which the quota was used up, from cpu.stat."""
     both, held = _PERIODS.search(text), _HELD_PERIODS.search(text)
     return (int(both[1]), int(held[1])) if both and held else None
 
@@ -89,7 +89,7 @@ def share_pct(before: int | None, after: int | None, whole: float) -> float | No
 
 
 def held_share_pct(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
-    """Return the share of periods in which a quota was used up; None without a period, as without a quota."""
+    """Return the percentage of periods in which a quota was used up; None without periods, as without a quota."""
     if before is None or after is None:
         return None
     return share_pct(before[1], after[1], after[0] - before[0])

@@ -10,9 +10,10 @@ from typing import Any
 
 import psutil
 
-# Finding new children costs more than reading known ones; the time of one that is found late isn't lost.
+# Finding new children costs more than reading known ones, and a child found late is still counted completely.
 TREE_EVERY_S = 5.0
-# A worker begins with its children: in an environment of Windows, what was started only waits for the real Python.
+# A worker may start its children at once. In a Windows virtual environment, the started process only waits for the
+# real Python.
 YOUNG_S = 10.0
 _CHILDREN_LIMIT = 1_000
 _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
@@ -30,7 +31,7 @@ class OwnProcesses:
     """A worker, its descendants and this process. Used from one thread.
 
     Args:
-        worker_pid: The worker's process ID, or this process's own to stand for it; None if there is none.
+        worker_pid: The worker's process ID, or this process's own if it does the work; None if there is none.
         proc: Linux's proc folder.
     """
 
@@ -48,7 +49,7 @@ class OwnProcesses:
         return None if self._used is None else frozenset(self._used)
 
     def spent_s(self) -> float | None:
-        """Return the CPU time in seconds since the previous read; None for the first, and without a worker."""
+        """Return the CPU time in seconds since the previous read; None at the first read and without a worker."""
         before, self._used = self._used, self._look()
         return None if before is None or self._used is None else spent_s(before, self._used)
 
@@ -59,7 +60,7 @@ class OwnProcesses:
         now_s = time.monotonic()
         if now_s - self._listed_s >= TREE_EVERY_S or now_s - self._began_s < YOUNG_S:
             self._listed_s = now_s
-            # Elsewhere, a folder of that name says nothing of processes.
+            # On other systems, a folder of that name has nothing to do with processes.
             is_linux = sys.platform.startswith("linux")
             self._children = descendants(pid, self._proc) if is_linux else _descendants_by_psutil(pid)
         used_by_pid = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
@@ -67,16 +68,16 @@ class OwnProcesses:
             return None
         own = os.getpid()
         if own not in used_by_pid and (mine := _used(own)) is not None:
-            used_by_pid[own] = Used(mine.own_s)  # children that ended were other runs' workers
+            used_by_pid[own] = Used(mine.own_s)  # children that have ended were workers of other runs
         return used_by_pid
 
 
 def spent_s(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
-    """Return the CPU time of a process tree between two reads, whichever processes started or ended in between."""
+    """Return the CPU time of a process tree between two reads, even if processes started or ended in between."""
     new = Used()
     running_s = sum(max(0.0, used.own_s - before.get(pid, new).own_s) for pid, used in after.items())
     gone_s = sum(max(0.0, used.gone_s - before.get(pid, new).gone_s) for pid, used in after.items())
-    # When a child ends, its parent gets all of its time, part of which has already been counted.
+    # When a child ends, its total time is added to its parent, but part of it has already been counted.
     counted_s = sum(used.own_s + used.gone_s for pid, used in before.items() if pid not in after)
     return running_s + max(0.0, gone_s - counted_s)
 
@@ -133,7 +134,7 @@ def _process(pid: int | None) -> Any:
 
 
 def _is_there(process: Any) -> bool:
-    """Return whether it is still the same process, not another one with its ID."""
+    """Return whether it is still the same process and its ID hasn't been reused."""
     try:
         return bool(process.is_running())
     except _FAILURES:

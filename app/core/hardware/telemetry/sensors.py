@@ -1,4 +1,4 @@
-"""What the computer runs on, and whether CPU power and temperature can be read."""
+"""The computer's power source, and whether CPU power and temperature can be read."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -33,19 +33,19 @@ class Sensors:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the computer runs on now, and which of the CPU's sensors can be read."""
+    """The current power source, and which of the CPU's sensors can be read."""
 
     state: PowerState = field(default_factory=PowerState)
     sensors: Sensors = field(default_factory=Sensors)
 
 
 def read_power() -> Power:
-    """Read what the computer runs on, and find the sensors."""
+    """Read the power source and find the sensors."""
     return Power(read_power_state(), find_sensors())
 
 
 def find_sensors(root: Path = Path("/")) -> Sensors:
-    """Find the sensors. Those of GPUs are left alone: reading them would wake the GPUs."""
+    """Find the sensors. Those of GPUs are skipped, because reading them would wake the GPUs."""
     zones = find_zones(root)
     readable = read_counts(zones) is not None
     return Sensors(readable, bool(zones) and not readable, CpuTemperature(root).read_c() is not None)
@@ -54,17 +54,17 @@ def find_sensors(root: Path = Path("/")) -> Sensors:
 class CpuTemperature:
     """Reads the CPU temperature on Linux, from one thread; other systems don't report it.
 
-    Not psutil.sensors_temperatures: it reads all chips, which wakes a sleeping GPU.
+    psutil.sensors_temperatures isn't used because it reads all chips, which wakes a sleeping GPU.
 
     Args:
-        root: Where Linux's sys folder is found.
+        root: Folder that contains Linux's sys.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._inputs = _temperature_inputs(root)
 
     def read_c(self) -> float | None:
-        """Return degrees Celsius; None if no CPU sensor reports any."""
+        """Return degrees Celsius; None if no CPU sensor reports a value."""
         chips: dict[str, list[tuple[str, float]]] = {}
         for chip, label, path in self._inputs:
             if (count := read_count(path)) is not None:
@@ -73,10 +73,10 @@ class CpuTemperature:
 
 
 class CpuClock:
-    """Reads the clock of the CPUs, from one thread.
+    """Reads the clock speed of the CPUs, from one thread.
 
-    On Windows, psutil has only the base clock. There, it is that clock times the counter of the performance, which
-    is over 100 % with a boost, as in the Task Manager.
+    On Windows, psutil reports only the base clock, so it is multiplied by the processor performance counter, which
+    exceeds 100 % while boosting, as in Task Manager.
 
     Args:
         system: As `sys.platform`; for tests.
@@ -88,10 +88,10 @@ class CpuClock:
         self._counters = open_counters([_PERFORMANCE]) if self._is_windows else None
 
     def read_mhz(self) -> float | None:
-        """Return the mean clock in MHz; None if it is unknown.
+        """Return the mean clock in MHz; None if unknown.
 
         Raises:
-            AttributeError, OSError: psutil can't read it here.
+            AttributeError, OSError: psutil can't read it on this system.
         """
         if not self._is_windows:
             current_mhz = float(psutil.cpu_freq().current)
@@ -109,7 +109,7 @@ class CpuClock:
 
 
 def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> float | None:
-    """Choose from each chip's labels and degrees: the hottest package, or else the hottest core."""
+    """Return the temperature of the hottest package, or else core, from each chip's labels and values."""
     for chip in CPU_CHIPS:
         true = [(label, celsius) for label, celsius in chips.get(chip, ()) if 0 < celsius < 150]
         for wanted in (*_PACKAGE_LABELS, ""):
@@ -120,7 +120,7 @@ def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> 
 
 
 def _temperature_inputs(root: Path) -> tuple[tuple[str, str, Path], ...]:
-    """Find the CPU's sensors: chip, label and file of each; thermal zones if there is no chip."""
+    """Find the CPU's sensors as chip, label and file; thermal zones if there is no chip."""
     sensors = []
     for name in sorted(root.glob("sys/class/hwmon/hwmon*/name")):
         if (chip := read_word(name)) in CPU_CHIPS:

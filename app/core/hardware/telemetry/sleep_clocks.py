@@ -1,7 +1,7 @@
-"""Clocks that show how long the computer slept: one that stops meanwhile, and one that goes on.
+"""Clocks for measuring how long the computer slept: one that stops during sleep, and one that continues.
 
 - Linux: CLOCK_MONOTONIC, CLOCK_BOOTTIME.
-- Windows: the unbiased interrupt time, which leaves out sleep, and the milliseconds since start-up (Microsoft,
+- Windows: the unbiased interrupt time, which excludes sleep, and the milliseconds since start-up (Microsoft,
   QueryUnbiasedInterruptTime and GetTickCount64). Python's own clock counts sleep there.
 - macOS: mach_absolute_time and mach_continuous_time, which are CLOCK_UPTIME_RAW and CLOCK_MONOTONIC_RAW there.
 """
@@ -17,9 +17,9 @@ Clock = Callable[[], float]
 
 
 def clocks_of_this_system() -> tuple[Clock, Clock | None]:
-    """Return a clock that stops while the computer sleeps, and one that goes on; both in seconds.
+    """Return a clock that stops while the computer sleeps, and one that continues; both in seconds.
 
-    The second is None if the system has none, or doesn't tell which of its clocks go on.
+    The second is None if the system has none, or doesn't document which of its clocks continue.
     """
     if sys.platform.startswith("linux"):
         return time.monotonic, lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -28,7 +28,7 @@ def clocks_of_this_system() -> tuple[Clock, Clock | None]:
 
 
 def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
-    """Return Windows' clocks; None if its library doesn't have them.
+    """Return Windows' clocks; None if the library doesn't provide them.
 
     Args:
         kernel32: The library, with QueryUnbiasedInterruptTime and GetTickCount64; None without it.
@@ -50,7 +50,7 @@ def windows_clocks(kernel32: Any) -> tuple[Clock, Clock] | None:
 
 
 def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
-    """Return macOS' clocks; None elsewhere.
+    """Return macOS's clocks; None on other systems.
 
     Args:
         clocks: The module time.

@@ -1,6 +1,6 @@
-"""What makes a computer slower than it could be: power saving, throttling, swapping, sleep; and clock changes.
+"""Conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
-Read without special rights, and without starting a program except for macOS's power plan. Parsers are pure
+Reading them needs no special rights and starts no program, except for macOS's power plan. Parsers are pure
 functions of text or of a root folder, so any system can test them. None means that the system doesn't report it.
 """
 
@@ -20,17 +20,17 @@ from app.core.hardware.system_files import output_of, read_text
 from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
 
-PLAN_EVERY_S = 10.0  # it takes files of all CPUs, and rarely changes
-# Clocks are read one after another; a delay below this in between is no clock step.
+PLAN_EVERY_S = 10.0  # it reads files of all CPUs, and rarely changes
+# Clocks are read one after another. A shorter delay in between isn't a clock step.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
 
 _FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
-# With these two drivers, the governor "powersave" allows any clock; with others it is the lowest one.
+# With these two drivers, the governor "powersave" allows any clock speed; with others, it means the lowest.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
 _SAVING_PROFILES = ("low-power", "cool", "quiet")
 _POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER = "power saver", "best power efficiency", "low power mode"
-# Microsoft's GUIDs of Windows' own plans, and of the power modes on top of "balanced".
+# Microsoft's GUIDs of Windows' built-in plans, and of the power modes on top of "balanced".
 _WINDOWS_PLANS = {
     "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
     "a1841308-3541-4fab-bc81-f71556f20b4a": _POWER_SAVER,
@@ -41,7 +41,7 @@ _WINDOWS_MODES = {
     "961cc777-2547-4f9d-8174-7d86181b8a7a": _BEST_EFFICIENCY,
     "ded574b5-45a0-4f42-8737-46345c09c238": "best performance",
 }
-# Settings of `pmset -g`: older systems have one per mode, newer ones a number.
+# Settings of `pmset -g`. Older systems have one per mode, newer ones a number.
 _MACOS_MODES = {
     ("lowpowermode", "1"): _LOW_POWER,
     ("highpowermode", "1"): "high power mode",
@@ -53,7 +53,7 @@ _WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions now, and what has changed since the previous read; fields of app.core.records.Telemetry."""
+    """Current conditions, and changes since the previous read; fields of workloads.protocol's Telemetry."""
 
     swap_bytes_per_s: float | None
     throttle_count: int | None
@@ -65,7 +65,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """One moment on three clocks: the wall clock, one that stops during sleep, and one that also counts sleep."""
+    """One moment on three clocks: the wall clock, one that stops during sleep, and one that continues."""
 
     wall_s: float
     steady_s: float
@@ -73,10 +73,10 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Reads the conditions repeatedly, from one thread; changes count from the previous read.
+    """Reads the conditions repeatedly, from one thread. Changes are since the previous read.
 
     Args:
-        root: Where Linux's proc and sys folders are found.
+        root: Folder that contains Linux's proc and sys.
         clocks: Reads all clocks at once.
     """
 
@@ -123,17 +123,17 @@ class ConditionsReader:
         if sys.platform == "win32":  # psutil's counters don't change there
             return None
         try:
-            return int(psutil.swap_memory().sout)  # its "swapped in" there includes all file reads
+            return int(psutil.swap_memory().sout)  # its "swapped in" includes all file reads on this system
         except _FAILURES:
             return None
 
 
 def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
-    """Read the clocks at once; repeat if something came in between, which would look like a clock step.
+    """Read the clocks at the same moment, and retry after a delay in between, which would look like a clock step.
 
     Args:
         clock: Stops while the computer sleeps; None for this system's clocks.
-        sleepless: Goes on during sleep; None without one.
+        sleepless: Continues during sleep; None if there is none.
     """
     if clock is None:
         clock, sleepless = clocks_of_this_system()
@@ -167,7 +167,7 @@ def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float
 
 
 def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
-    """Parse the bytes read from and written to swap since start-up, from /proc/vmstat."""
+    """Parse the bytes read from and written to swap since start-up from /proc/vmstat."""
     pages = dict(line.split() for line in vmstat.splitlines() if len(line.split()) == 2)
     try:
         return page_bytes * (int(pages["pswpin"]) + int(pages["pswpout"]))
@@ -189,7 +189,7 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
 
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
-    """Read the counters; unreadable ones are left out."""
+    """Read the counters; unreadable ones are omitted."""
     texts = {path: read_text(path).strip() for path in files}
     return {
         path: int(text) for path, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 20
@@ -197,13 +197,13 @@ def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
 
 
 def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int | None:
-    """Add up the growth of counters; None if none was read twice."""
+    """Add up the growth of counters; None if none is in both reads."""
     grown = [max(0, count - before[path]) for path, count in after.items() if path in before]
     return sum(grown) if grown else None
 
 
 def read_on_battery(root: Path = Path("/")) -> bool | None:
-    """Return whether the computer runs on battery; None if it has none, or doesn't say."""
+    """Return whether the computer runs on battery; None if it has no battery or this is unknown."""
     if sys.platform.startswith("linux"):
         return battery_from(root)
     try:
@@ -216,7 +216,7 @@ def read_on_battery(root: Path = Path("/")) -> bool | None:
 def battery_from(root: Path) -> bool | None:
     """Return whether the computer runs on battery, from Linux's power supplies; None if unknown.
 
-    Batteries of mice and keyboards, and uninterruptible power supplies, don't count.
+    Batteries of mice and keyboards, and uninterruptible power supplies, are ignored.
     """
     chargers, states = [], []
     for supply in sorted(root.glob("sys/class/power_supply/*")):
@@ -239,7 +239,7 @@ def battery_from(root: Path) -> bool | None:
 
 
 def read_power_state(root: Path = Path("/")) -> PowerState:
-    """Read what the computer runs on now."""
+    """Read the current power source."""
     on_battery = read_on_battery(root)
     charge_pct = None
     try:
@@ -252,7 +252,7 @@ def read_power_state(root: Path = Path("/")) -> PowerState:
 
 
 def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> str | None:
-    """Name the power plan; None if the system has none or doesn't report it."""
+    """Return the power plan's name; None if the system has none or doesn't report it."""
     if sys.platform == "win32":
         mode = f"ActiveOverlay{'Dc' if on_battery else 'Ac'}PowerScheme"
         return windows_plan(
@@ -264,13 +264,13 @@ def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> s
 
 
 def macos_plan(settings: str) -> str | None:
-    """Name the mode that `pmset -g` prints; None for a Mac without modes."""
+    """Return the mode from the output of `pmset -g`; None for a Mac without modes."""
     modes = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
     return next((mode for pair in modes if (mode := _MACOS_MODES.get(pair))), "automatic" if modes else None)
 
 
 def linux_plan(root: Path) -> str | None:
-    """Name Linux's plan: "powersave (intel_pstate), preference balance_power, profile balanced"."""
+    """Return Linux's power plan: "powersave (intel_pstate), preference balance_power, profile balanced"."""
     policies = sorted(root.glob("sys/devices/system/cpu/cpufreq/policy*"))
     governor, driver, preference = (
         "/".join(sorted({_word(policy / name) for policy in policies} - {""}))
@@ -286,14 +286,14 @@ def linux_plan(root: Path) -> str | None:
 
 
 def windows_plan(scheme: str, mode: str = "") -> str | None:
-    """Name Windows' plan by its GUID, and the power mode if it modifies the plan."""
+    """Return Windows' plan by its GUID, with the power mode if it modifies the plan."""
     plan = _WINDOWS_PLANS.get(scheme.strip().strip("{}").lower(), "a plan of its own" if scheme.strip() else "")
     parts = (plan, _WINDOWS_MODES.get(mode.strip().strip("{}").lower(), ""))
     return ", ".join(part for part in parts if part) or None
 
 
 def saves_power(plan: str) -> bool:
-    """Return whether a plan, as named here, limits the CPU's speed."""
+    """Return whether a power plan, named as above, limits the CPU's speed."""
     for part in plan.split(", "):
         first, _, rest = part.partition(" ")
         if part in (_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER):

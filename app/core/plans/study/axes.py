@@ -1,4 +1,4 @@
-"""What differs between the points of a study: run settings, parameters, workloads, or a mixture of settings."""
+"""The axes of a study: run settings, parameters, workloads, or combinations of settings."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,12 +23,12 @@ _SHOWN_LIMIT = 60
 
 
 def read_axis(text: str, workload: Workload) -> tuple[str, tuple[Any, ...], tuple[Message, ...]]:
-    """Parse an axis as it's typed, "batch=16,32,64": its name, its values, and remarks.
+    """Parse an axis as typed, "batch=16,32,64", into its name, values and remarks.
 
-    A value that is there twice is left out, with a remark.
+    Duplicate values are dropped, with a remark.
 
     Raises:
-        UsageError: There's no such axis, or a value makes no sense.
+        UsageError: The axis doesn't exist, or a value is invalid.
     """
     key, equals, rest = text.partition("=")
     key, texts = key.strip(), [part.strip() for part in rest.split(",") if part.strip()]
@@ -70,11 +70,11 @@ def _typed(setting: Setting, key: str, text: str) -> Value:
 
 
 def points(spec: RunSpec, axes: Mapping[str, Sequence[Any]]) -> list[RunSpec]:
-    """Return the specs of all combinations; raises UsageError if there are more than the limit.
+    """Return the specs of all combinations. Raises UsageError if there are more than the limit.
 
     Args:
-        spec: What all have in common.
-        axes: Values by name; a workload brings its own batch size, epochs and parameters.
+        spec: The common spec.
+        axes: Values by axis name. A workload also sets its default batch size, epochs and parameters.
     """
     count = 1
     for values in axes.values():
@@ -87,7 +87,7 @@ def points(spec: RunSpec, axes: Mapping[str, Sequence[Any]]) -> list[RunSpec]:
 
 
 def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
-    """Return a spec with other values, by axis."""
+    """Return a spec with changed values, by axis."""
     rest = dict(values)
     if WORKLOAD in rest:
         workload = CATALOGUE[rest.pop(WORKLOAD)]
@@ -104,7 +104,7 @@ def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
     names = {setting.name for setting in all_settings()}
     fields = {name: value for name, value in rest.items() if name in RunSpec.__struct_fields__}
     extra = {name: value for name, value in rest.items() if name in names and name not in fields}
-    if "engine" in fields and "jit" not in fields:  # one that has no other way compiles
+    if "engine" in fields and "jit" not in fields:  # an engine that can only compile does so
         fields["jit"] = compiles_always(fields["engine"]) or (spec.jit and not compiles_always(spec.engine))
     own = {name: value for name, value in rest.items() if name not in names}
     settings = {name: value for name, value in (spec.settings | extra).items() if value is not None}
@@ -112,7 +112,7 @@ def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
 
 
 def axis_value(name: str, spec: RunSpec) -> Any:
-    """Return a point's value on an axis; None if it is automatic or the point has none."""
+    """Return the value of a configuration on an axis; None if it is automatic or doesn't apply."""
     if name == WORKLOAD:
         return spec.workload
     setting = _setting(name)
@@ -124,7 +124,7 @@ def _setting(name: str) -> Setting | None:
 
 
 def axis_title(name: str) -> str:
-    """Return the name of an axis as charts and tables show it."""
+    """Return the name of an axis for charts and tables."""
     if name in (WORKLOAD, CONFIGURATION, FOLDERS):
         return sentence(f"studies.axis_{name}")
     setting = _setting(name)
@@ -132,19 +132,19 @@ def axis_title(name: str) -> str:
 
 
 def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
-    """Return a point's place on an axis in words.
+    """Return the value of a configuration on an axis, as text.
 
     Args:
         name: The axis.
-        spec: The point.
-        specs: All points; a configuration's words are those of the settings that aren't the same in all.
+        spec: The configuration.
+        specs: All configurations. The text of an axis of combinations lists only settings that differ among them.
     """
     if name == CONFIGURATION:
         return configuration_text(spec, specs)
     value = axis_value(name, spec)
     if name == WORKLOAD:
         return workload_title(value)
-    if name == FOLDERS:  # their names must not leave the computer
+    if name == FOLDERS:  # their names must not be shared
         folders = list(dict.fromkeys(str(axis_value(name, each)) for each in specs))
         return sentence("studies.folder", number=folders.index(str(value)) + 1 if str(value) in folders else 0)
     setting = _setting(name)
@@ -157,8 +157,8 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
 
 
 def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
-    """Return what is special about a point, in words: the settings that aren't the same in all points."""
-    others = [each for each in specs if each.workload == spec.workload]  # each has a batch size of its own
+    """Return the settings of a configuration that aren't the same in all configurations, as text."""
+    others = [each for each in specs if each.workload == spec.workload]  # each workload has its default batch size
     apart = [
         setting for setting in all_settings() if len({repr(setting.of(each)) for each in (spec, *others)}) > 1
     ]

@@ -1,4 +1,4 @@
-"""What training costs: prices per hour, cost of an epoch and a run, and when renting pays. Pure functions."""
+"""Costs of training: prices per hour, cost of an epoch and of a run, and when renting pays off. Pure functions."""
 
 import csv
 import math
@@ -22,7 +22,7 @@ from app.core.settings import OwnComputer, load_settings
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 
-# Study 000's rows, and the one that its charts are relative to.
+# Study 000's rows, and the baseline of its charts.
 WOOLF_IDS, BASELINE_ID, BASELINE = "mmx-cpu-", "mmx-cpu-gpu-", "Tesla K80"
 HOURS_PER_MONTH = 730.5
 _PRICE_MOST = 1e6
@@ -31,11 +31,11 @@ _TEXT_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What an hour of a device costs.
+    """The price of a device per hour.
 
     Attributes:
         usd_per_hour: In US dollars.
-        date: When it was published, as "2017" or "2020-05".
+        date: When it was published, such as "2017" or "2020-05".
     """
 
     device: str
@@ -49,8 +49,8 @@ class Costs:
     """Prices for a study.
 
     Attributes:
-        own: The user's computer.
-        rented: What can be rented instead.
+        own: Prices for the user's computer.
+        rented: Prices of rented devices.
     """
 
     own: OwnComputer = field(default_factory=OwnComputer)
@@ -63,7 +63,7 @@ class RelativeRow:
 
     Attributes:
         values: Time or cost by device, 1 for the baseline.
-        own: Which of the devices are this computer's.
+        own: Devices of this computer.
     """
 
     workload: str
@@ -73,13 +73,13 @@ class RelativeRow:
 
 @cache
 def bundled_prices() -> tuple[Price, ...]:
-    """Return the prices that the studies published, with their dates."""
+    """Return the prices published in the studies, with their dates."""
     path = RESOURCES / "reference" / "prices.csv"
     return read_prices(path.read_text(encoding="utf-8"))
 
 
 def load_costs(paths: Paths) -> tuple[Costs, UsageError | None]:
-    """Return the user's prices, and why the bundled ones are in place of a table that makes no sense."""
+    """Return the user's prices, and the error if the bundled ones replace an invalid table."""
     own = load_settings(paths.settings).own_computer
     try:
         return Costs(own, load_prices(paths.prices)), None
@@ -88,10 +88,10 @@ def load_costs(paths: Paths) -> tuple[Costs, UsageError | None]:
 
 
 def load_prices(path: Path) -> tuple[Price, ...]:
-    """Return the user's own table of prices; the bundled one if there's no such file.
+    """Return the user's own table of prices, or the bundled one if there is no such file.
 
     Raises:
-        UsageError: It can't be read, or a price makes no sense; says in which line.
+        UsageError: It can't be read, or a price is invalid; the message contains the line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -104,7 +104,7 @@ def load_prices(path: Path) -> tuple[Price, ...]:
 
 
 def read_prices(text: str) -> tuple[Price, ...]:
-    """Parse a table of prices: device, usd_per_hour, date, source; raises UsageError with the line."""
+    """Parse a table of prices with columns device, usd_per_hour, date, source. Raises UsageError with the line."""
     rows = csv.DictReader(StringIO(text))
     try:
         columns, lines = set(rows.fieldnames or ()), [(rows.line_num, row) for row in rows]
@@ -129,7 +129,7 @@ def read_prices(text: str) -> tuple[Price, ...]:
 
 
 def read_amount(typed: str, name: str) -> float:
-    """Parse an amount of at least 0; raises UsageError that names it."""
+    """Parse an amount of at least 0. Raises UsageError naming it."""
     try:
         value = float(typed)
     except ValueError:
@@ -140,13 +140,13 @@ def read_amount(typed: str, name: str) -> float:
 
 
 def baseline_row(workload: str) -> PublishedRow | None:
-    """Return the row that a workload's time and cost are relative to; None if there's none."""
+    """Return the baseline row for a workload's time and cost; None if there is none."""
     rows = comparable_rows(workload)
     return next((row for row in rows if row.id.startswith(BASELINE_ID)), None)
 
 
 def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[RelativeRow]:
-    """Return each workload's time or cost, relative to the baseline, this computer's and the published.
+    """Return each workload's time or cost relative to the baseline, for this computer and published results.
 
     Args:
         result: A study of workloads whose headline is seconds per epoch.
@@ -172,7 +172,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 
 def published_name(row: PublishedRow) -> str:
-    """Return a published row's device as study 000 told them apart: CPUs with and without compiling."""
+    """Return a published row's device as named in study 000, which distinguishes compiled CPU builds."""
     compiled = "compiled" in row.software_words
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
@@ -201,14 +201,14 @@ def _published_value(row: PublishedRow, what: str) -> float | None:
 
 
 def epoch_cost(epoch_s: float, usd_per_hour: float | None) -> float | None:
-    """Return what an epoch costs; None without a price."""
+    """Return the cost of an epoch; None without a price."""
     return None if usd_per_hour is None else epoch_s / 3_600 * usd_per_hour
 
 
 def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
-    """Return what an hour of a point costs on the user's computer; None without prices.
+    """Return the cost of an hour of a configuration on the user's computer; None without prices.
 
-    If the user told no power, what CPU and GPU were measured to use stands for it.
+    If the user hasn't set the power draw, the measured power of CPU and GPU is used.
     """
     own = prices_on(own, own_device(point))
     power_w = _power_for_price(point, own)
@@ -216,13 +216,13 @@ def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
 
 
 def own_device(point: Point) -> str:
-    """Return the name of the device that a point was trained on; "" if unknown."""
+    """Return the device a configuration was trained on; "" if unknown."""
     run = point.best_run
     return "" if run is None else (run.device_name if is_gpu(run) else run.cpu_name) or ""
 
 
 def _power_for_price(point: Point, own: OwnComputer) -> float | None:
-    """Return a point's measured power in watts if it's what electricity is charged for; else None."""
+    """Return a configuration's measured power in watts if the price depends on it; otherwise None."""
     energy_j = point.energy_per_epoch_j
     is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
     if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:
@@ -231,9 +231,9 @@ def _power_for_price(point: Point, own: OwnComputer) -> float | None:
 
 
 def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast: float = 1.0) -> float | None:
-    """Return below how many hours a month renting is cheaper than buying and running this computer.
+    """Return the hours per month below which renting is cheaper than buying and running this computer.
 
-    Training h hours here costs the purchase's share of a month and h hours of electricity; renting does the same
+    Training h hours here costs the monthly share of the purchase and h hours of electricity. Renting does the same
     work in h / `times_as_fast` hours. Infinite if renting costs less than the electricity alone; None without
     prices.
 
@@ -250,12 +250,12 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
-    """Return what time and costs say: against the baseline, an epoch here, and when renting pays.
+    """Return sentences on time and costs: against the baseline, per epoch, and when renting pays off.
 
     Args:
         result: A study of costs.
         costs: The user's prices.
-        with_advice: Whether to say that prices are missing, which only the user needs to know.
+        with_advice: Whether to mention missing prices, which concerns only the user.
     """
     done = [point for point in result.done if point.metric == "seconds_per_epoch_s" and point.value]
     if not done:
@@ -265,14 +265,14 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
     for device in devices:
         points = [point for point in done if own_device(point) == device]
         own = _device_findings(min(points, key=lambda point: point.value or 0.0), costs, with_advice=with_advice)
-        # One device needs no name.
+        # A single device isn't named.
         named = len(devices) > 1
         lines += [sentence("studies.on_device", device=device, said=line) if named else line for line in own]
     return lines
 
 
 def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> list[str]:
-    """Tell what training on a device costs, by the point of it that costs least, and when renting pays."""
+    """Return the cost of training on a device at its cheapest configuration, and when renting pays off."""
     own = prices_on(costs.own, own_device(cheapest))
     price = own_usd_per_hour(cheapest, costs.own)
     if price is None:
@@ -295,7 +295,7 @@ def _device_findings(cheapest: Point, costs: Costs, *, with_advice: bool) -> lis
 
 
 def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]:
-    """Tell the fastest, or cheapest, of this computer's devices relative to the baseline, over all workloads."""
+    """Return how this computer's fastest or cheapest device compares with the baseline, over all workloads."""
     best = [min(row.values[name] for name in row.own) for row in relative_rows(result, costs, what)]
     if not best:
         return []
@@ -305,7 +305,7 @@ def _against_baseline(result: StudyResult, costs: Costs, what: str) -> list[str]
 
 
 def _rent(point: Point, own: OwnComputer, rented: Sequence[Price]) -> list[str]:
-    """Tell for the fastest published device with a price when renting it for the point's workload pays."""
+    """Return when renting the fastest published device with a price pays off for the configuration's workload."""
     rows = [
         row
         for row in comparable_rows(point.spec.workload)

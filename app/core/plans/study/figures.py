@@ -18,19 +18,19 @@ from app.core.titles import workload_title
 from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 
-# Fewer points of others make no line.
+# Fewer published results aren't drawn as a line.
 PUBLISHED_POINTS = 3
 PUBLISHED_LINES = 4
 TICKS_LIMIT = 12
 
 
 def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None) -> tuple[Figure, ...]:
-    """Return a study's charts, the one that answers it first; () before the first result.
+    """Return a study's charts, the main one first; () before the first result.
 
     Args:
         result: The study.
-        details: What was loaded for it.
-        costs: Prices of what it ran on; None for none.
+        details: Details loaded for it.
+        costs: Prices of its devices; None for none.
     """
     done = [point for point in result.done if point.rate is not None]
     if not done:
@@ -74,7 +74,7 @@ def _over_numbers(result: StudyResult, name: str, value_title: str, series: Sequ
 
 
 def _own_lines(result: StudyResult, done: Sequence[Point], spot: Callable[[Point], Spot | None]) -> list[Series]:
-    """Return a line for each place on the second axis, or one."""
+    """Return one line for each value on the second axis, or a single line."""
     axis = result.study.axes[0]
     names = list(dict.fromkeys(point.place[1] if len(point.place) > 1 else "" for point in done))
 
@@ -116,7 +116,7 @@ def _lines(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def _phase(result: StudyResult, done: Sequence[Point], case: str, details: Details) -> Figure:
-    """Return the speed of one phase, over CPUs with a line for each folder, or a bar for each point."""
+    """Return the speed of one phase as lines over CPUs, one per folder, or as a bar for each configuration."""
     points = [
         replace(point, value=statistics.median(rates), low=min(rates), high=max(rates))
         for point in done
@@ -140,7 +140,7 @@ def _step_times(result: StudyResult, done: Sequence[Point]) -> Figure:
 
 
 def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Series]:
-    """Return others' measurements along an axis: one device and software at several batches, or CPUs."""
+    """Return published results along an axis, as lines for one device and software over batch sizes or CPUs."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for workload in workloads[:1]:
         for row in comparable_rows(workload):
@@ -160,7 +160,7 @@ def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Ser
 
 
 def published_rate(row: PublishedRow) -> float | None:
-    """Return a published row's examples per second; None if its unit doesn't say."""
+    """Return a published row's examples per second; None if its unit can't be converted."""
     workload = CATALOGUE[row.workload]
     if row.value <= 0:
         return None
@@ -174,7 +174,7 @@ def published_rate(row: PublishedRow) -> float | None:
 
 
 def _speeds(result: StudyResult, done: Sequence[Point]) -> tuple[Figure, ...]:
-    """Return the speed of each point as a bar, a chart for each workload."""
+    """Return the speed of each configuration as bars, in one chart per workload."""
     charts = []
     for workload in dict.fromkeys(point.spec.workload for point in done):
         points = [point for point in done if point.spec.workload == workload]
@@ -207,7 +207,7 @@ def _bar(point: Point, unit: Unit, *, is_best: bool) -> Spot | None:
 
 
 def convergence(done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) -> list[Figure | None]:
-    """Return loss and accuracy over seconds, and loss over epochs, a line for each point."""
+    """Return loss and accuracy over seconds, and loss over epochs, with a line for each configuration."""
     curves = {point.name: _curve(point.best_run, epochs) for point in done}
     seconds, count = sentence("studies.seconds"), sentence("studies.epochs")
     return [
@@ -226,7 +226,7 @@ def convergence(done: Sequence[Point], epochs: Mapping[int, Sequence[Epoch]]) ->
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An epoch with the seconds since training began."""
+    """An epoch with the seconds since the start of training."""
 
     at_s: float
     epoch: Epoch
@@ -281,7 +281,7 @@ def _shown_accuracy(epoch: Epoch) -> float | None:
 
 
 def _relative(result: StudyResult, costs: Costs) -> list[Figure]:
-    """Return time and cost of each workload, relative to the published baseline."""
+    """Return time and cost of each workload relative to the published baseline."""
     charts = []
     for what in ("time", "cost"):
         rows = relative_rows(result, costs, what)

@@ -1,4 +1,4 @@
-"""What a study says: its result in sentences, each with the figures behind it. Pure functions."""
+"""The findings of a study as sentences, each with its numbers. Pure functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from app.core.plans.verdicts import worst_verdict
 from app.core.titles import workload_title
 from workloads import CATALOGUE
 
-# "As fast as": within this of the best.
+# Limit for "as fast as", relative to the best.
 CLOSE = 0.95
 NAMED_POINTS = 3
 
-# Less is noise: an allocator takes a few megabytes at any time.
+# Smaller growth is noise, because an allocator takes a few megabytes at any time.
 GROWTH_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """How many times as fast the best point is as another, with 95 %; the interval is None if unknown."""
+    """Speed of the best configuration relative to another, with its 95 % interval; None if unknown."""
 
     times: float
     low: float | None = None
@@ -33,7 +33,7 @@ class _Gain:
 
     @property
     def is_level(self) -> bool:
-        """Whether the two can't be told apart."""
+        """Whether the two are indistinguishable."""
         return self.low is not None and self.low <= 1
 
     @property
@@ -45,19 +45,19 @@ class _Gain:
 
     @property
     def words(self) -> str:
-        """The same for a sentence of its own."""
+        """The factor as a separate sentence."""
         if self.low is None:
             return sentence("studies.so_many_times", times=self.times)
         return sentence("studies.so_many_times_between", times=self.times, low=self.low, high=self.high)
 
 
 def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: bool = False) -> list[str]:
-    """Return the result in sentences, the most important first; one that says why, if there's none yet.
+    """Return the findings as sentences, most important first; before the first result, the reason for having none.
 
     Args:
         result: The study.
-        details: What was loaded for it.
-        has_costs: Whether app.core.plans.study.costs says what a study of costs is about.
+        details: Details loaded for it.
+        has_costs: Whether app.core.plans.study.costs provides the main findings of a study of costs.
     """
     done = [point for point in result.done if point.rate is not None]
     if not done:
@@ -75,14 +75,14 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
 
 
 def close_to_best(points: Sequence[Point]) -> list[Point]:
-    """Return the points within 5 % of the fastest one, in their order."""
+    """Return the configurations within 5 % of the fastest one, in their order."""
     rates = [point.rate.value for point in points if point.rate is not None]
     best = max(rates, default=0.0)
     return [point for point in points if point.rate is not None and point.rate.value >= CLOSE * best]
 
 
 def fastest(points: Sequence[Point]) -> Point:
-    """Return the point with the highest rate."""
+    """Return the configuration with the highest rate."""
     return max(points, key=_rate_of)
 
 
@@ -139,7 +139,7 @@ def _threads(_: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _configurations(result: StudyResult, done: list[Point]) -> list[str]:
-    """Tell for each workload which point is fastest, which can't be told from it, and the gain over others."""
+    """Return for each workload the fastest configuration, those tied with it, and its gain over others."""
     lines = []
     for workload in dict.fromkeys(point.spec.workload for point in done):
         lines += _ranking([point for point in done if point.spec.workload == workload], result)
@@ -170,20 +170,20 @@ def _only(point: Point) -> list[str]:
 
 
 def _own_place(point: Point) -> str:
-    """Return a point's place apart from its workload."""
+    """Return a configuration's name without its workload."""
     title = workload_title(point.spec.workload)
     return " · ".join(part for part in point.place if part != title) or title
 
 
 def _leaders(points: Sequence[Point]) -> list[Point]:
-    """Return the fastest point, and those that can't be told from it, the fastest first."""
+    """Return the fastest configuration and those indistinguishable from it, fastest first."""
     best = fastest(points)
     level = [point for point in points if point is not best and _gain(best, point).is_level]
     return [best, *sorted(level, key=_rate_of, reverse=True)]
 
 
 def _gain(best: Point, point: Point) -> _Gain:
-    """Compare two points round by round, or by the intervals of single runs."""
+    """Compare two configurations round by round, or by the intervals of single runs."""
     times = _rate_of(best) / _rate_of(point)
     if len(best.rounds) == len(point.rounds) and len(best.rounds) > 1:
         pairs = compare_pairs(point.rounds, best.rounds, headline_kind(best.metric).is_rate)
@@ -195,7 +195,7 @@ def _gain(best: Point, point: Point) -> _Gain:
 
 
 def _phases(result: StudyResult, done: list[Point]) -> list[str]:
-    """Tell the ranking of each phase, and whether it turns round."""
+    """Return the ranking in each phase, and whether it differs between phases."""
     lines = _configurations(result, done)
     of_workloads = [
         [point for point in done if point.spec.workload == workload]
@@ -212,7 +212,7 @@ def _phases(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _few_images(points: list[Point]) -> list[str]:
-    """Tell which point of one network predicts a few images first."""
+    """Return which configuration of one network has the shortest latency for a few images."""
     lines = []
     for count, key in ((1, "latency_1_median_s"), (16, "latency_16_median_s")):
         timed = [point for point in points if key in point.metrics]
@@ -232,7 +232,7 @@ def _sizing(_: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _memory(done: list[Point]) -> list[str]:
-    """Tell the peak memory, and whether it went on growing."""
+    """Return the peak memory, and whether it kept growing."""
     lines = []
     peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
     if peaks:
@@ -246,7 +246,7 @@ def _memory(done: list[Point]) -> list[str]:
 
 
 def _limits(details: Details) -> list[str]:
-    """Tell what limited each point, those with the same limit together."""
+    """Return the limiting factor of the configurations, grouped by factor."""
     points: dict[str, list[str]] = {}
     for name, limit in details.limits.items():
         points.setdefault(limit, []).append(name)
@@ -254,7 +254,7 @@ def _limits(details: Details) -> list[str]:
 
 
 def _precision(result: StudyResult, done: list[Point]) -> list[str]:
-    """Tell the ranking, and how the losses of the first steps compare."""
+    """Return the ranking, and a comparison of the losses after the first steps."""
     lines = _configurations(result, done)
     usual = next((point for point in done if point.spec.precision == "float32"), None)
     for point in done:
@@ -268,7 +268,7 @@ def _precision(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
-    """Tell the accuracy that all points reach, and which reaches it first."""
+    """Return the accuracy reached by all configurations, and which reaches it first."""
     del result
     reached: dict[str, list[tuple[float, float]]] = {}
     for point in done:
@@ -302,7 +302,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _missing(result: StudyResult) -> list[str]:
-    """Tell which points have no result, and why, each reason once."""
+    """Return the configurations without a result and the reasons, each reason once."""
     lines = []
     for state in ("failed", "refused"):
         points = [point for point in result.points if point.state == state]
@@ -317,7 +317,7 @@ def _missing(result: StudyResult) -> list[str]:
 
 
 def _doubts(result: StudyResult) -> list[str]:
-    """Tell how many of the runs behind it aren't valid, and that a demo means nothing."""
+    """Return how many of the runs aren't valid, and that the results of a demo are meaningless."""
     if all(CATALOGUE[name].is_demo for name in result.workloads):
         return [sentence("verdict.demo")]
     counted = [run for run in result.group.runs if is_usable(run)]

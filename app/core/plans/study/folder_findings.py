@@ -1,7 +1,7 @@
-"""What a study says that reads from several folders: what limits each phase, and how little is enough.
+"""Findings of studies that read from several folders: the limit of each phase, and the smallest sufficient setup.
 
-The limit is what the points show: more CPUs made it faster in all rounds, or another folder did, or neither and it
-was as fast from memory. Pure functions.
+The limit is derived from the configurations. Either more CPUs or another folder made it faster in all rounds, or
+neither did and reading from memory was equally fast. Pure functions.
 """
 
 import statistics
@@ -14,15 +14,15 @@ from app.core.plans.study.details import Details
 from app.core.plans.study.points import Point, StudyResult
 from app.core.plans.study.units import count_text
 
-# Each phase's case of the storage test, and the same case with the pictures in memory, if there is one.
+# Case of the storage test for each phase, and the same case with the pictures in memory, if there is one.
 PHASES = {"preprocess": "", "train_jpeg": "train_cache", "infer_jpeg": "infer_cache"}
-# Speeds within this of each other count as the same.
+# Speeds within this ratio count as equal.
 CLOSE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """A point's speed in one phase, in images per second: the median of its rounds, and their ends."""
+    """The speed of a configuration in one phase, in images per second: the median and range of its rounds."""
 
     cpus: int
     folder: str
@@ -39,7 +39,7 @@ def phase_title(case: str) -> str:
 
 
 def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
-    """Return how few CPUs are enough for all phases, then for each phase its limit and its smallest setup."""
+    """Return the sufficient number of CPUs for all phases, then the limit and smallest setup of each phase."""
     lines: list[str] = []
     enough: list[set[tuple[int, str]]] = []
     for case in PHASES:
@@ -61,7 +61,7 @@ def reading_findings(done: Sequence[Point], details: Details) -> list[str]:
 
 
 def folder_lines(result: StudyResult) -> list[str]:
-    """Return which folder is which: for the user only, as their names must not leave the computer."""
+    """Return the names of the folders, for the user only, because they must not be shared."""
     if FOLDERS not in result.study.axes:
         return []
     place = result.study.axes.index(FOLDERS)
@@ -89,7 +89,7 @@ def _near(spots: Sequence[_Spot]) -> list[_Spot]:
 
 
 def _limit(case: str, spots: Sequence[_Spot]) -> str:
-    """Tell what limits a phase, judging by the fastest point and those that differ from it in one way."""
+    """Return the limit of a phase, from the fastest configuration and those that differ from it in one way."""
     best = max(spots, key=lambda spot: spot.rate)
     fewer = min((spot for spot in spots if spot.folder == best.folder), key=lambda spot: spot.cpus)
     slower = min((spot for spot in spots if spot.cpus == best.cpus), key=lambda spot: spot.rate)
@@ -104,7 +104,7 @@ def _limit(case: str, spots: Sequence[_Spot]) -> str:
 
 
 def _gain(best: _Spot, other: _Spot) -> float:
-    """Return how many times as fast the best is; 1 if their rounds overlap, which is no difference."""
+    """Return how many times as fast the best configuration is; 1 if the ranges of their rounds overlap."""
     return best.rate / other.rate if best.low > other.high else 1.0
 
 
@@ -117,7 +117,7 @@ def _smallest(case: str, near: Sequence[_Spot]) -> str:
 
 
 def _setup(cpus: int, folders: Sequence[str]) -> str:
-    """Return CPUs and folders, any of which does, in words; without CPUs where they can't be limited."""
+    """Return CPUs and alternative folders as text; without CPUs where they can't be limited."""
     if not cpus:
         return sentence("studies.setup_folder", folders=folders)
     return sentence("studies.setup", count=cpus, folders=folders)

@@ -1,4 +1,4 @@
-"""A study: a question that several runs answer, each of them a point."""
+"""A study: a question answered by several runs, one or more per configuration."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ KIND = "study"
 
 
 class StudyPlan(PlanKind):
-    """A plan of many specs, which differ along axes."""
+    """A plan of many specs that differ along axes."""
 
     key = KIND
     page = "studies"
@@ -23,45 +23,45 @@ class StudyPlan(PlanKind):
 
     def subject(self, plan: Plan) -> str:
         """Return the study's name."""
-        from app.core.plans.study.points import study_title  # what has no studies doesn't wait for them
+        from app.core.plans.study.points import study_title  # imported late, because other plans don't need it
 
         return study_title(plan.study or Study())
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return the study's name, its points and runs."""
+        """Return the study's name and its number of configurations and runs."""
         del spec, count
         title, runs = self.subject(plan), sentence("studies_page.runs", count=plan.count)
         return sentence("cli.study_title", title=title, count=len(plan.specs), runs=runs)
 
     def place(self, plan: Plan, planned: PlannedRun) -> str:
-        """Return the point's place on the axes."""
+        """Return the configuration's name."""
         from app.core.plans.study.points import point_name
 
         return point_name(plan, planned.spec)
 
     def load(self, database: Database, group_id: int) -> PlanReport:
-        """Return a stored study; raises UsageError if there's none with this number, or it can't be read."""
+        """Return a stored study. Raises UsageError if it doesn't exist or can't be read."""
         from app.core.plans.study.points import load_study
         from app.core.plans.study.report import StudyReport
 
         return StudyReport(load_study(database, group_id))
 
     def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
-        """Return the studies that can be read, newest first."""
+        """Return the readable studies, newest first."""
         from app.core.plans.study.points import list_studies
         from app.core.plans.study.report import StudyReport
 
         return [StudyReport(each) for each in list_studies(database, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a study that may still go on, with the prices that another was shown with."""
+        """Return a study that may still be running, with the prices of another report."""
         from app.core.plans.study.points import make_result
         from app.core.plans.study.report import StudyReport
 
         return StudyReport(make_result(group, asked), costs=getattr(like, "costs", None))
 
     def answer(self, database: Database, group: Group) -> Answer:
-        """Return the first thing that the study found."""
+        """Return the study's main finding."""
         from app.core.plans.study.findings import findings
         from app.core.plans.study.points import study_result
 

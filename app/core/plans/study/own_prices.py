@@ -1,4 +1,4 @@
-"""What the user's own devices cost: a row for each, kept in the settings. Pure functions."""
+"""Prices of the user's own devices: one row for each, stored in the settings. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ UNTOLD = OwnDevice()
 
 @dataclass(frozen=True, slots=True)
 class DeviceRow:
-    """A device with the prices of its own."""
+    """A device with its own prices."""
 
     name: str
     prices: OwnDevice
 
 
 def device_rows(machine: Machine | None, own: OwnComputer) -> list[DeviceRow]:
-    """Return a row for the CPU and each graphics card, then those of devices that are no longer there."""
+    """Return a row for the CPU and each graphics card, followed by devices that are no longer present."""
     there = [machine.cpu_name, *(gpu.name for gpu in machine.gpus)] if machine is not None else []
     names = list(dict.fromkeys(name for name in there if name))
     names += [name for name in own.devices if _same(name, names) is None]
@@ -30,7 +30,10 @@ def device_rows(machine: Machine | None, own: OwnComputer) -> list[DeviceRow]:
 
 
 def device_named(typed: str, names: Sequence[str]) -> str:
-    """Return the device that is meant by its name or a part of it; raises UsageError unless one is."""
+    """Return the device with this name, or the only one whose name contains it.
+
+    Raises UsageError if there is none.
+    """
     key = typed.casefold().strip()
     exact = [name for name in names if name.casefold() == key]
     matches = exact or [name for name in names if key and key in name.casefold()]
@@ -40,14 +43,14 @@ def device_named(typed: str, names: Sequence[str]) -> str:
 
 
 def prices_on(own: OwnComputer, device: str | None) -> OwnComputer:
-    """Return the prices of training on a device: its own where it has any, or else the computer's."""
+    """Return the prices for training on a device: its own prices where set, otherwise the computer's."""
     special = _row(own, device or "") or UNTOLD
     changes = {name: value for name, value in msgspec.structs.asdict(special).items() if value is not None}
     return msgspec.structs.replace(own, **changes)
 
 
 def with_device(own: OwnComputer, device: str, special: OwnDevice) -> OwnComputer:
-    """Return prices in which a device has this row; an empty one is left out."""
+    """Return prices with this row for a device; an empty row is removed."""
     devices = {name: row for name, row in own.devices.items() if _same(name, [device]) is None}
     return msgspec.structs.replace(own, devices=devices | ({device: special} if special != UNTOLD else {}))
 
@@ -58,7 +61,7 @@ def _row(own: OwnComputer, device: str) -> OwnDevice | None:
 
 
 def _same(device: str, names: Sequence[str]) -> str | None:
-    """Return the name of the same device: engines and drivers may leave out the vendor."""
+    """Return the name of the same device. Engines and drivers may omit the vendor."""
     return next((name for name in names if _ends_with(name, device) or _ends_with(device, name)), None)
 
 

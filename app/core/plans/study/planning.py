@@ -1,4 +1,4 @@
-"""From a question to a plan: which points are run, in which rounds, and which can't be."""
+"""From a question to a plan: which configurations are run in which rounds, and which are impossible."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset, RunSpec
 
 ROUNDS_LIMIT, RUNS_LIMIT = 20, 300
-READING_ROUNDS = 2  # a drive that others use for a moment would look slow
+READING_ROUNDS = 2  # a drive briefly used by other programs would look slow
 
 
 def study_preset(key: str) -> StudyPreset:
-    """Return a preset; raises UsageError with the names of all if there's no such preset."""
+    """Return a preset. Raises UsageError listing all names if it doesn't exist."""
     if key not in PRESETS:
         raise UsageError(message("studies.unknown_preset", preset=repr(key[:60]), presets=list(PRESETS)))
     return PRESETS[key]
@@ -39,19 +39,19 @@ def plan_preset(
     choice: Mapping[str, Any] | None = None,
     folders: Sequence[str] = (),
 ) -> Plan:
-    """Return the plan of a study that is one click.
+    """Return the plan of a ready-made study.
 
     Args:
-        key: Of the study.
-        runner: Knows this computer.
-        workloads: What to run; () for the study's own.
-        preset: Of each run; None for the study's own.
-        rounds: How often each point runs; None for the study's own.
-        choice: Further settings of all points, as `Workload.default_spec` takes them.
-        folders: Where to read from, each a value of a further axis; () to read nothing.
+        key: Key of the study.
+        runner: Provides this computer's engines and limits.
+        workloads: Workloads to run; () for the study's own.
+        preset: Preset of each run; None for the study's own.
+        rounds: Number of runs per configuration; None for the study's own.
+        choice: More settings for all configurations, as for `Workload.default_spec`.
+        folders: Folders to read from, as the values of an additional axis; () to read nothing.
 
     Raises:
-        UsageError: There's no such study or workload, or not one point can be run here.
+        UsageError: The study or a workload doesn't exist, or no configuration can be run on this computer.
     """
     study = study_preset(key)
     folders = [str(each) for text in folders for each in folders_of(text)]
@@ -78,29 +78,29 @@ def plan_preset(
 
 
 def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, rounds: int = 1) -> Plan:
-    """Return the plan of a study with axes of the user's own.
+    """Return the plan of a study with custom axes.
 
     Args:
-        spec: What all points have in common.
-        axes: Values by name, as `read_axis` returns them.
-        runner: Knows this computer.
-        rounds: How often each point runs.
+        spec: The common spec.
+        axes: Values by axis name, as returned by `read_axis`.
+        runner: Provides this computer's engines and limits.
+        rounds: Number of runs per configuration.
 
     Raises:
-        UsageError: There are too many points, or not one of them can be run here.
+        UsageError: There are too many configurations, or none of them can be run on this computer.
     """
     return make_plan(points(spec, axes), tuple(axes), runner, key="", rounds=rounds)
 
 
 def make_plan(specs: Sequence[RunSpec], axes: Sequence[str], runner: Runner, *, key: str, rounds: int) -> Plan:
-    """Return the plan of these points; those that can't be run are told apart, each with the reason."""
+    """Return the plan of these configurations. Impossible ones are listed separately with reasons."""
     able: list[RunSpec] = []
     refused: list[Refusal] = []
     for spec in {msgspec.json.encode(spec): spec for spec in specs}.values():
         try:
             runner.check(spec)
             able.append(msgspec.convert(msgspec.to_builtins(spec), RunSpec))
-        except msgspec.ValidationError as error:  # beyond what a spec can say
+        except msgspec.ValidationError as error:  # a value that a spec can't represent
             said = message("setting.out_of_range", problem=str(error))
             refused.append(Refusal(spec=spec, reason=said))
         except AppError as error:

@@ -1,4 +1,4 @@
-"""A stored study as it stands: what each point gave, and which runs are still to come."""
+"""The state of a stored study: the result of each configuration, and the remaining runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,29 +23,29 @@ State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Speed of a point, higher is faster, with its interval; None means unknown."""
+    """Speed of a configuration (higher is faster) with its interval; None means unknown."""
 
     value: float
     low: float | None = None
     high: float | None = None
 
     def is_above(self, other: "Rate") -> bool:
-        """Return whether it's faster beyond both intervals."""
+        """Return whether it is faster, with non-overlapping intervals."""
         return self.low is not None and other.high is not None and self.low > other.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One point of a study.
+    """One configuration of a study.
 
     Attributes:
-        place: Its place on each axis, in words.
+        place: Its value on each axis, as text.
         runs: Its runs, in order.
-        state: What came of it; "done" as soon as one run counts.
-        reason: Why it isn't done; "" if it is, or waits.
-        rounds: The headline of each round, None for one that doesn't count or is still to come.
+        state: Its state; "done" as soon as it has a usable run.
+        reason: Why it has no result; "" if it has one, or is still to run.
+        rounds: The headline of each round; None for rounds that are unusable or still to run.
         value, low, high: Median of the headlines and its interval, or the interval of a single run.
-        metrics: What its runs reported besides: the largest value of each of METRICS.
+        metrics: The largest value of each of METRICS reported by its runs.
     """
 
     spec: RunSpec
@@ -61,23 +61,23 @@ class Point:
 
     @property
     def name(self) -> str:
-        """Its place in one line."""
+        """Its name in one line."""
         return " · ".join(self.place)
 
     @property
     def best_run(self) -> RunSummary | None:
-        """The run that stands for it: of those that count, the one nearest to the median."""
+        """The representative run: the usable run closest to the median."""
         counted = [run for run in self.runs if is_usable(run) and run.value is not None]
         return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
 
     @property
     def metric(self) -> str:
-        """Of its headline."""
+        """The metric of its headline."""
         return self.runs[-1].metric if self.runs else CATALOGUE[self.spec.workload].metric
 
     @property
     def rate(self) -> Rate | None:
-        """Its speed: examples per second, or what the workload counts per second; None without a result."""
+        """Its speed in examples per second, or in the workload's own unit per second; None without a result."""
         if self.value is None:
             return None
         if headline_kind(self.metric).is_rate:
@@ -90,19 +90,19 @@ class Point:
 
     @property
     def step_s(self) -> float | None:
-        """Seconds of a typical step."""
+        """Seconds of a typical step; None if unknown."""
         run = self.best_run
         return run.step_median_s if run is not None else None
 
     @property
     def memory_growth_bytes(self) -> float | None:
-        """By how much the peak memory rose after the first steps; None if unknown or no run was long enough."""
+        """Growth of the peak memory after the first steps; None if unknown or no run was long enough."""
         peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
         return None if peak is None or settled is None else max(0.0, peak - settled)
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy of CPU and GPU for an epoch, as far as their counters tell; None if they don't."""
+        """Energy of CPU and GPU for an epoch, as far as their counters report it; None otherwise."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]
@@ -111,15 +111,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class StudyResult:
-    """A study with its points, in the plan's order, those that were refused at the end."""
+    """A study with its configurations in the plan's order, rejected ones last."""
 
     group: Group
     points: tuple[Point, ...]
-    left: tuple[PlannedRun, ...] = ()  # what is still to run
+    left: tuple[PlannedRun, ...] = ()  # runs still to do
 
     @property
     def study(self) -> Study:
-        """What was asked."""
+        """The request."""
         return self.group.plan.study or Study()
 
     @property
@@ -129,17 +129,17 @@ class StudyResult:
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """The ids of what it runs, in order."""
+        """The ids of its workloads, in order."""
         return tuple(dict.fromkeys(point.spec.workload for point in self.points))
 
     @property
     def done(self) -> tuple[Point, ...]:
-        """The points with a result."""
+        """The configurations with a result."""
         return tuple(point for point in self.points if point.state == "done")
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to run."""
+        """Whether no runs remain."""
         return not self.left
 
 
@@ -150,14 +150,14 @@ def study_title(study: Study) -> str:
 
 
 def point_name(plan: Plan, spec: RunSpec) -> str:
-    """Return a point's place on the axes of its study, in one line."""
+    """Return a configuration's values on the axes of its study, in one line."""
     study = plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
     return " · ".join(_place(spec, specs, study.axes))
 
 
 def load_study(database: Database, group_id: int) -> StudyResult:
-    """Return a stored study; raises UsageError if there's none with this number, or it can't be read."""
+    """Return a stored study. Raises UsageError if it doesn't exist or can't be read."""
     group = load_group(database, group_id)
     if group.plan.study is None or not group.plan.specs:
         raise UsageError(message("studies.no_study", group_id=group_id), message("studies.see_list"))
@@ -165,13 +165,13 @@ def load_study(database: Database, group_id: int) -> StudyResult:
 
 
 def list_studies(database: Database, limit: int | None = None) -> list[StudyResult]:
-    """Return the studies that can be read, newest first."""
+    """Return the readable studies, newest first."""
     groups = list_groups(database, KIND, limit)
     return [study_result(database, group) for group in groups if group.plan.study and group.plan.specs]
 
 
 def study_result(database: Database, group: Group) -> StudyResult:
-    """Return what a group's runs gave, point by point."""
+    """Return the results of a stored group by configuration."""
     asked = specs_of(database, [run.id for run in group.runs])
     metrics = {key: metric_values(database, list(asked), key) for key in METRICS}
     return make_result(group, asked, metrics)
@@ -180,12 +180,12 @@ def study_result(database: Database, group: Group) -> StudyResult:
 def make_result(
     group: Group, asked: Mapping[int, RunSpec], metrics: Mapping[str, Mapping[int, float]] | None = None
 ) -> StudyResult:
-    """Return what runs gave, point by point.
+    """Return the results of runs by configuration.
 
     Args:
-        group: The study; its runs may still go on.
-        asked: What was asked of each run, by number.
-        metrics: What runs reported, by key and number.
+        group: The study, which may still be running.
+        asked: Requested spec of each run, by number.
+        metrics: Values reported by runs, by key and number.
     """
     plan, study = group.plan, group.plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
@@ -211,20 +211,20 @@ def make_result(
 
 
 def is_final(run: RunSummary) -> bool:
-    """Return whether a run needn't be repeated when its study goes on."""
+    """Return whether a run doesn't need repeating when its study is resumed."""
     return run.status == "completed" or run.error_code == "out_of_memory"
 
 
 def followed(
     plan: Plan, runs: Sequence[tuple[int, RunSpec, bool]]
 ) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
-    """Follow a study's runs through its plan; return the planned runs still to come, and the round of each run.
+    """Match a study's runs with its plan; return the planned runs still to do, and the round of each run.
 
-    A round is from 0, and None for a run that wasn't planned.
+    Rounds are numbered from 0; None for a run that wasn't planned.
 
     Args:
         plan: The study.
-        runs: Number in the plan, spec and whether it is final, of each run that began, in order.
+        runs: Number in the plan, spec, and whether it is final, for each started run, in order.
     """
     waiting = {planned.number: planned for planned in plan.runs()}
     specs = {number: planned.spec for number, planned in waiting.items()}

@@ -1,4 +1,4 @@
-"""The nine studies that are one click: the points of each on this computer."""
+"""The nine ready-made studies: their configurations on this computer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ WOOLF = (
 )
 FLOWERS = ("flowers_xception_331", "flowers_vgg16_331", "flowers_resnet50_331")
 PRECISIONS: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
-# Of NVIDIA's GPUs since Ampere.
+# NVIDIA's GPUs since Ampere.
 TF32_CAPABILITY = 8.0
 CONVERGENCE_EPOCHS = 3
-# Smaller and larger batches, as factors of the usual one.
+# Smaller and larger batches, as factors of the default batch size.
 CONVERGENCE_BATCHES = (0.5, 1, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What points are made from.
+    """Everything that configurations are derived from.
 
     Attributes:
         machine: This computer.
-        installed: Its engines.
-        usable_cpus: How many logical CPUs a run may use.
-        can_limit_cpus: Whether a run can be kept to some of them.
-        preset: Of each run; None for the study's own.
-        choice: Further settings of each run, as `Workload.default_spec` takes them.
-        folders: Where to read from, for studies that ask it.
+        installed: Installed engines.
+        usable_cpus: Number of logical CPUs that a run may use.
+        can_limit_cpus: Whether a run can be pinned to some of them.
+        preset: Preset of each run; None for the study's own.
+        choice: More settings of each run, as for `Workload.default_spec`.
+        folders: Folders to read from, for studies that need them.
     """
 
     machine: Machine
@@ -57,7 +57,7 @@ class Place:
         return workload.default_spec(self.preset or preset, **(self.choice | changes))
 
     def choices(self, workload: Workload) -> tuple[Choice, ...]:
-        """Return the pairs of engine and device that can run a workload."""
+        """Return the combinations of engine and device that can run a workload."""
         return device_choices(self.installed, self.machine, workload.engines)
 
 
@@ -66,17 +66,17 @@ Build = Callable[[Place, Sequence[Workload]], list[RunSpec]]
 
 @dataclass(frozen=True, slots=True)
 class StudyPreset:
-    """A study that is one click.
+    """A ready-made study.
 
     Attributes:
-        key: As typed and stored.
-        axes: Its axes, the one of the chart first.
-        build: Makes its points; some may be impossible here.
-        workloads: What it runs unless others are chosen.
-        rounds: How often each point runs.
+        key: Name as typed and stored.
+        axes: Its axes, the chart's axis first.
+        build: Creates its configurations, some of which may be impossible on this computer.
+        workloads: Its default workloads.
+        rounds: Number of runs per configuration.
         source: The published study, "000" to "003".
         takes_several: Whether it can run several workloads.
-        reading: What it runs instead if it is to read from folders; "" if it never does.
+        reading: The workload used instead if it reads from folders; "" if it never does.
     """
 
     key: str
@@ -95,12 +95,12 @@ class StudyPreset:
 
     @property
     def question(self) -> str:
-        """What it answers, as a question."""
+        """The question it answers."""
         return sentence(f"studies.question_{self.key}")
 
 
 def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return powers of two around the usual batch, at most an eighth of an epoch."""
+    """Return powers of two around the default batch size, at most an eighth of an epoch."""
     (workload,) = workloads
     usual = workload.batch_size.bit_length() - 1
     most = workload.samples_per_epoch // 8 or LARGEST_BATCH
@@ -109,7 +109,7 @@ def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs up to all, physical cores among them, each with as many threads."""
+    """Return 1, 2, 4 … CPUs up to all, including the number of physical cores, each with as many threads."""
     (workload,) = workloads
     limits = place.can_limit_cpus
     specs = []
@@ -120,7 +120,7 @@ def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def cpu_counts(place: Place) -> list[int]:
-    """Return 1, 2, 4 … up to the CPUs that a run may use, and the number of physical cores."""
+    """Return 1, 2, 4 … up to the number of usable CPUs, including the number of physical cores."""
     there = max(1, place.usable_cpus)
     counts = {2**power for power in range(there.bit_length()) if 2**power <= there} | {there}
     physical = place.machine.physical_cores
@@ -128,7 +128,7 @@ def cpu_counts(place: Place) -> list[int]:
 
 
 def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each engine on the CPU: as usual, without oneDNN and compiled, where it has these."""
+    """Return each engine on the CPU with its defaults, without oneDNN, and compiled, where supported."""
     (workload,) = workloads
     specs = []
     for choice in place.choices(workload):
@@ -145,7 +145,7 @@ def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def precisions(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each precision on the chosen device; float32 with TF32 and without, if it can be."""
+    """Return each precision on the chosen device; float32 with and without TF32 where available."""
     (workload,) = workloads
     specs = [place.spec(workload, precision=precision) for precision in PRECISIONS]
     if not has_tf32(place, specs[0], workload):
@@ -166,7 +166,7 @@ def has_tf32(place: Place, spec: RunSpec, workload: Workload) -> bool:
 
 
 def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return every pair of engine and device on each workload."""
+    """Return every combination of engine and device for each workload."""
     return [
         place.spec(workload, engine=choice.engine, device=choice.device, jit=compiles_always(choice.engine))
         for workload in workloads
@@ -175,7 +175,7 @@ def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return training and predicting with the same network, on every pair of engine and device."""
+    """Return training and prediction with the same network, on every combination of engine and device."""
     pairs = [
         each
         for workload in workloads
@@ -186,7 +186,7 @@ def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs for a network whose pictures the CPU prepares, on the best device; in each folder."""
+    """Return 1, 2, 4 … CPUs (and each folder) for a network with CPU-prepared pictures, on the best device."""
     (workload,) = workloads
     if not place.folders:
         return [with_values(place.spec(workload), {"cpus": count}) for count in cpu_counts(place)]
@@ -199,7 +199,7 @@ def sizes(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return some whole epochs with smaller and larger batches."""
+    """Return a few whole epochs with smaller and larger batches."""
     (workload,) = workloads
     usual = {"epochs": CONVERGENCE_EPOCHS} if "epochs" not in place.choice else {}
     sizes_wanted = [max(1, round(workload.batch_size * factor)) for factor in CONVERGENCE_BATCHES]
@@ -207,7 +207,7 @@ def convergence(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def costs(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each workload on every device, with the engine that is usual there."""
+    """Return each workload on every device, with the default engine for the device."""
     specs = []
     for workload in workloads:
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a study says: sentences, charts, table, picture, text and files."""
+"""The report of a study: sentences, charts, table, picture, text and files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ from workloads import CATALOGUE
 
 @dataclass(frozen=True)
 class StudyReport(PlanReport):
-    """A study and what it says.
+    """A study with its texts.
 
     Attributes:
         result: The study.
-        details: What was loaded for it.
-        costs: Prices of what it ran on, for a study of costs; None before they are loaded.
+        details: Details loaded for it.
+        costs: Prices of its devices, for a study of costs; None before they are loaded.
     """
 
     result: StudyResult
@@ -50,12 +50,12 @@ class StudyReport(PlanReport):
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """What is still to run."""
+        """The remaining runs."""
         return self.result.left
 
     @property
     def has_result(self) -> bool:
-        """Whether a point has a result, and a chart shows it."""
+        """Whether a configuration has a result that a chart can show."""
         return bool(self.result.done) and bool(self.figures())
 
     @property
@@ -65,7 +65,7 @@ class StudyReport(PlanReport):
 
     @property
     def entry(self) -> str:
-        """Its name among others, with its workload and date."""
+        """Its name in a list, with its workload and date."""
         names = [workload_title(name) for name in self.result.workloads if name in CATALOGUE]
         return sentence(
             "studies_page.history_entry",
@@ -76,13 +76,13 @@ class StudyReport(PlanReport):
         )
 
     def with_details(self, database: Database, paths: Paths) -> "StudyReport":
-        """Return the same with epochs, limits and prices, as far as it is about them."""
+        """Return a copy with epochs, limits and prices loaded, as needed."""
         details = load_details(database, self.result)
         costs, problem = load_costs(paths)
         return replace(self, details=details, costs=costs, problem=problem if self._is_about_costs else None)
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return what it found, with its costs if it is about them."""
+        """Return its findings, including costs if it is about them."""
         costs = self._costs
         about = cost_findings(self.result, costs, with_advice=with_advice) if costs is not None else []
         return [
@@ -96,7 +96,7 @@ class StudyReport(PlanReport):
         return figures(self.result, self.details, self._costs)
 
     def table(self) -> Table:
-        """Return its points."""
+        """Return its configurations."""
         return study_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
@@ -117,7 +117,7 @@ class StudyReport(PlanReport):
         )
 
     def text(self) -> str:
-        """Return it as plain text, with its table; columns without a value are left out."""
+        """Return it as plain text with its table, without empty columns."""
         card, table = self.card(), self.table()
         widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
         kept = [number for number in range(len(widths)) if any(row[number] for row in table.rows)]
@@ -140,11 +140,11 @@ class StudyReport(PlanReport):
         return study_as_dict(self.result, self.details, self._costs)
 
     def export(self) -> PlanTable:
-        """Return what is written of it: a row for each point."""
+        """Return the table for export, with a row for each configuration."""
         return study_export(self.result, self.details, self._costs)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return which run it is, and its point."""
+        """Return the number of the current run and its configuration."""
         point = point_name(self.group.plan, planned.spec)
         return sentence("studies_page.run_of", number=number, planned=count, point=point)
 

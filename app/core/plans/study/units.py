@@ -1,4 +1,4 @@
-"""Units of a study's speed: what is counted per second."""
+"""Units of a study's speed: the items counted per second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Unit:
     """A unit of speed.
 
     Attributes:
-        text: After a number: "images per second".
-        title: Of an axis.
+        text: Unit after a number: "images per second".
+        title: Title of an axis.
         scale: Factor from the stored to the shown number.
     """
 
@@ -26,7 +26,7 @@ class Unit:
 
 
 def unit_of(points: Sequence[Point]) -> Unit:
-    """Return the unit in which the points' rates are; that of the first if they differ."""
+    """Return the unit of the configurations' rates; the first one's if they differ."""
     if not points:
         return _examples()
     kind = headline_kind(points[0].metric)
@@ -47,5 +47,5 @@ def rate_text(rate: Rate | None, unit: Unit) -> str:
 
 
 def count_text(value: float) -> str:
-    """Return a rate as people write it: thousands in groups, small ones with three digits."""
+    """Return a rate formatted for reading: thousands separators, and three digits for small numbers."""
     return f"{value:,.0f}" if value >= 100 else format_seconds(value)

@@ -1,1 +1,1 @@
-"""The suite: a fixed list of runs, and one score for all."""
+"""The suite: a fixed list of runs with one total score."""

@@ -1,4 +1,4 @@
-"""What each suite consists of. A definition never changes: another list, or other values, get a new number."""
+"""The contents of each suite. Definitions never change; a different list or different values get a new number."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,23 +10,24 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import Precision, RunSpec
 from workloads.workload import Workload
 
-POINTS = 1_000.0  # of the reference machine, in every part
-# About how long a part takes, with the start of its process: measured on two cores.
+POINTS = 1_000.0  # of the reference computer, in every test
+# Approximate duration of a test including process start, measured on two cores.
 RUN_S = 60.0
 Purpose = Literal["training", "prediction", "arithmetic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuitePart:
-    """One run of a suite.
+    """One test of a suite.
 
     Attributes:
-        workload: Its id.
-        purpose: What it measures; training and prediction have scores of their own, too.
-        reference: The reference machine's headline, in the workload's unit: 1,000 points.
-        batch_size: The same everywhere; None for a workload without batches.
-        precision: The same everywhere, too.
-        workload_version: Of the workload as it was then; the results of another version have no points.
+        workload: Id of the workload.
+        purpose: What it measures; training and prediction also have separate scores.
+        reference: The reference computer's headline, in the workload's unit, which is worth 1,000 points.
+        batch_size: Fixed batch size; None for a workload without batches.
+        precision: Fixed precision.
+        workload_version: Version of the workload when the suite was defined; results of other versions score no
+            points.
     """
 
     workload: str
@@ -46,22 +47,22 @@ class SuitePart:
 
     @property
     def metric(self) -> str:
-        """What its headline measures."""
+        """The metric of its headline."""
         return CATALOGUE[self.workload].metric
 
     def is_of(self, spec: RunSpec) -> bool:
-        """Return whether a spec of this suite asks for this part."""
+        """Return whether a spec of this suite is for this test."""
         same = (spec.workload, spec.precision) == (self.workload, self.precision)
         return same and self.batch_size in (None, spec.batch_size)
 
     def spec(self, *, engine: str, device: str, without_tf32: bool) -> RunSpec:
-        """Return what is run.
+        """Return the spec to run.
 
         Args:
             engine: Name of the engine.
-            device: As a spec names it.
-            without_tf32: Whether float32 must be asked for, as on a graphics card: some engines would multiply
-                TensorFloat-32 instead.
+            device: Device as in a spec.
+            without_tf32: Whether TF32 must be disabled, as on graphics cards, where some engines would otherwise
+                use it for float32 products.
         """
         workload: Workload = CATALOGUE[self.workload]
         choice: dict[str, Any] = {"engine": engine, "device": device, "precision": self.precision}
@@ -77,11 +78,11 @@ class Definition:
     """A suite.
 
     Attributes:
-        parts: In the order of their runs.
-        engine: Whose score comes first, and what runs if none is chosen: the reference machine's.
-        rounds: How often all parts run, one round after the other: what slows all of them alike differs between
-            rounds.
-        machine, software, date: Where its reference values were measured, with what, and when.
+        parts: Its tests, in the order they are run.
+        engine: The reference computer's engine, which is the default and whose score is listed first.
+        rounds: Number of rounds, each with all tests, because anything that slows all tests equally differs
+            between rounds.
+        machine, software, date: Computer, software and date of the reference values.
     """
 
     number: int
@@ -105,13 +106,13 @@ SUITE_1 = Definition(
         SuitePart(workload="resnet50_224_inference", purpose="prediction", batch_size=16, reference=37.5),
         SuitePart(workload="matmul", purpose="arithmetic", reference=4.35e11),
     ),
-    # Medians of three suites, one after another, in 22 minutes in which nothing else ran on this side; the host is
-    # shared, and the CIFAR-10 CNN took from 40.9 to 49.6 s meanwhile.
+    # Medians of three consecutive suites within 22 minutes without other load in this guest. The host is shared,
+    # and the CIFAR-10 CNN varied from 40.9 to 49.6 s in that time.
     machine=message("suite.reference_machine"),
     software="TensorFlow 2.21.0, float32",
     date="2026-11-23",
 )
-# To try out in some seconds what a suite does: nothing is trained, and its verdict is always invalid.
+# Demonstrates a suite in a few seconds. Nothing is trained, and its verdict is always invalid.
 DEMO = Definition(
     number=0,
     parts=(
@@ -133,7 +134,7 @@ def suite_name(number: int) -> str:
 
 
 def definition_of(number: int) -> Definition:
-    """Return a suite's definition; raises UsageError if this version has none of this number."""
+    """Return a suite's definition. Raises UsageError if this version has none with this number."""
     if number not in SUITES:
         raise UsageError(message("suite.unknown", number=number))
     return SUITES[number]

@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
-    """Return a suite as plain JSON types, with every part's points, interval and result."""
+    """Return a suite as plain JSON types, with the points, interval and result of each test."""
     run = result.example
     return {
         "id": result.group.id,
@@ -42,7 +42,7 @@ def suite_as_dict(result: SuiteResult) -> dict[str, Any]:
 
 
 def suite_export(result: SuiteResult) -> PlanTable:
-    """Return what is written of a suite."""
+    """Return the table of a suite for export."""
     parts = [_part(each) for each in result.parts]
     return PlanTable(
         format_version=2,
@@ -59,7 +59,7 @@ def _score(score: Score | None) -> dict[str, float | None] | None:
 
 
 def _ends(each: PartScore) -> dict[str, float | None]:
-    """Return from where to where the runs' intervals reach, in the workload's unit."""
+    """Return the range covered by the runs' intervals, in the workload's unit."""
     runs = each.runs if each.verdict is not None else ()
     lows, highs = [run.value_low for run in runs], [run.value_high for run in runs]
     return {

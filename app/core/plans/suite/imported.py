@@ -1,4 +1,4 @@
-"""Scores of other people's computers, from files that have all parts of a suite. Nobody has verified them."""
+"""Scores of other people's computers, from files that contain all tests of a suite. They are unverified."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from workloads.settings import recorded_text
 
 @dataclass(frozen=True, slots=True)
 class ImportedScore:
-    """The score of somebody else's computer.
+    """The score of another person's computer.
 
     Attributes:
-        suite: Number of its definition.
-        name: Of the computer's device.
-        engine: With its version.
-        verdict: The worst of its parts'.
+        suite: Number of the suite's definition.
+        name: Name of the computer's device.
+        engine: Engine with its version.
+        verdict: Worst verdict of its tests.
     """
 
     suite: int
@@ -35,9 +35,9 @@ class ImportedScore:
 
 
 def imported_scores(database: Database) -> list[ImportedScore]:
-    """Return the scores of imported files that have each part of a suite as one computer and engine ran it.
+    """Return the scores of imported files that contain all tests of a suite from one computer and engine.
 
-    Those of the newest suite come first; an older one's stay when there is a newer one.
+    Scores of the newest suite are first; scores of older suites are kept.
     """
     numbers = sorted(SUITES.keys() - {DEMO.number}, reverse=True)
     return [score for number in numbers for score in _scores(database, SUITES[number])]
@@ -52,7 +52,7 @@ def _scores(database: Database, definition: Definition) -> list[ImportedScore]:
 
 
 def _files(results: Sequence[ImportedResult]) -> list[list[ImportedResult]]:
-    """Return the results of each file and computer, newest first."""
+    """Return the results grouped by file and computer, newest first."""
     files: dict[tuple[object, ...], list[ImportedResult]] = {}
     for each in results:
         run = each.summary
@@ -80,7 +80,7 @@ def _score(definition: Definition, results: Sequence[ImportedResult]) -> Importe
 
 
 def _is_of(part: SuitePart, run: RunSummary) -> bool:
-    """Return whether a run did what a part asks for."""
+    """Return whether a run fits the specification of a test."""
     if run.workload != part.workload:
         return False
     workload, is_on_card = CATALOGUE[part.workload], (run.device or "").startswith("gpu")

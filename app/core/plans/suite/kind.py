@@ -1,4 +1,4 @@
-"""A suite: a fixed list of workloads, and one score for all."""
+"""A suite: a fixed list of workloads with one total score."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ KIND = "suite"
 
 
 class SuitePlan(PlanKind):
-    """A plan of a suite's parts."""
+    """A plan with the tests of a suite."""
 
     key = KIND
     page = "suite"
@@ -24,12 +24,12 @@ class SuitePlan(PlanKind):
 
     def subject(self, plan: Plan) -> str:
         """Return the suite's name."""
-        from app.core.plans.suite.definition import suite_name  # what has no suites doesn't wait for them
+        from app.core.plans.suite.definition import suite_name  # imported late, because other plans don't need it
 
         return suite_name((plan.suite or Suite()).number)
 
     def heading(self, plan: Plan, spec: RunSpec, count: int) -> str:
-        """Return the suite's name, and how long it takes."""
+        """Return the suite's name and its expected duration."""
         from app.core.plans.suite.definition import RUN_S
 
         name, is_demo = self.subject(plan), CATALOGUE[spec.workload].is_demo
@@ -43,28 +43,28 @@ class SuitePlan(PlanKind):
         return planned.spec.workload
 
     def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
-        """Return the score, or how far the suite is."""
+        """Return the score, or the suite's progress."""
         from app.core.plans.suite.score import suite_result
         from app.core.plans.suite.texts import suite_lines
 
         return suite_lines(suite_result(group, asked))[0]
 
     def load(self, database: Database, group_id: int) -> PlanReport:
-        """Return a stored suite; raises UsageError if there's none with this number, or it can't be read."""
+        """Return a stored suite. Raises UsageError if it doesn't exist or can't be read."""
         from app.core.plans.suite.report import SuiteReport
         from app.core.plans.suite.stored import load_suite
 
         return SuiteReport(load_suite(database, group_id))
 
     def stored(self, database: Database, limit: int | None = None) -> list[PlanReport]:
-        """Return the suites that can be read, newest first."""
+        """Return the readable suites, newest first."""
         from app.core.plans.suite.report import SuiteReport
         from app.core.plans.suite.stored import list_suites
 
         return [SuiteReport(each) for each in list_suites(database, limit)]
 
     def running(self, group: Group, asked: Mapping[int, RunSpec], like: PlanReport | None = None) -> PlanReport:
-        """Return a suite that may still go on."""
+        """Return a suite that may still be running."""
         from app.core.plans.suite.report import SuiteReport
         from app.core.plans.suite.score import suite_result
 
@@ -72,7 +72,7 @@ class SuitePlan(PlanKind):
         return SuiteReport(suite_result(group, asked))
 
     def answer(self, database: Database, group: Group) -> Answer:
-        """Return the score, or how far the suite is."""
+        """Return the score, or the suite's progress."""
         from app.core.plans.suite.stored import suite_of
         from app.core.plans.suite.texts import suite_headline, suite_lines, verdict_word
 

@@ -14,17 +14,17 @@ AUTO = "auto"
 
 
 def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: int = NEWEST) -> Plan:
-    """Return the plan of a suite; parts that can't be run here are told apart, each with the reason.
+    """Return the plan of a suite. Tests that can't be run on this computer are listed separately with reasons.
 
     Args:
-        runner: Knows this computer.
-        engine: Name of the engine of all parts; "auto" for the definition's; if that isn't installed, for the one
-            that is probably fastest.
-        device: As a spec names it; "auto" for a graphics card if the engine can use one, or else the processor.
-        number: Of the suite.
+        runner: Provides this computer's engines and limits.
+        engine: Name of the engine for all tests; "auto" for the definition's engine or, if it isn't installed, the
+            one that is probably fastest.
+        device: Device as in a spec; "auto" for a graphics card if the engine can use one, or else the processor.
+        number: Number of the suite.
 
     Raises:
-        UsageError: There's no such suite, engine or device, or not one part can be run here.
+        UsageError: The suite, engine or device doesn't exist, or no test can be run on this computer.
     """
     definition = definition_of(number)
     chosen = _choice(definition, runner, engine, device)
@@ -50,12 +50,12 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
 
 
 def is_for_lack_of_memory(reason: Message | str) -> bool:
-    """Return whether a part was refused because it can't fit into memory."""
+    """Return whether a test was rejected because it doesn't fit into memory."""
     return isinstance(reason, Message) and reason.code in ("memory.computer_too_small", "memory.gpu_too_small")
 
 
 def _choice(definition: Definition, runner: Runner, engine: str, device: str) -> Choice:
-    """Return the pair of engine and device that is asked for."""
+    """Return the requested combination of engine and device."""
     if engine != AUTO and engine not in ENGINES:
         raise UsageError(message("suite.no_engine", engine=repr(engine[:40]), engines=list(ENGINES)))
     installed = installed_engines(runner.paths)

@@ -1,4 +1,4 @@
-"""What a suite says: score, sentences, charts, table, picture, text and files."""
+"""The report of a suite: score, sentences, charts, table, picture, text and files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,17 +37,17 @@ from app.core.storage.database import Database
 from app.core.titles import workload_title
 from workloads.engines.registry import engine_title
 
-# Newer suites of this computer that the chart of all scores has.
+# Number of this computer's newest suites in the chart of all scores.
 OTHERS_LIMIT = 50
 
 
 @dataclass(frozen=True)
 class SuiteReport(PlanReport):
-    """A suite and what it says.
+    """A suite with its texts.
 
     Attributes:
         result: The suite.
-        others: Those of this computer to compare with; None before they are loaded.
+        others: This computer's suites to compare with; None before they are loaded.
         imported: Scores of other computers.
     """
 
@@ -62,7 +62,7 @@ class SuiteReport(PlanReport):
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
-        """What is still to run."""
+        """The remaining runs."""
         return self.result.left
 
     @property
@@ -87,11 +87,11 @@ class SuiteReport(PlanReport):
 
     @property
     def shared_ids(self) -> list[int]:
-        """The runs that were measured."""
+        """The runs that produced results."""
         return [run.id for run in self.result.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "SuiteReport":
-        """Return the same with other scores of the same suite."""
+        """Return a copy with other scores of the same suite loaded."""
         del paths
         definition, others = self.result.definition, list_suites(database, OTHERS_LIMIT)
         return replace(
@@ -101,25 +101,25 @@ class SuiteReport(PlanReport):
         )
 
     def lines(self, *, with_advice: bool = True) -> list[str]:
-        """Return what it says, the score first."""
+        """Return its sentences, the score first."""
         del with_advice
         return suite_lines(self.result)
 
     def notes(self) -> list[str]:
-        """Return the same without the score."""
+        """Return its sentences without the score."""
         return suite_notes(self.result)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return the points of all parts, and all scores if they were loaded."""
+        """Return charts of the points of all tests and, if loaded, of all scores."""
         scores = None if self.others is None else scores_figure(self.result, self.others, self.imported)
         return suite_figure(self.result), *([scores] if scores is not None else ())
 
     def table(self) -> Table:
-        """Return its parts."""
+        """Return its tests."""
         return suite_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the content of its picture, which has the points of all parts."""
+        """Return the content of its picture, which shows the points of all tests."""
         del chart
         result = self.result
         total, run, level = result.total, result.example, result.verdict
@@ -173,10 +173,10 @@ class SuiteReport(PlanReport):
         return suite_as_dict(self.result)
 
     def export(self) -> PlanTable:
-        """Return what is written of it: a row for each part."""
+        """Return the table for export, with a row for each test."""
         return suite_export(self.result)
 
     def current(self, planned: PlannedRun, number: int, count: int) -> str:
-        """Return which run it is, and its part."""
+        """Return the number of the current run and its test."""
         part = workload_title(planned.spec.workload)
         return sentence("suite_page.run_of", number=number, planned=count, part=part)

@@ -1,8 +1,8 @@
-"""The score of a suite: points for each part, and their geometric mean. Pure functions.
+"""The score of a suite: points for each test, and their geometric mean. Pure functions.
 
-A part scores 1,000 × its speed over the reference machine's. Its headline is compared: as batch and data are
-fixed, that is the ratio of steps per second. All parts run in each of several rounds; a part's points are the
-geometric mean of its runs'. How far off a mean of parts may be is in `uncertainty`.
+A test scores 1,000 × its speed divided by the reference computer's. The headlines are compared, which is the ratio
+of steps per second because batch size and data are fixed. All tests run in each of several rounds, and a test's
+points are the geometric mean over its runs. For the uncertainty of the total, see `uncertainty`.
 """
 
 import statistics
@@ -30,15 +30,15 @@ _LEVELS: tuple[Level, ...] = ("valid", "caution", "invalid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartScore:
-    """One part of a suite that ran, or is still to run.
+    """One test of a suite, completed or still to run.
 
     Attributes:
-        state: What came of it.
-        runs: Those that count, one a round at most, in order; without any the latest run, if there was one.
-        rounds: Their points.
-        score: The geometric mean of these, 0 if the part can't fit into memory; its interval reaches from
-            the lowest end of theirs to the highest. None without a result that counts.
-        reason: Why it isn't done, or why its verdict isn't valid; "" for neither.
+        state: State of the test.
+        runs: Its usable runs, at most one per round, in order; if there are none, the latest run, if any.
+        rounds: Points of these runs.
+        score: Geometric mean of these points, 0 if the test doesn't fit into memory. Its interval extends from the
+            lowest to the highest end of the runs' intervals. None without a usable result.
+        reason: Why it has no result, or why its verdict isn't valid; otherwise "".
     """
 
     part: SuitePart
@@ -50,7 +50,7 @@ class PartScore:
 
     @property
     def run(self) -> RunSummary | None:
-        """The run with the worst verdict, the latest of several; None before the first."""
+        """The run with the worst verdict (the latest of several); None before the first."""
         return max(self.runs, key=lambda run: _LEVELS.index(_level(run)), default=None)
 
     @property
@@ -67,21 +67,21 @@ class PartScore:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """A suite with its parts, in the definition's order."""
+    """A suite with its tests, in the definition's order."""
 
     group: Group
     definition: Definition
     parts: tuple[PartScore, ...]
-    left: tuple[PlannedRun, ...] = ()  # what is still to run
+    left: tuple[PlannedRun, ...] = ()  # runs still to do
 
     @property
     def total(self) -> Score | None:
-        """The score of all parts; None as long as one has no points."""
+        """The score of all tests; None while one has no points."""
         return self.mean(None)
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """What isn't the same in all parts, such as two processors, so that they have no score together."""
+        """Values that differ between tests, such as two processors, and rule out a total score; () if none do."""
         for name in ("cpu_name", "device_name", "engine_version"):
             there = tuple(dict.fromkeys(str(getattr(run, name) or "n/a") for run in self.runs))
             if len(there) > 1:
@@ -90,14 +90,14 @@ class SuiteResult:
 
     @property
     def rounds(self) -> int:
-        """How many rounds are whole; 0 before the first."""
+        """The number of complete rounds."""
         counted = [len(each.runs) for each in self.parts if each.state == "done"]
         return min(counted, default=0)
 
     def mean(self, purpose: Purpose | None) -> Score | None:
-        """Return the geometric mean of the parts for a purpose; None for all.
+        """Return the geometric mean of the tests for a purpose, or of all tests if it is None.
 
-        There's none as long as one of them has no points, or if they weren't run on the same computer and engine.
+        None while one of them has no points, or if they weren't run on the same computer and engine.
         """
         if self.changed:
             return None
@@ -105,31 +105,31 @@ class SuiteResult:
 
     @property
     def mean_of_fitting(self) -> Score | None:
-        """The geometric mean of the parts that aren't 0; None if all are, or one has no points."""
+        """The geometric mean of the tests above 0 points; None if there are none, or if a test has no points."""
         fitting = [each for each in self.parts if each.score is None or each.score.points > 0]
         return mean_of_parts(fitting, self.parts) if fitting and self.total is not None else None
 
     @property
     def verdict(self) -> Level | None:
-        """The worst verdict of its parts, at best a caution with a wide interval; None before the first."""
+        """The worst verdict of its tests, or "caution" at best if the interval is wide; None before the first."""
         levels = [each.verdict for each in self.parts if each.verdict is not None]
         levels += ["caution"] if self.is_wide else []
         return max(levels, key=_LEVELS.index, default=None)
 
     @property
     def is_wide(self) -> bool:
-        """Whether the score's interval is wider than a valid run's may be."""
+        """Whether the score's interval is wider than allowed for a valid run."""
         half_pct = self.total.half_pct if self.total is not None else None
         return half_pct is not None and half_pct > INTERVAL_PCT
 
     @property
     def runs(self) -> tuple[RunSummary, ...]:
-        """The runs of all parts that were measured, part by part."""
+        """The runs of all measured tests, test by test."""
         return tuple(run for each in self.parts if each.verdict is not None for run in each.runs)
 
     @property
     def example(self) -> RunSummary | None:
-        """A run that tells engine, device and computer; None before the first."""
+        """A run that identifies engine, device and computer; None before the first."""
         return next(iter(self.runs), None) or next((run for each in self.parts for run in each.runs), None)
 
     @property
@@ -139,19 +139,19 @@ class SuiteResult:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to run."""
+        """Whether no runs remain."""
         return not self.left
 
 
 def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
-    """Return what the runs of a suite gave, part by part.
+    """Return the results of a suite's runs by test.
 
     Args:
-        group: The suite; its runs may still go on.
-        asked: What was asked of each run, by number.
+        group: The suite, which may still be running.
+        asked: Requested spec of each run, by number.
 
     Raises:
-        UsageError: The group is no suite, or one that this version doesn't have.
+        UsageError: The group isn't a suite, or this version doesn't include it.
     """
     plan = group.plan
     if plan.suite is None or not plan.specs:
@@ -163,20 +163,20 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
 
 
 def _left(plan: Plan, parts: Sequence[PartScore]) -> Iterator[PlannedRun]:
-    """Yield what is still to run, in order; what ran out of memory may fit when other programs have ended."""
+    """Yield the remaining runs in order, including runs that ran out of memory, which may fit at another time."""
     for each in plan.runs():
-        number = (each.number - 1) // len(plan.specs)  # of the round, from 0
+        number = (each.number - 1) // len(plan.specs)  # round, from 0
         done = [part for part in parts if part.state == "done" and part.part.is_of(each.spec)]
         if not done or number >= len(done[0].runs):
             yield each
 
 
 def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Score | None:
-    """Return the geometric mean of some parts, with an interval if it's known; None if one has no points.
+    """Return the geometric mean of some tests, with an interval if known; None if one has no points.
 
     Args:
-        parts: At least one.
-        suite: All of its parts, which show together whether others share the computer.
+        parts: At least one test.
+        suite: All tests of the suite, which together show whether the computer is shared.
     """
     scores = [each.score for each in parts if each.score is not None]
     if len(scores) != len(parts):
@@ -184,7 +184,7 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
     if any(not score.points for score in scores):
         return Score(0.0)
     rounds = [[score.points for score in each.rounds] for each in parts]
-    # All parts on a computer's CPUs share them; of GPUs, those are shared that wait for them.
+    # All tests on the CPU share the same host. GPUs are affected only if they wait for their CPU.
     are_cpus_shared = any(run.device == "cpu" and _says_shared(run) for each in suite for run in each.runs)
     shared = sum(
         any(_says_shared(run) or (are_cpus_shared and run.device == "cpu") for run in each.runs) for each in parts
@@ -193,12 +193,15 @@ def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Sco
 
 
 def _says_shared(run: RunSummary) -> bool:
-    """Return whether a verdict names the shared host; one that is less certain for another reason doesn't."""
+    """Return whether a verdict contains the caution about shared hosts.
+
+    Other reasons for uncertainty don't count.
+    """
     return SHARED_HOST in (run.reasons or "").split()
 
 
 def points_of(part: SuitePart, run: RunSummary) -> Score | None:
-    """Return the points of a run; None if it doesn't count, or measured something else than the reference."""
+    """Return the points of a run; None if it is unusable, or isn't comparable with the reference."""
     is_same = (run.metric, run.workload_version) == (part.metric, part.workload_version)
     if not is_usable(run) or run.value is None or not is_same:
         return None
@@ -211,12 +214,12 @@ def points_of(part: SuitePart, run: RunSummary) -> Score | None:
 
 
 def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
-    """Return what the last runs of a part that count gave; None without one.
+    """Return the score of a test's last usable runs; None without one.
 
     Args:
-        part: Of a suite.
-        runs: Of this part, oldest first.
-        rounds: How many of them count at most.
+        part: A test of a suite.
+        runs: Runs of this test, oldest first.
+        rounds: Maximum number of runs to use.
     """
     scored = [(run, points) for run in runs if (points := points_of(part, run)) is not None][-rounds:]
     if not scored:
@@ -227,7 +230,10 @@ def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> Par
 
 
 def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
-    """Return what a part's runs gave; those of a resumed suite may be more than its rounds, and the last count."""
+    """Return the score of a test from its runs.
+
+    A resumed suite may have more runs than rounds; the last ones count.
+    """
     refused = plan.suite.refused if plan.suite is not None else ()
     refusal = next((each for each in refused if part.is_of(each.spec)), None)
     if refusal is not None:
@@ -251,7 +257,7 @@ def _part(part: SuitePart, runs: Sequence[RunSummary], plan: Plan) -> PartScore:
 def _refused(part: SuitePart, refusal: Refusal) -> PartScore:
     said = refusal.reason
     if isinstance(said, Message) and is_for_lack_of_memory(said):
-        # Without the advice to take another batch: those of a suite are fixed.
+        # Without the advice to change the batch size, because a suite's batch sizes are fixed.
         sizes = {name: said.arguments.get(name) for name in ("need_bytes", "there_bytes")}
         reason = sentence("suite.needs_memory", **sizes)
         return PartScore(part=part, state="out_of_memory", score=Score(0.0), reason=reason)

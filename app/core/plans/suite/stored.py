@@ -1,4 +1,4 @@
-"""The suites that are stored on this computer."""
+"""The suites stored on this computer."""
 
 from app.core.errors import UsageError
 from app.core.messages import message
@@ -10,7 +10,7 @@ from app.core.storage.groups import list_groups, load_groups, specs_of
 
 
 def load_suite(database: Database, group_id: int) -> SuiteResult:
-    """Return a stored suite; raises UsageError if there's none with this number, or it can't be read."""
+    """Return a stored suite. Raises UsageError if it doesn't exist or can't be read."""
     groups = load_groups(database, [group_id])
     if not groups:
         raise UsageError(message("suite.no_suite", group_id=group_id), message("suite.see_list"))
@@ -18,7 +18,7 @@ def load_suite(database: Database, group_id: int) -> SuiteResult:
 
 
 def list_suites(database: Database, limit: int | None = None) -> list[SuiteResult]:
-    """Return the suites that can be read, newest first."""
+    """Return the readable suites, newest first."""
     results = []
     for group in list_groups(database, KIND, limit):
         try:
@@ -29,5 +29,5 @@ def list_suites(database: Database, limit: int | None = None) -> list[SuiteResul
 
 
 def suite_of(database: Database, group: Group) -> SuiteResult:
-    """Return what a stored group of this kind gave; raises UsageError if it can't be read."""
+    """Return the result of a stored group of this kind. Raises UsageError if it can't be read."""
     return suite_result(group, specs_of(database, [run.id for run in group.runs]))

@@ -1,4 +1,4 @@
-"""What a suite says: its score, its sentences, its table and its chart. Pure functions."""
+"""Texts of a suite: score, sentences, table and chart. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from app.core.report.share_texts import device_title
 from app.core.titles import level_title
 from workloads.engines.registry import engine_title
 
-# From here on, decimals mean nothing.
+# From this score on, decimals aren't meaningful.
 _WHOLE = 100.0
 
 
@@ -35,9 +35,9 @@ def interval_text(score: Score | None) -> str:
 
 
 def certainty_text(score: Score | None) -> str:
-    """Return the ± of a score, or that it has no interval; "" for none, and for 0.
+    """Return the ± of a score, or a note that it has no interval; "" for no score, or for 0 points.
 
-    As everywhere, it is how far the farther end of the interval is, in percent of the time that the work takes.
+    As everywhere, this is the distance of the farther end of the interval, in percent of the duration.
     """
     if score is None or score.points <= 0:
         return ""
@@ -47,12 +47,12 @@ def certainty_text(score: Score | None) -> str:
 
 
 def precisions_text(definition: Definition) -> str:
-    """Return what a suite computes in, such as "float32"."""
+    """Return the precision of a suite's computations, such as "float32"."""
     return " + ".join(dict.fromkeys(part.precision for part in definition.parts))
 
 
 def suite_conditions(result: SuiteResult) -> str:
-    """Return device, engine and precision, without which no score means anything; "" before the first run."""
+    """Return device, engine and precision, without which a score is meaningless; "" before the first run."""
     run = result.example
     if run is None:
         return ""
@@ -61,12 +61,12 @@ def suite_conditions(result: SuiteResult) -> str:
 
 
 def suite_lines(result: SuiteResult) -> list[str]:
-    """Return what a suite says, the most important sentence first; the table of its parts says the rest."""
+    """Return the sentences of a suite, most important first. The table of its tests contains the rest."""
     return [_headline(result), *_notes(result)]
 
 
 def suite_notes(result: SuiteResult) -> list[str]:
-    """Return the same for places that show score and verdict otherwise."""
+    """Return the sentences without those on score and verdict, for views that show these separately."""
     if result.total is None:
         return suite_lines(result)
     return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
@@ -83,7 +83,7 @@ def suite_headline(result: SuiteResult) -> str:
 
 
 def verdict_word(result: SuiteResult) -> str:
-    """Return a suite's verdict, or how far it is."""
+    """Return a suite's verdict, or its progress."""
     if result.total is None:
         done = sum(each.score is not None for each in result.parts)
         return sentence("suite.parts_done", count=done, planned=len(result.parts))
@@ -91,9 +91,9 @@ def verdict_word(result: SuiteResult) -> str:
 
 
 def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
-    """Return a suite's verdict with its first reason, and the same in ever fewer words; () before the first run.
+    """Return a suite's verdict with its first reason, followed by ever shorter versions; () before the first run.
 
-    Without a score, how many of the parts have a result.
+    Without a score, the number of tests that have a result.
     """
     level = result.verdict
     if level is None:
@@ -115,20 +115,20 @@ def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
 
 
 def suite_table(result: SuiteResult) -> Table:
-    """Return a row for each part: points, interval, headline and verdict."""
+    """Return a row for each test: points, interval, headline and verdict."""
     headings = [sentence(f"suite.column_{name}") for name in ("part", "points", "interval", "result", "verdict")]
     reasons = tuple(each.reason for each in result.parts)
     return Table(tuple(headings), tuple(map(_row, result.parts)), reasons=reasons)
 
 
 def state_text(part: PartScore) -> str:
-    """Return a part's verdict with its reason, or why it has none."""
+    """Return a test's verdict with its reason, or why it has none."""
     word = level_title(part.verdict) if part.verdict else sentence(f"suite.state_{part.state}")
     return sentence("suite.with_reason", word=word, reason=part.reason) if part.reason else word
 
 
 def suite_figure(result: SuiteResult) -> Figure:
-    """Return the points of all parts as a chart, with the reference machine as a line."""
+    """Return a chart of the points of all tests, with the reference computer as a line."""
     spots = [
         None
         if (score := each.score) is None
@@ -148,13 +148,13 @@ def suite_figure(result: SuiteResult) -> Figure:
 def scores_figure(
     shown: SuiteResult, others: Sequence[SuiteResult], imported: Sequence[ImportedScore] = ()
 ) -> Figure | None:
-    """Return the scores of several suites as a chart, with their intervals; None without a score.
+    """Return a chart of the scores of several suites with their intervals; None without a score.
 
-    Those of the definition's engine come first: it's the one that compares computers, and not engines.
+    Scores with the definition's engine are first, because they compare computers and not engines.
 
     Args:
         shown: The suite in question.
-        others: More of the same definition, in any order.
+        others: Other suites of the same definition, in any order.
         imported: Scores of other computers, for the same definition.
     """
 
@@ -184,13 +184,13 @@ def scores_figure(
 
 
 def imported_name(score: ImportedScore) -> str:
-    """Return the name of somebody else's score, and that nobody has verified it."""
+    """Return the name of another person's score, marked as unverified."""
     name = sentence("suite.imported", name=score.name, engine=score.engine)
     return _with_verdict(name, score.verdict)
 
 
 def _score_name(result: SuiteResult) -> str:
-    """Return what tells a suite from others on this computer: engine, device and number."""
+    """Return what distinguishes a suite from others on this computer: engine, device and number."""
     run = result.example
     assert run is not None  # it has a score
     device = short_name(device_title(run))
@@ -257,7 +257,7 @@ def _zeros(result: SuiteResult) -> list[str]:
 
 
 def _rounds(result: SuiteResult) -> list[str]:
-    """Say that a score has no second round, by which to see what all parts have in common."""
+    """Return the note that a score lacks a second round, which would reveal errors common to all tests."""
     total = result.total
     if total is None or total.points <= 0 or result.rounds >= result.definition.rounds:
         return []

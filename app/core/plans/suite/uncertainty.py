@@ -1,9 +1,9 @@
-"""How far off a suite's score may be. Pure functions.
+"""The uncertainty of a suite's score. Pure functions.
 
-Errors that each part has by itself cancel out in part: on a logarithmic scale, half-widths add as squares
-(propagation of uncertainty; JCGM 100:2008, 5.1.2). What slows all parts alike doesn't cancel out. It shows in the
-difference of two rounds, as a standard deviation with one degree of freedom; on a shared host it's pooled with
-what was measured between runs there (JCGM 100:2008, 4.2.4).
+Independent errors of the tests partly cancel out. On a logarithmic scale, half-widths add in quadrature
+(propagation of uncertainty; JCGM 100:2008, 5.1.2). Anything that slows all tests equally doesn't cancel out. It is
+estimated from the difference of two rounds, as a standard deviation with one degree of freedom. On a shared host,
+it is pooled with the variation measured between runs there (JCGM 100:2008, 4.2.4).
 """
 
 import math
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from app.core.analysis.shared_host import BETWEEN_RUNS_HALF_PCT, BETWEEN_RUNS_PCT
 from app.core.analysis.student_t import student_t
 
-# The series of runs that app.core.analysis.shared_host.BETWEEN_RUNS_PCT is the root mean square of.
+# Degrees of freedom of app.core.analysis.shared_host.BETWEEN_RUNS_PCT: the series of runs it was computed from.
 _HOSTS_FREEDOM = 7
 _TWO_ROUNDS = 2
 
@@ -29,16 +29,16 @@ class Score:
 
     @property
     def half_pct(self) -> float | None:
-        """How far off its farther end is, in percent of the time that the work takes; None without an interval."""
+        """Distance of its farther end, in percent of the duration; None without an interval."""
         if self.low is None or self.high is None or self.points <= 0:
             return None
         return 100 * max(self.points / self.low - 1, 1 - self.points / self.high)
 
 
 def hull(scores: Sequence[Score]) -> Score:
-    """Return the geometric mean of one part's scores, at least one, and from where to where all of them reach.
+    """Return the geometric mean of the scores of one test, at least one, with the range covered by all of them.
 
-    A score without an interval reaches as far as its points, unless none has one.
+    A score without an interval contributes its points to the range, unless no score has an interval.
     """
     middle = statistics.geometric_mean([each.points for each in scores])
     if all(each.low is None or each.high is None for each in scores):
@@ -49,15 +49,15 @@ def hull(scores: Sequence[Score]) -> Score:
 
 
 def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], shared: float) -> Score:
-    """Return the geometric mean of parts, with a 95 % interval.
+    """Return the geometric mean of tests, with a 95 % interval.
 
-    There's none if a part has none, or if it isn't known how much all of them change together: after a single
-    round, but on a host whose guests were measured.
+    There is no interval if a test has none, or if the common error is unknown, as after a single round, except on
+    a shared host, for which it was measured.
 
     Args:
-        scores: Of each part, over all rounds; positive.
-        rounds: Of each part, its headlines, round by round, in any unit.
-        shared: Which share of the parts ran on something that others use, too, 0 to 1.
+        scores: Score of each test over all rounds; positive.
+        rounds: Headlines of each test by round, in any unit.
+        shared: Fraction of the tests that ran on shared resources, 0 to 1.
     """
     mean = geometric_mean(scores)
     together = _together(rounds, shared)
@@ -69,7 +69,7 @@ def mean_of_rounds(scores: Sequence[Score], rounds: Sequence[Sequence[float]], s
 
 
 def geometric_mean(scores: Sequence[Score]) -> Score:
-    """Return the geometric mean of at least one positive score, as if each had errors of its own only."""
+    """Return the geometric mean of at least one positive score, assuming independent errors."""
     middle = math.fsum(math.log(score.points) for score in scores) / len(scores)
     below = _half_width(scores, [score.low for score in scores])
     above = _half_width(scores, [score.high for score in scores])
@@ -79,7 +79,7 @@ def geometric_mean(scores: Sequence[Score]) -> Score:
 
 
 def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
-    """Return half of the 95 % interval of what all parts have in common, as a logarithm; None if unknown."""
+    """Return half of the 95 % interval of the error common to all tests, as a logarithm; None if unknown."""
     host, freedom = shared * BETWEEN_RUNS_PCT / 100, _HOSTS_FREEDOM if shared else 0
     if any(len(each) < _TWO_ROUNDS for each in rounds):
         return shared * BETWEEN_RUNS_HALF_PCT / 100 if shared else None
@@ -89,7 +89,7 @@ def _together(rounds: Sequence[Sequence[float]], shared: float) -> float | None:
 
 
 def _half_width(scores: Sequence[Score], ends: Sequence[float | None]) -> float | None:
-    """Return how far the mean's logarithm may be off to one side; None if a part's end is unknown."""
+    """Return the uncertainty of the mean's logarithm to one side; None if the end of an interval is unknown."""
     squares = []
     for score, end in zip(scores, ends, strict=True):
         if end is None or end <= 0:

@@ -1,4 +1,4 @@
-"""Runs as CSV: one row per run, for spreadsheets. It names neither user, computer nor folder."""
+"""Runs as CSV: one row per run, for spreadsheets. Contains no names of users, computers or folders."""
 
 import csv
 import io
@@ -19,8 +19,8 @@ _KINDS = {field.name: str(field.type) for field in fields(RunSummary)}
 _TEXT_COLUMNS = [
     index for index, name in enumerate(RUN_COLUMNS) if "str" in _KINDS[name] and not name.endswith("_at")
 ]
-# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A text that has our mark already
-# gets another one, so that taking one away gives back any text.
+# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A text that already starts with
+# our mark gets another one, so that removing one mark always restores the text.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _MARK = "'"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -31,11 +31,12 @@ _MESSAGE = RUN_COLUMNS.index("error_message")
 
 @dataclass(frozen=True, slots=True)
 class CsvStyle:
-    """What a spreadsheet needs.
+    """Options for a spreadsheet program.
 
     Attributes:
-        has_mark: Whether the file begins with a byte-order mark, without which Excel doesn't see that it is UTF-8.
-        has_comma: Whether decimals have a comma, and cells a semicolon between them, as in most of Europe.
+        has_mark: Whether the file begins with a byte-order mark, without which Excel doesn't detect UTF-8.
+        has_comma: Whether the decimal separator is a comma and cells are separated by semicolons, as in most of
+            Europe.
     """
 
     has_mark: bool = False
@@ -46,7 +47,7 @@ PLAIN = CsvStyle()
 
 
 def guarded(text: str) -> str:
-    """Return a text as a cell that no spreadsheet runs, and that stays in its row."""
+    """Return a text as a cell that no spreadsheet runs as a formula, and that can't break its row."""
     if _FORMULA.match(text):
         text = _MARK + text
     # Before Python 3.13, csv doesn't quote it, and the row would break in two.
@@ -56,12 +57,12 @@ def guarded(text: str) -> str:
 def csv_lines(
     rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None, style: CsvStyle = PLAIN
 ) -> Iterator[str]:
-    """Yield CSV text piece by piece, so that memory stays flat for any number of runs.
+    """Yield CSV text piece by piece, so that memory use is constant for any number of runs.
 
     Args:
         rows: Values in the order of RUN_COLUMNS and EpochColumns' fields (see runs.rows_for_export).
         private: Texts to replace in messages; by default, the user's and the program's folders.
-        style: For spreadsheets.
+        style: Options for the spreadsheet program.
     """
     private = private_texts() if private is None else private
     buffer = io.StringIO()
@@ -90,7 +91,7 @@ def csv_lines(
 
 
 def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
-    """Yield the table of runs in a style; no ids means all runs."""
+    """Yield the table of runs in a style. Without ids, all runs are included."""
     # Closed before the database, even if the output is lost or Ctrl-C ends it.
     with closing(rows_for_export(database, ids)) as rows:
         yield from csv_lines(rows, table_private_texts(database), style)

@@ -11,14 +11,14 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTable:
-    """What is written of a plan.
+    """The export of a plan.
 
     Attributes:
-        format_version: Of its columns and keys.
-        plain: All of it as plain JSON types.
-        rows: The key of its points or parts there, each with a `reason`.
+        format_version: Version of its columns and keys.
+        plain: Everything as plain JSON types.
+        rows: The key of its configurations or tests in `plain`, each with a `reason`.
         columns: Names of the cells.
-        cells: A row of plain values for each point or part.
+        cells: A row of plain values for each configuration or test.
         private: Texts to replace, see `report.private_texts`.
     """
 
@@ -32,14 +32,15 @@ class PlanTable:
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One way to write runs, and perhaps plans, to a file.
+    """One way to write runs, and optionally plans, to a file.
 
     Attributes:
         name: Name on the command line.
         title: Message code of its title in the file dialog.
-        ending: File ending, with the dot.
-        lines: Yields the text of runs piece by piece, so that memory stays flat; no ids means all runs.
-        plan_lines: Yields the text of a plan piece by piece; None if it can't hold one.
+        ending: File name suffix, with the dot.
+        lines: Yields the text of runs piece by piece, so that memory use is constant. Without ids, all runs are
+            included.
+        plan_lines: Yields the text of a plan piece by piece; None if plans aren't supported.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Runs as JSON with everything that is stored. It names neither user, computer nor folder."""
+"""Runs as JSON with everything that is stored. Contains no names of users, computers or folders."""
 
 import json
 import math
@@ -33,7 +33,7 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 
 def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
-    """Yield a run's JSON piece by piece, as it may have millions of steps."""
+    """Yield a run's JSON piece by piece, because it may have millions of steps."""
     plain = _without_steps(run, private)
     yield json.dumps(plain, allow_nan=False).removesuffix("}") + ', "step_records": ['
     separator = ""
@@ -54,7 +54,7 @@ def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
     plain["spec"] = without_folders(run.spec)
-    # Without its ID, which would permanently link all files of one computer.
+    # Without its machine ID, which would permanently link all files of one computer.
     plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
     parts = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
     plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in parts.items()}
@@ -84,7 +84,7 @@ def _limit(run: Run) -> str:
 
 
 def _cell(value: object, private: Mapping[str, str]) -> object:
-    """Return any stored cell as JSON."""
+    """Return a stored cell of any type as JSON."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Runs as a result file, which another Epochmark can import: those that have a result."""
+"""Runs as a result file, which another Epochmark can import. Includes only runs with a result."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,20 +13,20 @@ from app.core.result_file.record import RESULTS_LIMIT, Result
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 
-# A reader takes no larger file; durations of steps come first to the first runs, as far as there is room for them.
+# Readers accept no larger file. Step durations are included for the first runs as long as there is room.
 SIZE_LIMIT_BYTES = 30_000_000
 STEPS_LIMIT = 200_000
-# A picture stays small enough for forums: half a megabyte more, or a megabyte with a thousand runs.
+# Keeps a picture small enough for forums: half a megabyte more, or a megabyte with a thousand runs.
 PICTURE_STEPS_LIMIT, PICTURE_LIMIT_BYTES = 20_000, 6_000_000
 
 
 def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_LIMIT) -> list[Result]:
-    """Return the results of runs, oldest first, without runs that have none; no ids means all runs.
+    """Return the results of runs, oldest first, skipping runs that have none. Without ids, all runs are included.
 
     Args:
         database: The results.
         ids: Numbers of runs.
-        steps_limit: How many steps may have their durations, in all results together.
+        steps_limit: Maximum number of step durations in all results together.
 
     Raises:
         UsageError: None of them has a result, or there are too many.
@@ -55,7 +55,7 @@ def result_file(database: Database, ids: Sequence[int], steps_limit: int = STEPS
 
 
 def enclosed_file(database: Database, ids: Sequence[int]) -> bytes:
-    """Return the result file that goes into a picture of runs; b"" if none can be in one, or too many are."""
+    """Return the result file to embed in a picture of runs; b"" if no run fits in one, or there are too many."""
     try:
         content = result_file(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:

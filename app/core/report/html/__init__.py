@@ -1,1 +1,1 @@
-"""A report as one HTML page that needs nothing else."""
+"""A report as a single self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""Charts of a report as SVG: their colours come from the page's style, so that they follow its theme."""
+"""Charts of a report as SVG. Their colours are defined in the page's style, so that they follow its theme."""
 
 import math
 from collections.abc import Sequence
@@ -36,10 +36,10 @@ def line_chart(title: str, lines: Sequence[Line], x_title: str, *, from_zero: bo
     """Return lines over a common axis, with a legend; None without two points to connect.
 
     Args:
-        title: What it shows, with its unit.
-        lines: At most four are told apart by colour and dashes.
-        x_title: Of the horizontal axis.
-        from_zero: Whether the vertical axis begins there.
+        title: Title with the unit.
+        lines: The lines; at most four are distinguishable by colour and dashes.
+        x_title: Title of the horizontal axis.
+        from_zero: Whether the vertical axis begins at zero.
     """
     there = [each for each in lines if sum(y is not None for _, y in each.points) > 1]
     values = [y for each in there for _, y in each.points if y is not None]
@@ -105,7 +105,7 @@ def bar_chart(title: str, rows: Sequence[Row]) -> Element | None:
 
 
 class _Scale:
-    """Turns values into places; of equal values, one lies in the middle."""
+    """Maps values to positions. If all values are equal, they are in the middle."""
 
     def __init__(self, low: float, high: float, begin: float, end: float) -> None:
         self.low, self.high, self._begin, self._end = low, high, begin, end

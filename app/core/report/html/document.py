@@ -1,4 +1,4 @@
-"""Runs as a report: one HTML page that opens anywhere, prints well, and has the result file inside."""
+"""Runs as a report: one HTML page that opens anywhere, prints well, and embeds the result file."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import all_ids, load_runs
 from app.core.verdict.judged_run import JudgedRun
 
-# Each run is several charts and tables.
+# Limit of runs, because each has several charts and tables.
 RUNS_LIMIT = 20
 
 
@@ -24,7 +24,7 @@ def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
         runs = [JudgedRun(run) for run in loaded]
     if not runs:
         raise UsageError(message("html.nothing"), message("html.choose"))
-    from app.core.report.html.page import report_page  # a window that opens has no use for it
+    from app.core.report.html.page import report_page  # imported late, because opening the window doesn't need it
 
     yield report_page(runs, enclosed_file(database, chosen), private_texts())
 

@@ -1,4 +1,4 @@
-"""Elements of a page. Every text in them is escaped, safe to show, and without private names."""
+"""Elements of a page. All texts in them are escaped, safe to show, and free of private names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
@@ -12,12 +12,13 @@ Content = Element | str | None
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Element:
-    """Return an element with its content; an attribute that is None is left out.
+    """Return an element with its content. Attributes with the value None are omitted.
 
     Args:
-        tag: Its name.
+        tag: Name of the tag.
         content: Elements and texts, in order; None for nothing.
-        attributes: By name; underscores become hyphens, and the last one of "class_" and "for_" goes.
+        attributes: Attributes by name. Underscores become hyphens, and a trailing one ("class_", "for_") is
+            removed.
     """
     made = Element(tag)
     for name, value in attributes.items():
@@ -38,22 +39,22 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
 
 
 def without_private(root: Element, private: Mapping[str, str]) -> None:
-    """Replace private texts everywhere in an element, attributes included."""
+    """Replace private texts everywhere in an element, including attributes."""
     for each in root.iter():
         each.text, each.tail = hide(each.text, private), hide(each.tail, private)
         for name, value in each.items():
-            if not value.startswith("data:"):  # it was made without them
+            if not value.startswith("data:"):  # it was created without private texts
                 each.set(name, hide(value, private) or "")
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Element:
-    """Return a table whose rows begin with their heading.
+    """Return a table whose rows begin with a heading.
 
     Args:
-        caption: What it shows.
-        headings: Of the columns.
-        rows: As long as the headings.
-        words: How many columns, from the left, are words; the others are numbers.
+        caption: Caption of the table.
+        headings: Headings of the columns.
+        rows: Rows with one cell per heading.
+        words: Number of text columns at the left; the others are numbers.
     """
     head = element("tr", *(_cell("th", text, number, words, "col") for number, text in enumerate(headings)))
     body = [
@@ -67,7 +68,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], 
         for row in rows
     ]
     whole = element("table", element("caption", caption), element("thead", head), element("tbody", *body))
-    # It can be scrolled with the keyboard where it is wider than the page.
+    # Focusable, so that a table wider than the page can be scrolled with the keyboard.
     return element("div", whole, class_="table", tabindex="0", role="group", aria_label=caption)
 
 
@@ -82,11 +83,11 @@ def pairs(lines: Iterable[tuple[str, str]]) -> Element:
 
 
 def section(heading: str, *content: Content, level: int = 3) -> Element | None:
-    """Return a section with its heading; None if it has no content."""
+    """Return a section with its heading; None if it is empty."""
     there = [each for each in content if each is not None]
     return element("section", element(f"h{level}", heading), *there) if there else None
 
 
 def pill(level: str) -> Element:
-    """Return a verdict as a coloured word."""
+    """Return a verdict as a coloured label."""
     return element("span", level_title(level), class_=f"pill {level}")

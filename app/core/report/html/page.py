@@ -1,4 +1,4 @@
-"""The page of a report: its head, the runs, the method, and the result file to read back."""
+"""The page of a report: its head, the runs, the method, and the embedded result file."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from app.core.titles import level_title, workload_title
 from app.core.verdict.judged_run import JudgedRun
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-# Of the link to save the result file.
+# Id of the link for saving the result file.
 FILE_ADDRESS = "data:application/json;base64,"
 FILE_NAME = "result.epochmark.json"
 _METHOD = ("steps", "interval", "verdict", "comparison")
@@ -26,8 +26,8 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
     """Return a page about runs, in the order given.
 
     Args:
-        runs: At least one.
-        result_file: What another Epochmark can import; b"" for none.
+        runs: At least one run.
+        result_file: Result file to embed; b"" for none.
         private: Texts to replace.
     """
     secret = chosen_texts([run.run.spec for run in runs]) | dict(private)
@@ -39,7 +39,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
         element("meta", charset="utf-8"),
         element("title", page_title),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Nothing is loaded and nothing runs, whatever a text holds.
+        # Prevents loading and running anything, whatever a text contains.
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         _style(),
     )

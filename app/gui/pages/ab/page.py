@@ -1,4 +1,4 @@
-"""The A/B page: run a workload in two ways, in turn, and see which is faster."""
+"""The A/B page: run a workload in two ways, alternately, and see which is faster."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -49,13 +49,13 @@ NOTHING = (
     ("3", "ab_page.step_3"),
     ("?", "ab_page.by_hand_note"),
 )
-_FOOT_PX = 84  # with the question
+_FOOT_PX = 84  # including the question
 _GOING, _ASKING, _DONE = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class AbResult:
-    """A stored A/B, which isn't resumed."""
+    """A stored A/B, which can't be resumed."""
 
     group: Group
     left: tuple[PlannedRun, ...] = ()
@@ -63,7 +63,10 @@ class AbResult:
 
 
 class AbActions(QStackedWidget):
-    """Shows the progress, the question to set up a side, or what can be done; the page connects the buttons."""
+    """Shows the progress, the question to set up a side, or the available actions.
+
+    The page connects the buttons.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -75,7 +78,7 @@ class AbActions(QStackedWidget):
         self.picture_button = Button(theme, sentence("menu.copy_picture"), "image", gives_way=True)
         self.copy_button = Button(
             theme, sentence("button.copy"), "copy", gives_way=True
-        )  # the setup beside needs the room
+        )  # short, to leave space for the setup
         self.copy_button.setAccessibleName(sentence("button.copy_result"))
         asking = column(self.question, row(None, self.stop_button, self.go_button))
         done = row(None, self.copy_button, self.picture_button, self.save_button)
@@ -91,21 +94,21 @@ class AbActions(QStackedWidget):
         return self.going.cancel_button
 
     def show_done(self, *, can_share: bool) -> None:
-        """Show what can be done with a finished A/B."""
+        """Show the actions for a finished A/B."""
         self.setFixedHeight(HEIGHT_PX)
         self.setCurrentIndex(_DONE)
         for button in (self.copy_button, self.picture_button, self.save_button):
             button.setEnabled(can_share)
 
     def show_live(self, bridge: RunBridge, left_s: float | None) -> None:
-        """Show the running run and the time left, or ask the user to set up the next side.
+        """Show the current run and the time left, or ask the user to set up the next side.
 
         Args:
-            bridge: It runs an A/B.
-            left_s: Seconds that the remaining runs take; None if that isn't known yet.
+            bridge: The bridge that runs an A/B.
+            left_s: Expected seconds of the remaining runs; None while unknown.
         """
         planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
-        # The same height throughout an A/B, so that nothing jumps when it asks.
+        # Constant height during an A/B, so that the layout doesn't jump when a question is shown.
         self.setFixedHeight(_FOOT_PX if plan and plan.by_hand else HEIGHT_PX)
         self.setCurrentIndex(_ASKING if asks is not None else _GOING)
         if asks is not None:
@@ -122,7 +125,7 @@ class AbActions(QStackedWidget):
 
 
 class AbPage(PlanPage[AbResult]):
-    """Sets up, runs and shows an A/B, and shows earlier ones."""
+    """Sets up, runs and shows an A/B, and shows previous ones."""
 
     code, running = KIND.page, "ab_page.running"
     foot: AbActions
@@ -152,14 +155,14 @@ class AbPage(PlanPage[AbResult]):
         return self.result.group if self.result is not None and not self.is_live else None
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Fill the setup with what a stored A/B was asked for, and start it."""
+        """Fill the setup with the specs of a stored A/B, and start it."""
         self.setup.refill(plan)
         self.begin(plan, machine)
 
     def begin(
         self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
     ) -> None:
-        """Begin an A/B; for the arguments, see `RunBridge.start`."""
+        """Start an A/B. For the arguments, see `RunBridge.start`."""
         self._runs_s, self._run_began_s = [], time.monotonic()
         super().begin(plan, machine, resumed, allow_concurrent=allow_concurrent)
 
@@ -173,7 +176,7 @@ class AbPage(PlanPage[AbResult]):
         self._with_run(self.actions_on_result.save_picture)
 
     def share(self) -> None:
-        """Show what leaves before the A/B shown is shared."""
+        """Open the share dialog for the A/B shown."""
         self._with_run(self.actions_on_result.share)
 
     def copy_picture(self) -> None:
@@ -289,13 +292,13 @@ class AbPage(PlanPage[AbResult]):
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the factor the size that a narrow window has room for."""
+        """Adapt the size of the factor to the width of the window."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
 
     def _left_s(self, runs: int) -> float | None:
-        """Return how long the remaining runs take, judging by the finished ones; None before the first."""
+        """Return the expected time of the remaining runs, from the finished ones; None before the first."""
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)

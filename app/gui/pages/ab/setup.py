@@ -1,4 +1,4 @@
-"""The setup of an A/B: the workload, and what is special about each side."""
+"""The setup of an A/B: the workload, and the settings of each side."""
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -71,10 +71,10 @@ class SideForm(QObject):
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
-        engine, device, compiled: Three of them, which depend on each other.
+        engine, device, compiled: Three editors that depend on each other.
 
     Signals:
-        changed: A value is another one now.
+        changed: A value has changed.
     """
 
     changed = Signal()
@@ -101,7 +101,7 @@ class SideForm(QObject):
         return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:
-        """Start with the study's values for a workload."""
+        """Reset the editors to the study's values for a workload."""
         for parameter in workload.setting_parameters():
             editor = self.editors.get(parameter.name)
             if isinstance(editor, QSpinBox):
@@ -109,18 +109,18 @@ class SideForm(QObject):
                 editor.setValue(int(parameter.default))
 
     def refill(self, spec: RunSpec) -> None:
-        """Set the editors to what a side was asked for; its name stays."""
+        """Set the editors to a side's spec, keeping its name."""
         self.engine.select(spec.engine)
         self.device.select(spec.engine, spec.device)
         if spec.device == "auto":
             self.device.setCurrentIndex(0)
         for setting in side_settings():
             editor = self.editors[setting.name]
-            if setting.name not in ("engine", "device") and editor.isEnabled():  # some engines leave no choice
+            if setting.name not in ("engine", "device") and editor.isEnabled():  # some engines allow only one
                 set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
 
     def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
-        """Offer the engines that can run a workload, and what the chosen one can use."""
+        """Offer the engines that can run a workload, and the options of the chosen one."""
         self.engine.offer(tuple(installed), workload.engines or tuple(ENGINES))
         chosen = self.engine.engine
         if machine is not None:
@@ -175,7 +175,7 @@ class AbSetup(PlanSetup):
         give_way(self.workload)
         guard_wheel(self.workload)
         for workload in CATALOGUE.values():
-            # Folders to measure are left to the command line's `ab`.
+            # Folders to measure are available only in the command line's `ab`.
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload_title(workload.id), workload.id)
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
@@ -198,12 +198,12 @@ class AbSetup(PlanSetup):
         self._on_workload()
 
     def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none."""
+        """Disable running for a reason given by the window; "" to enable it."""
         self._busy = reason
         self._check()
 
     def plan(self) -> Plan:
-        """Return the plan; raises UsageError with the message to show if it can't be run."""
+        """Return the plan. Raises UsageError with the message to show if it can't be run."""
         a, b = (self._spec(side) for side in self.sides)
         if a == b and not self.by_hand.isChecked():
             raise UsageError(message(EQUAL))
@@ -216,7 +216,7 @@ class AbSetup(PlanSetup):
         return ab_plan((a, b), self.pairs.value(), names, by_hand=self.by_hand.isChecked())
 
     def refill(self, plan: Plan) -> None:
-        """Set the form to a plan, as far as it has a place for each value: folders to measure have none."""
+        """Set the form to a plan, except for values it has no editor for, such as folders to measure."""
         place = self.workload.findData(plan.specs[0].workload)
         if place < 0:
             return
@@ -230,11 +230,11 @@ class AbSetup(PlanSetup):
         of_settings = differing(*plan.specs[:2])
         for side, spec, name, own in zip(self.sides, plan.specs, names, of_settings, strict=False):
             side.refill(spec)
-            # A name that the settings give anyway is left to them, so that it changes with them.
+            # A name that equals the default isn't entered, so that it changes with the settings.
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
 
     def run(self) -> None:
-        """Request the A/B, unless it can't be run."""
+        """Request the A/B, if it can be run."""
         machine = self._services.finder.machine
         if machine is not None and self.run_button.isEnabled():
             self.run_requested.emit(self.plan(), machine)
@@ -275,7 +275,7 @@ class AbSetup(PlanSetup):
         self._show_length(None)
 
     def _check(self) -> None:
-        """Show what is wrong with the setup at once, not only after the click."""
+        """Show problems of the setup immediately, not only after the click."""
         machine = self._services.finder.machine
         if machine is None:
             self.run_button.setEnabled(False)
@@ -291,7 +291,7 @@ class AbSetup(PlanSetup):
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)
-            # No error before anything was chosen.
+            # No error before the user has chosen anything.
             is_wrong = not (isinstance(error.message, Message) and error.message.code == EQUAL)
         for side, differs_in in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(differs_in)
@@ -304,7 +304,7 @@ class AbSetup(PlanSetup):
         self.run_button.setText(sentence("ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"))
 
     def _estimate(self) -> None:
-        """Look up how long the runs take, from earlier ones."""
+        """Look up the duration of the runs from earlier ones."""
         machine, number = self._services.finder.machine, self._asked
         try:
             specs = self.plan().specs
@@ -320,7 +320,7 @@ class AbSetup(PlanSetup):
 
     def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
         number, durations_s = answer
-        if number == self._asked:  # otherwise the choice has changed
+        if number == self._asked:  # otherwise the choice has changed in the meantime
             expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
             self._show_length(
                 self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None

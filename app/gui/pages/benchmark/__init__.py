@@ -1,1 +1,1 @@
-"""Choose a workload, run it, watch it."""
+"""Choose a workload, run it, and watch it."""

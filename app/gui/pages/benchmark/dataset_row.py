@@ -1,4 +1,4 @@
-"""A run's data: synthetic or real, and downloading the real data."""
+"""A run's data: the choice between synthetic and real data, and downloading real data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ class DatasetRow(QWidget):
     """Chooses between synthetic and real data, and downloads real data.
 
     Signals:
-        changed: Another choice was made, or other data sets are there now.
+        changed: The choice or the available data sets have changed.
         import_wanted: The user wants to import data that can't be downloaded.
     """
 
@@ -59,7 +59,7 @@ class DatasetRow(QWidget):
         self.setLayout(column(self.choice, self._below, spacing_px=4))
 
     def show_dataset(self, dataset_id: str | None) -> None:
-        """Show the data of a workload, None if it needs none: first from memory, then checked again."""
+        """Show the data of a workload (None if it needs none), first from memory, then after a new check."""
         self._shown = dataset_id
         self._show()
         self._latest.drop()
@@ -74,7 +74,7 @@ class DatasetRow(QWidget):
         return value
 
     def choose(self, data: DataChoice) -> None:
-        """Choose now, or as soon as it is available."""
+        """Choose now, or once it is available."""
         self._wanted = data
         number = self.choice.findData(data)
         if number >= 0:
@@ -155,5 +155,5 @@ class DatasetRow(QWidget):
     def _on_ended(self, dataset_id: str, installed: bool) -> None:
         if dataset_id in self._known:
             self._known = {**self._known, dataset_id: replace(self._known[dataset_id], installed=installed)}
-        self.show_dataset(self._shown)  # by now, another workload or folder may be chosen
+        self.show_dataset(self._shown)  # the workload or folder may have changed in the meantime
         self.changed.emit()

@@ -1,4 +1,4 @@
-"""What a run uses: engine and device, and a line that says how an idle graphics card could be used."""
+"""A run's engine and device, with a line on how an idle graphics card could be used."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -15,10 +15,10 @@ from workloads.workload import Workload
 
 
 class DeviceRow(QWidget):
-    """Chooses engine and device, and helps where a graphics card would be idle.
+    """Selects engine and device, and helps if a graphics card would be idle.
 
     Signals:
-        changed: Another choice was made.
+        changed: The choice has changed.
         install_wanted: The user wants to install an engine; with its name.
     """
 
@@ -45,7 +45,7 @@ class DeviceRow(QWidget):
         self.setLayout(column(self.list, self._line, spacing_px=4))
 
     def offer(self, workload: Workload) -> None:
-        """Offer what this computer has for a workload."""
+        """Offer the choices on this computer for a workload."""
         machine, installed = self._services.finder.machine, self._services.engines.installed
         if machine is None:
             return
@@ -53,7 +53,7 @@ class DeviceRow(QWidget):
         choice = self.list.choice
         self._help = None if choice is None else gpu_help(choice, installed, machine, workload.engines)
         if self._help is not None:
-            # From now on it keeps its place, or all below it would jump at each choice.
+            # From now on its space is reserved, because otherwise everything below would jump at each choice.
             policy = self._line.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             self._line.setSizePolicy(policy)

@@ -1,4 +1,4 @@
-"""Published results of the chosen workload, and this computer among them as soon as it has run it."""
+"""Published results of the chosen workload, and this computer's once it has been run."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -48,17 +48,17 @@ class KnownHardware(Card):
         services.bridge.ended.connect(self.refresh)
 
     def show_workload(self, workload_id: str) -> None:
-        """Be about a workload from now on."""
+        """Show a workload from now on."""
         self._workload_id, self._setup, self._runs = workload_id, None, []
         self._draw()
         self.refresh()
 
     def show_setup(self, spec: RunSpec | None, device: str | None) -> None:
-        """Show the runs that did what a setup asks for.
+        """Show the runs that match a setup.
 
         Args:
             spec: The setup, of the workload shown; None if it can't be run.
-            device: What its device stands for; None if that isn't known.
+            device: The actual device of the setup; None if unknown.
         """
         setup = None if spec is None else (spec, device)
         if setup != self._setup:
@@ -66,7 +66,7 @@ class KnownHardware(Card):
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for runs that were made or deleted elsewhere."""
+        """Check for runs added or deleted elsewhere."""
         super().showEvent(event)
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""The first page: choose, run, watch, and see the result."""
+"""The first page: choose and run a workload, and watch its result."""
 
 import contextlib
 from pathlib import Path
@@ -37,7 +37,7 @@ class BenchmarkPage(QWidget):
     """Shows the setup, or the latest run.
 
     Signals:
-        state_changed: What can be done now is something else: run, cancel, copy, save.
+        state_changed: The available actions have changed: run, cancel, copy, save.
     """
 
     state_changed = Signal()
@@ -45,9 +45,9 @@ class BenchmarkPage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._asked: tuple[Plan, Machine] | None = None  # the latest one
+        self._asked: tuple[Plan, Machine] | None = None  # the latest request
         self.judged: JudgedRun | None = None
-        self._of_all: tuple[JudgedRun, Group] | None = None  # the typical run, if several were asked for
+        self._of_all: tuple[JudgedRun, Group] | None = None  # the typical run, if several were requested
         self.setup = SetupView(services)
         self.view: RunView | None = None
         self.log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
@@ -64,7 +64,7 @@ class BenchmarkPage(QWidget):
         services.bridge.refused.connect(self._on_refused)
 
     def prepare(self) -> None:
-        """Create the charts, which takes long the first time; called while the window is idle."""
+        """Create the charts, which takes long the first time. Called while the window is idle."""
         if self.view is not None:
             return
         from app.gui.run.view import RunView
@@ -94,7 +94,7 @@ class BenchmarkPage(QWidget):
         return self.can_copy and has_value
 
     def start(self) -> None:
-        """Start the chosen run, or repeat the run that is shown."""
+        """Start the chosen run, or repeat the run shown."""
         if self._services.bridge.is_running:
             return
         if self._stack.currentIndex() == 1 and self._asked is not None:
@@ -103,12 +103,12 @@ class BenchmarkPage(QWidget):
             self.setup.run()
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Fill the setup with what a stored run was asked for, and start it."""
+        """Fill the setup with the spec of a stored run, and start it."""
         self.setup.refill(plan)
         self._begin(plan, machine)
 
     def cancel(self) -> None:
-        """Cancel the current run and those that would follow it."""
+        """Cancel the current run and any following ones."""
         if self._services.bridge.is_running and not self._services.bridge.has_own_page:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
@@ -125,7 +125,7 @@ class BenchmarkPage(QWidget):
 
     @property
     def _actions(self) -> "ResultActions":
-        """What can be done with a result; made on first use, as a window that opens has none."""
+        """The actions for a result, created on first use because a new window has none."""
         if self._made_actions is None:
             from app.gui.run.actions import ResultActions
 
@@ -138,7 +138,7 @@ class BenchmarkPage(QWidget):
             self._actions.save_picture(*self._shared())
 
     def share(self) -> None:
-        """Show what leaves before the result is shared."""
+        """Open the share dialog for the result."""
         if self.run is not None:
             self._actions.share(*self._shared())
 
@@ -161,7 +161,7 @@ class BenchmarkPage(QWidget):
         self._show_buttons(running=True)
 
     def show_result(self, run_id: int) -> None:
-        """Show a stored run as after its end."""
+        """Show a stored run as if it had just ended."""
         self.show_run_view()
         self._load(run_id, None)
 
@@ -207,7 +207,7 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _remember(self, workload_id: str) -> None:
-        """Keep a workload among those used recently; if it can't be kept, that's no reason to complain."""
+        """Add a workload to the recently used ones. If it can't be saved, that isn't reported."""
         preferences = self._services.preferences
         recent = with_recent(preferences.settings, workload_id)
         if recent != preferences.settings.recent_workloads:
@@ -215,7 +215,7 @@ class BenchmarkPage(QWidget):
                 preferences.change(recent_workloads=recent)
 
     def _on_busy(self) -> None:
-        """Refuse to start a run while another page's plan is running."""
+        """Disable starting a run while another page's plan is running."""
         bridge = self._services.bridge
         is_elsewhere = bridge.is_running and bridge.has_own_page
         self.setup.set_busy(sentence(f"benchmark.{bridge.page}_running") if is_elsewhere else "")
@@ -226,7 +226,7 @@ class BenchmarkPage(QWidget):
         self._on_busy()
         if self._services.bridge.has_own_page:
             return
-        if self._services.bridge.is_cancelled:  # nothing waits for it any more
+        if self._services.bridge.is_cancelled:  # nothing is waiting for it anymore
             self.choose()
         elif isinstance(error, BusyError):
             self._on_other(error)
@@ -292,7 +292,7 @@ class BenchmarkPage(QWidget):
         self.cancel_button.setEnabled(True)
         for part in (self._after, self.new_button, self.again_button):
             part.setVisible(not running)
-        # After a failure, another try is what is wanted.
+        # After a failure, the user probably wants to try again.
         has_failed = self.run is not None and self.run.summary.status == "failed"
         self.save_button.setVisible(not has_failed)
         self.retry_button.setVisible(has_failed)

@@ -1,4 +1,4 @@
-"""A form made from declarations of parameters, one row each."""
+"""A form generated from declarations of parameters, one row each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +25,7 @@ class ParameterForm(QWidget):
     """Edits values within their declared limits.
 
     Signals:
-        changed: A value is another one now.
+        changed: A value has changed.
     """
 
     changed = Signal()
@@ -33,7 +33,7 @@ class ParameterForm(QWidget):
     def __init__(self, parameters: Sequence[Parameter], names: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._editors: dict[str, Editor] = {}
-        form = QGridLayout(self)  # which centres labels beside editors
+        form = QGridLayout(self)  # which centres labels next to editors
         form.setContentsMargins(0, 0, 0, 0)
         form.setSpacing(GAP_PX)
         form.setColumnStretch(1, 1)
@@ -56,11 +56,11 @@ class ParameterForm(QWidget):
         return {name: edited_value(editor) for name, editor in self._editors.items()}
 
     def set_value(self, name: str, value: ParameterValue) -> None:
-        """Set one value, as if the user had."""
+        """Set one value as if the user had entered it."""
         set_edited(self._editors[name], value)
 
     def keep_on(self, name: str, reason: str) -> None:
-        """Keep a switch on for this reason; "" gives the choice back."""
+        """Keep a switch on for this reason; "" makes it editable again."""
         editor = self._editors[name]
         assert isinstance(editor, Switch)
         editor.keep_on(reason)

@@ -1,4 +1,4 @@
-"""The setup of a run: workload, preset, device, data, and more settings one click away."""
+"""The setup of a run: workload, preset, device and data, with more settings in an expandable form."""
 
 import msgspec
 from PySide6.QtCore import QTimer, Signal
@@ -45,9 +45,9 @@ from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import Value, all_settings
 from workloads.workload import Workload
 
-# Spin boxes change faster than a thread is worth.
+# Spin boxes change too fast to start a thread each time.
 ESTIMATE_MS = 150
-FORM_MAX_PX = 720  # wider, it is only emptier; on large screens the ranking has the room
+FORM_MAX_PX = 720  # a wider form would only be emptier; on large screens the ranking gets the space
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
 
 
@@ -55,7 +55,7 @@ class SetupView(QWidget):
     """The page before a run.
 
     Signals:
-        run_requested: The big button was pressed; with the RunSpec and the Machine.
+        run_requested: The Run button was clicked; with the RunSpec and the Machine.
         install_wanted: The user wants to install an engine; with its name.
         import_wanted: The user wants to import a data set.
     """
@@ -121,30 +121,30 @@ class SetupView(QWidget):
         return tuple(self._services.engines.installed) if is_wanted else ()
 
     def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none."""
+        """Disable running for a reason given by the window; "" to enable it."""
         self._busy = reason
         self._check()
 
     def spec(self) -> RunSpec:
-        """Return the spec; raises UsageError with the message to show if it is invalid."""
+        """Return the spec. Raises UsageError with the message to show if it is invalid."""
         return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
 
     def refresh(self) -> None:
-        """Reload what may have changed: data sets, engines, and durations of runs."""
+        """Reload everything that may have changed: data sets, engines, and durations of runs."""
         self._services.engines.look()
         self.dataset.show_dataset(self.chosen_workload.dataset)
         self.known.refresh()
         self._estimate_soon()
 
     def run(self) -> None:
-        """Request the run, unless it can't be run."""
+        """Request the run, if it can be run."""
         machine = self._services.finder.machine
         if machine is None or not self.run_button.isEnabled():
             return
         self.run_requested.emit(self.spec(), machine)
 
     def refill(self, plan: Plan) -> None:
-        """Set the form to a plan's first run and its number of runs, as far as it has a place for each value."""
+        """Set the form to a plan's first run and number of runs, except for values it has no editor for."""
         spec = plan.specs[0]
         self.workload.choose(spec.workload)
         self.presets[spec.preset].setChecked(True)
@@ -156,7 +156,7 @@ class SetupView(QWidget):
             for parameter in workload.parameters
         }
         values |= {setting.name: setting.of(spec) for setting in all_settings()}
-        if spec.preset != "standard":  # which has no epochs to choose
+        if spec.preset != "standard":  # which has no setting for epochs
             values |= {"epochs": workload.epochs, "steps": None}
         values |= {"repeat": plan.rounds, "all_engines": len(plan.specs) > 1}
         edited = self.form.values()
@@ -173,7 +173,7 @@ class SetupView(QWidget):
         machine = self._services.finder.machine
         if machine is None:
             return
-        from app.gui.pages.benchmark.workload_chooser import WorkloadChooser  # the window opens without
+        from app.gui.pages.benchmark.workload_chooser import WorkloadChooser  # opening doesn't need it
 
         chooser = WorkloadChooser(
             self._services,
@@ -189,13 +189,13 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _choose_device(self, spec: RunSpec) -> None:
-        """Choose engine and device; "automatic" is the first entry if that stands for the same engine."""
+        """Select engine and device. "Automatic" is selected if it means the same engine."""
         if spec.device != "auto":
             self.device.select(spec.engine, spec.device)
             return
         self.device.setCurrentIndex(0)
         if self.device.engine != spec.engine:
-            for device in ("cpu", "gpu:0"):  # the last one that is there stays
+            for device in ("cpu", "gpu:0"):  # the last available one remains selected
                 self.device.select(spec.engine, device)
 
     def _spec(self, preset: Preset) -> RunSpec:
@@ -236,7 +236,7 @@ class SetupView(QWidget):
             self._on_machine()
 
     def _on_preferences(self) -> None:
-        """Start with the values from the settings from now on."""
+        """Use the values from the settings from now on."""
         settings = self._services.preferences.settings
         if (settings.preset, settings.data) != self._preferred:
             self._preferred = (settings.preset, settings.data)
@@ -263,13 +263,13 @@ class SetupView(QWidget):
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
-            # Once the form is laid out: required fields must be visible.
+            # After the form is laid out, because required fields must be visible.
             QTimer.singleShot(0, self, lambda: self.form_area.ensureWidgetVisible(self.form))
         self.known.show_workload(workload.id)
         self._on_choice()
 
     def _offer_sustained(self) -> None:
-        """Offer Sustained if the workload can be sustained; otherwise select Standard."""
+        """Offer Sustained if the workload supports it; otherwise select Standard."""
         offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
         self._name("sustained", sentence("preset.sustained_note" if offered else "preset.not_offered"))
         set_tip(button, "" if offered else sentence("preset.not_sustained"))
@@ -285,10 +285,10 @@ class SetupView(QWidget):
         self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
         self._advanced.addWidget(self.form)
-        self.form.setVisible(self.advanced_button.isChecked())  # without a parent it would be a window
+        self.form.setVisible(self.advanced_button.isChecked())  # a widget without a parent would become a window
 
     def _on_engines(self) -> None:
-        self._make_form(self.chosen_workload)  # whether there are several is part of it
+        self._make_form(self.chosen_workload)  # the form depends on whether there are several engines
         self._on_choice()
 
     def _on_advanced(self, shown: bool) -> None:
@@ -304,7 +304,7 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _check(self) -> None:
-        """Show what is wrong with the setup at once, not only after the click."""
+        """Show problems of the setup immediately, not only after the click."""
         machine, variant = self._services.finder.machine, self._services.engines.variant
         spec, choice = None, self.device.choice
         try:
@@ -324,7 +324,7 @@ class SetupView(QWidget):
         self.run_button.setText(sentence("setup.run_anyway" if self.preflight.cautions else "menu.run"))
 
     def _estimate_soon(self) -> None:
-        """Hide the previous choice's time, and look up this one's if no other choice follows at once."""
+        """Hide the previous choice's time, and look up this one's unless another choice follows immediately."""
         self._latest.drop()
         asked = self._standard()
         if asked is None or asked != self._estimated:
@@ -332,7 +332,7 @@ class SetupView(QWidget):
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
-        """Return the setup as a Standard run, whatever the preset; None if it can't be run here, or not yet."""
+        """Return the setup as a Standard run, whatever the preset; None if it can't be run, or not yet."""
         machine = self._services.finder.machine
         try:
             return None if machine is None else (self._spec("standard"), machine)
@@ -340,7 +340,7 @@ class SetupView(QWidget):
             return None
 
     def _estimate(self) -> None:
-        """Look up how long a Standard run takes, from earlier runs; unknown before the first."""
+        """Look up the duration of a Standard run from earlier runs; unknown before the first."""
         asked = self._standard()
         if asked is not None:
             done = self._latest.only(self._on_expected)
@@ -426,7 +426,7 @@ def _large(font: QFont) -> QFont:
 
 
 def machine_facts(machine: Machine) -> list[str]:
-    """Return the machine's parts in a few words each."""
+    """Return a short description of each of the computer's components."""
     physical, logical = machine.physical_cores or "?", machine.logical_cores or "?"
     cores = sentence("setup.cores", physical=physical, logical=logical)
     gpus = [

@@ -1,4 +1,4 @@
-"""The workload before a run: favourites and recently used ones in a box; the rest is in the chooser."""
+"""The workload box before a run, with favourites and recent workloads; all others are in the chooser."""
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QFont, QStandardItemModel
@@ -18,7 +18,7 @@ RECENT_LIMIT = 6
 
 
 class WorkloadBox(ChoiceBox):
-    """Lists a few workloads in groups, among them always the chosen one."""
+    """Lists a few workloads in groups, always including the chosen one."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("label.workload"))
@@ -36,7 +36,7 @@ class WorkloadBox(ChoiceBox):
         return self._chosen_id
 
     def choose(self, workload_id: str) -> None:
-        """Choose a workload of the catalogue, as if the user had."""
+        """Choose a workload of the catalogue as if the user had done so."""
         if self.findData(workload_id) < 0:
             self._fill(workload_id)
         self.setCurrentIndex(self.findData(workload_id))
@@ -45,7 +45,7 @@ class WorkloadBox(ChoiceBox):
         self._chosen_id = str(self.itemData(place))
 
     def _fill(self, also: str = "") -> None:
-        """List the groups, silently; what was chosen stays."""
+        """List the groups without emitting signals; the selection is kept."""
         groups = workload_groups(self._services.preferences.settings, also, self._chosen_id)
         with QSignalBlocker(self):
             self.clear()
@@ -78,7 +78,7 @@ class Star(Button):
         self._show()
 
     def show_workload(self, workload_id: str) -> None:
-        """Be about a workload; "" for none."""
+        """Show the state of a workload; "" for none."""
         self._workload_id = workload_id
         self._show()
 
@@ -102,9 +102,9 @@ class Star(Button):
 
 
 def workload_groups(settings: Settings, *others: str) -> list[tuple[str, list[str]]]:
-    """Return favourites, recently used workloads and others, each with its heading's code, without repetition.
+    """Return favourites, recent workloads and others, each with its heading's code, without duplicates.
 
-    Those that the catalogue no longer has are left out; the standard workload is always in.
+    Workloads that are no longer in the catalogue are omitted; the standard workload is always included.
     """
     listed: set[str] = set()
     groups = []
@@ -120,6 +120,6 @@ def workload_groups(settings: Settings, *others: str) -> list[tuple[str, list[st
 
 
 def with_recent(settings: Settings, workload_id: str) -> tuple[str, ...]:
-    """Return the recently used workloads with another one at the front."""
+    """Return the recent workloads with another one at the front."""
     before = (name for name in settings.recent_workloads if name != workload_id)
     return (workload_id, *before)[:RECENT_LIMIT]

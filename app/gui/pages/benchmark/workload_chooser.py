@@ -1,4 +1,4 @@
-"""The dialog that chooses a workload, with a search, durations and memory needs."""
+"""The dialog for choosing a workload, with search, durations and memory needs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,17 +54,17 @@ class WorkloadModel(TableModel):
     def show_entries(
         self, entries: Sequence[WorkloadEstimate], probed_s: Mapping[tuple[str, str, str], float]
     ) -> None:
-        """Show other entries; `probed_s` has durations from probes, by their keys."""
+        """Show other entries. `probed_s` has durations from probes, by their keys."""
         self._entries, self._probed_s = entries, probed_s
         self._filter()
 
     def look_for(self, kind: str, words: str) -> None:
-        """Filter by kind, "" for all, and search words."""
+        """Filter by kind ("" for all) and search words."""
         self._kind, self._words = kind, tuple(words.casefold().split())
         self._filter()
 
     def duration_s(self, entry: WorkloadEstimate) -> float | None:
-        """Return how long a whole run takes here; None if unknown."""
+        """Return the duration of a whole run on this computer; None if unknown."""
         return self._probed_s.get(entry.key, entry.duration_s)
 
     def count(self) -> int:
@@ -146,15 +146,15 @@ KINDS = (
 
 
 class WorkloadChooser(QDialog):
-    """Lets the user choose a workload; `chosen_id` is set after the dialog was accepted.
+    """Lets the user choose a workload. `chosen_id` is set after the dialog is accepted.
 
     Args:
         services: The application's services.
         machine: This computer.
         workload_id: The current choice.
-        probed_s: Durations from probes, by `probe_key`; new ones are added.
+        probed_s: Durations from probes, by `probe_key`. New ones are added.
         parent: The window.
-        chosen: Engine and device for those workloads that they can run.
+        chosen: Engine and device to use for workloads that support them.
     """
 
     def __init__(
@@ -302,7 +302,7 @@ class WorkloadChooser(QDialog):
     def _lay_out(self) -> None:
         detail = Card()
         detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, None, spacing_px=4))
-        detail.setMinimumHeight(192)  # for all its lines, so that nothing jumps
+        detail.setMinimumHeight(192)  # enough for all lines, so that the layout doesn't jump
         buttons = row(self.star, self.probe_button, None, self.close_button, self.choose_button)
         head = row(self.kinds, None, label(""), self.search)
         head.setStretch(3, 1)

@@ -1,1 +1,1 @@
-"""Results beside published ones."""
+"""The user's results next to published ones."""

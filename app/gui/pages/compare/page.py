@@ -1,4 +1,4 @@
-"""Own runs among published results, as bars and as a table."""
+"""The user's runs among published results, as bars and as a table."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -40,8 +40,8 @@ from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
 OWN_LIMITS = (5, 20, 100)
-SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are drawn
-# In the place of a number: the best and the latest, or those that were selected on another page.
+SELECTED_LIMIT = 1_000  # number of runs read, which is enough for those with a result that are drawn
+# In place of a number: the best and the latest, or the runs selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
 _Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult], list[CommunityRow]]"
@@ -52,7 +52,7 @@ class ComparePage(QWidget):
     """Shows the user's newest run, earlier ones and published results, fastest first.
 
     Signals:
-        run_chosen: The user wants to see a run in full; with its number.
+        run_chosen: The user wants to open a run; with its number.
         import_wanted: The user wants to import results.
     """
 
@@ -99,7 +99,10 @@ class ComparePage(QWidget):
         self._services.query(look, self._latest.only(self._on_found))
 
     def show_runs(self, ids: Sequence[int]) -> None:
-        """Show just these runs beside the published results, the newest as "you"; of many, the newest."""
+        """Show only these runs next to the published results, the newest as "you".
+
+        If there are too many, show the newest.
+        """
 
         def look(database: Database) -> list[RunSummary]:
             runs = list_runs(database, ids=ids, limit=SELECTED_LIMIT)
@@ -108,7 +111,7 @@ class ComparePage(QWidget):
         self._services.query(look, self._on_selected)
 
     def show_workload(self, workload: str) -> None:
-        """Show the bars of a workload, if there is such a one."""
+        """Show the bars of a workload, if it exists."""
         if (place := self.workload.findData(workload)) >= 0:
             self.workload.setCurrentIndex(place)
 
@@ -131,7 +134,7 @@ class ComparePage(QWidget):
         self.refresh()
 
     def _fill_limits(self) -> None:
-        """Offer numbers of own runs, and the selected ones if there are any."""
+        """Offer numbers of runs to show, and the selected runs if there are any."""
         items: list[tuple[str, object]] = [(sentence("compare_page.best_and_latest"), BEST_AND_LATEST)]
         items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
         if self._selected:
@@ -265,7 +268,7 @@ class ComparePage(QWidget):
         self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of a bar: open a run, or remove what was imported."""
+        """Open the context menu of a bar: open a run, or remove an imported result."""
         bar = self._pointed
         if bar is None or (bar.run is None and bar.imported is None):
             return
@@ -311,7 +314,7 @@ class ComparePage(QWidget):
         self.baseline.setEnabled(self.baseline.count() > 0)
 
     def draw(self) -> None:
-        """Show what matches the filters, and always the user's newest run."""
+        """Show the bars that match the filters, always including the user's newest run."""
         shown = [bar for bar in self.all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
@@ -349,7 +352,7 @@ def _combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
 
 
 def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
-    """Replace the choices, keeping the selected one if it is among them."""
+    """Replace the choices, and keep the selected one if it is still available."""
     chosen = combo.currentData()
     combo.blockSignals(True)
     combo.clear()
@@ -360,7 +363,7 @@ def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
 
 
 def _reasons(runs: Sequence[RunSummary]) -> list[str]:
-    """Return what isn't drawn beside the newest run, and why it can't be compared."""
+    """Return the results that aren't drawn next to the newest run, with the reasons."""
     if not runs:
         return []
     refused = left_out(runs[0], with_several=True)

@@ -1,4 +1,4 @@
-"""The bars as a table that can be sorted and copied, with everything known about each number."""
+"""The bars as a table that can be sorted and copied, with all details of each result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ ROW_PX = 34
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One result: the texts of its cells, and their sort keys."""
+    """One result: the texts of its cells and their sort keys."""
 
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]
@@ -103,7 +103,7 @@ class CompareTable(QTableView):
         QShortcut(keys, self, self.copy, context=Qt.ShortcutContext.WidgetShortcut)
 
     def copy(self) -> int:
-        """Copy the selected rows, or all if none is selected; return how many."""
+        """Copy the selected rows, or all if none is selected; return their number."""
         chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
         rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
         lines = [[sentence(column.heading) for column in COLUMNS], *(row.texts for row in rows)]
@@ -122,7 +122,7 @@ def device_kind(bar: Bar) -> str:
 
 
 def bar_year(bar: Bar) -> int | None:
-    """Return the year of a measurement; None if its source doesn't say."""
+    """Return the year of a measurement; None if its source doesn't state it."""
     if bar.row is not None:
         return bar.row.year
     run = _run_of(bar)
@@ -147,7 +147,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
         *_origin(bar),
     )
     keys: list[float | str] = [text.casefold() for text in texts]
-    # Unknown values sort first, so that they are last with the fastest, newest or largest on top.
+    # Unknown values sort first, so that they are last when the fastest, newest or largest are at the top.
     fastest_first = -bar.value if headline_kind(bar.metric).is_rate else bar.value
     keys[1], keys[2], keys[4], keys[6] = fastest_first, ratio or 0.0, year or 0, batch or 0
     return Row(texts, tuple(keys), bar.kind == "you")
@@ -161,14 +161,14 @@ def _software(bar: Bar) -> str:
 
 
 def _run_of(bar: Bar) -> RunSummary | None:
-    """Return the run behind a bar, the user's own or another's."""
+    """Return the run of a bar, the user's own or an imported one."""
     if bar.community is not None:
         return bar.community.summary
     return bar.imported.summary if bar.imported is not None else bar.run
 
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
-    """Return how closely the workload matches, the number's source, and remarks."""
+    """Return how closely the workload matches, the source, and remarks."""
     if bar.row is not None:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)

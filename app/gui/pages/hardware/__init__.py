@@ -1,1 +1,1 @@
-"""This computer: parts, live telemetry, doctor."""
+"""This computer: components, live telemetry, doctor."""

@@ -1,4 +1,4 @@
-"""Whether TensorFlow can use this computer's devices, why not, and what to do; and explaining a log."""
+"""Shows whether TensorFlow can use this computer's devices, why not, and how to fix it; also explains logs."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "ha
 
 @dataclass(frozen=True)
 class _Found:
-    """Findings under a heading, and the system to give advice for (None for no advice)."""
+    """Findings below a heading, and the system to give advice for (None for no advice)."""
 
     heading: str
     findings: Sequence[LogFinding]
@@ -43,7 +43,7 @@ class _Found:
 
 
 class DoctorView(QWidget):
-    """Examines on request; `buttons` is the row of its buttons."""
+    """Examines on request. `buttons` is the row of its buttons."""
 
     _stepped = Signal(object)
     _checked = Signal(object)
@@ -63,7 +63,7 @@ class DoctorView(QWidget):
         self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
         set_tip(self.report_button, sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
-        self.buttons = QWidget()  # at once, or one that is shown here would be a window of its own for a moment
+        self.buttons = QWidget()  # with a parent, because a widget shown here would briefly become a window
         self.buttons.setLayout(row(self.examine_button, self.cancel_button, self.log_button, self.report_button))
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.step = ElidedLabel("", muted=True)
@@ -74,7 +74,7 @@ class DoctorView(QWidget):
         self._answer.body.addWidget(self.step)
         self.checks = Card(sentence("doctor.report_checks"))
         self.checks.note.hide()
-        # What to do comes before how it was found.
+        # Fixes are shown before the findings.
         self._devices, self._printed = column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX)
         whole = column(self._answer, self._devices, self.checks, self._printed, None, spacing_px=2 * GAP_PX)
         self.setLayout(whole)
@@ -92,11 +92,11 @@ class DoctorView(QWidget):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """What the latest examination came to; None before the first one, and during one."""
+        """The result of the latest examination; None before the first one, and during one."""
         return self._diagnosis
 
     def examine(self) -> None:
-        """Start an examination, unless one is running or it would slow down a run."""
+        """Start an examination, unless one is running or a run would be slowed down."""
         if self.is_examining or self._services.bridge.is_running:
             return
         self._clear()
@@ -109,7 +109,7 @@ class DoctorView(QWidget):
         self._show_state()
 
     def cancel(self) -> None:
-        """End the examination and show what is known by then."""
+        """End the examination, and show the results so far."""
         if self._cancel is not None:
             self._cancel.set()
             self._show_step(sentence("run.cancelling"))
@@ -123,7 +123,7 @@ class DoctorView(QWidget):
         )
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Continue while another page is shown, but not when the window is closed."""
+        """Continue while another page is shown, but stop when the window is closed."""
         super().hideEvent(event)
         if not self.window().isVisible():
             self.cancel()
@@ -176,7 +176,7 @@ class DoctorView(QWidget):
         others = [
             finding for finding in diagnosis.findings if finding.signal.id not in _explained(diagnosis.devices)
         ]
-        # If the devices have advice, the other findings are mostly consequences, whose advice would distract.
+        # If there is advice for devices, other findings are mostly consequences, and their advice would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
         self._add_findings(_Found(sentence("doctor.report_in_output"), others, diagnosis.harmless, system))
         self._show_state()
@@ -237,7 +237,7 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
 
 
 def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
-    """Add a device's state and what to do; return its name and state."""
+    """Add a device's state and fix; return its name and state."""
     tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
     name = f"{device.name} ({device.id})" if device.id else device.name
     title = f"{name}: {device.state_text}"
@@ -247,7 +247,7 @@ def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
 
 
 def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
-    """Return a card with all devices of an engine that is installed beside TensorFlow."""
+    """Return a card with all devices of an engine other than TensorFlow."""
     card = Card(engine.name)
     card.note.hide()
     if engine.problem is not None:
@@ -286,7 +286,7 @@ def _shortened(line: str) -> str:
 
 
 def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
-    """Add what to do, commands with buttons that copy them, and a link."""
+    """Add a fix, its commands with copy buttons, and a link."""
     inset = 16 + GAP_PX
     lines: list[QWidget] = [_selectable(fix)] if fix else []
     for command in map(as_started, commands):
@@ -323,7 +323,7 @@ class Sign(QLabel):
 
 
 def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
-    """Return an icon, a title and the text below it."""
+    """Return a row with an icon, a title and a text below it."""
     words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
     line = row(column(Sign(theme, tone), None), words)
     line.setStretch(1, 1)

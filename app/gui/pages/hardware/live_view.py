@@ -1,4 +1,4 @@
-"""The machine right now: telemetry, a bar per CPU, and the last two minutes as curves."""
+"""The current state of the computer: telemetry, a bar per CPU, and the last two minutes as curves."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ BAR_GAP_PX, BARS_PX, BAR_MOST_PX = 2, 36, 48
 
 
 class LiveView(QWidget):
-    """Reads telemetry while it is shown; when it is hidden, GPUs may sleep again."""
+    """Reads telemetry while it is visible. When it is hidden, GPUs may go to sleep again."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class LiveView(QWidget):
         self.figures.show_telemetry(telemetry, finder.machine, power_forbidden=forbidden)
 
     def show_arrived(self) -> None:
-        """Show the telemetry that has arrived since the last time."""
+        """Show the telemetry that has arrived since the last update."""
         telemetry = None
         while self.arrived:
             at_s, telemetry = self.arrived.popleft()
@@ -125,7 +125,7 @@ class LiveView(QWidget):
 
 
 class CoreBars(QWidget):
-    """A bar for the use of each logical CPU."""
+    """A bar for the utilization of each logical CPU."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class CoreBars(QWidget):
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        """Show the use of each in percent; nothing if the system doesn't report it."""
+        """Show the utilization of each CPU in percent; empty if the system doesn't report it."""
         self._shares_pct = shares_pct
         shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
         self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
@@ -180,8 +180,8 @@ class Figures(QWidget):
         """Show telemetry.
 
         Args:
-            telemetry: The latest; None before the first.
-            machine: The machine, as far as it is known.
+            telemetry: The latest telemetry; None before the first.
+            machine: The computer, as far as known.
             power_forbidden: Whether only the administrator may read the CPU's power.
         """
         self.sections = figure_sections(telemetry or Telemetry(), machine)
@@ -201,7 +201,7 @@ class Figures(QWidget):
             set_tip(value, why)
 
     def _make(self) -> None:
-        """Rebuild the cells for another number of GPUs."""
+        """Rebuild the cells for a different number of GPUs."""
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
@@ -223,7 +223,7 @@ class Figures(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Telemetry of one part of the machine.
+    """Telemetry of one component of the computer.
 
     Attributes:
         name: Name of the GPU; "" for the computer itself.

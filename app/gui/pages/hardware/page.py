@@ -1,4 +1,4 @@
-"""The Hardware page: parts, live telemetry, and the doctor."""
+"""The Hardware page: components, live telemetry, and the doctor."""
 
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,12 @@ from app.gui.widgets.segments import Segments
 if TYPE_CHECKING:
     from app.gui.pages.hardware.doctor_view import DoctorView
 
-ACTIONS_PX = 36  # also before the doctor's larger button is there
+ACTIONS_PX = 36  # reserved before the doctor's larger button exists
 VIEWS = ("parts", "live", "doctor")
 
 
 class HardwarePage(QWidget):
-    """Shows one of its views at a time; hidden views cost nothing."""
+    """Shows one of its views at a time. Hidden views use no resources."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -58,11 +58,11 @@ class HardwarePage(QWidget):
 
     @property
     def doctor(self) -> "DoctorView":
-        """The doctor, made when it's first asked for: that takes as long as the rest of the page."""
+        """The doctor, created on first use because this takes as long as the rest of the page."""
         return self._doctor or self._make_doctor()
 
     def cancel(self) -> None:
-        """End an examination that is running."""
+        """Cancel a running examination."""
         if self._doctor is not None:
             self._doctor.cancel()
 

@@ -65,7 +65,7 @@ def _epochs(run: RunSummary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The row of a group: the texts of its cells by column, made once."""
+    """The row of a group: the texts of its cells by column, created once."""
 
     group: Group
     answer: Answer
@@ -77,14 +77,14 @@ class GroupRow:
         return self.answer.verdict
 
     def tip(self, key: str) -> str:
-        """Return the tooltip of a cell: all that the group says, where the cell is part of that."""
+        """Return the tooltip of a cell: the group's full texts, for cells that show a part of them."""
         if key in ("value", "verdict", "status", "comment"):
             return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
         return self.texts[key]
 
 
 def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
-    """Return a group's row, of whose runs this many are shown below it."""
+    """Return a group's row; `shown` is the number of its runs in the rows below."""
     runs, kind = group.runs, kind_of(group)
     between_pct = kind.spread_pct(group)
     texts = {
@@ -139,7 +139,7 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
 
 
 def copy_rows(services: Services, ids: Sequence[int]) -> None:
-    """Put runs on the clipboard as a table."""
+    """Copy runs to the clipboard as a table."""
 
     def read(database: Database) -> str:
         return table_text(list_runs(database, ids=ids))

@@ -1,4 +1,4 @@
-"""The columns of the results table: which ones there is room for, and how wide they are."""
+"""The columns of the results table: which of them fit, and their widths."""
 
 from collections.abc import Mapping
 
@@ -29,15 +29,15 @@ COLUMNS = {
 }
 KEYS = tuple(COLUMNS)
 COMMENT = KEYS.index("comment")
-# Never hidden; the others come in this order, as long as there is room. The full view has them all.
+# Never hidden. The others follow in this order as long as they fit; the full view shows all.
 _ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
 _OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
-_BEFORE_NAME = ("device", "status")  # while the name has little room; the rest come once it has more
+_BEFORE_NAME = ("device", "status")  # while the name is narrow; the rest follow once it is wider
 NAME_PX, NAME_MIN_PX = 160, 40
-DEVICE_MORE_PX = 90  # for "RTX 4090 Laptop GPU", once the name has its room
-# The paddings of the style sheet, and Qt's own around a text.
+DEVICE_MORE_PX = 90  # for "RTX 4090 Laptop GPU", once the name is wide enough
+# Padding in the style sheet, and Qt's own around a text.
 CELL_PX, HEADING_PX = 27, 28
-TRIANGLE_PX = 22  # with its margin, before the number of a group's runs
+TRIANGLE_PX = 22  # including its margin, before the number of a group's runs
 # A workload of another version may have any name.
 WIDEST_PX = 260
 
@@ -58,7 +58,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
-    """Return the width in pixels that each column needs for its heading and its usual texts."""
+    """Return the width in pixels that each column needs for its heading and typical texts."""
     texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
@@ -74,7 +74,7 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_group
 
 
 def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
-    """Return the columns to show, where each has the width it wants; the name gives way first."""
+    """Return the columns to show, each with its wanted width; the name shrinks first."""
     shown = list(_ALWAYS)
     used_px = sum(wanted_px[key] for key in shown)
     for key in _OPTIONAL:
@@ -87,7 +87,7 @@ def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
 
 
 class ColumnFitter:
-    """Keeps the columns of a table within its width, except those that the user made wider or narrower."""
+    """Keeps a table's columns within its width, except those resized by the user."""
 
     def __init__(self, table: QTableView) -> None:
         self._table = table
@@ -98,7 +98,7 @@ class ColumnFitter:
         table.horizontalHeader().sectionResized.connect(self._on_resized)
 
     def fit(self, workloads: frozenset[str] | None = None, *, has_groups: bool = False) -> None:
-        """Fit the columns into the table, and to what it shows from now on; without `workloads`, as before."""
+        """Fit the columns to the table's width and contents; without `workloads`, to the previous contents."""
         if workloads is not None:
             self._workloads, self._has_groups = workloads, has_groups
         header = self._table.horizontalHeader()
@@ -110,7 +110,7 @@ class ColumnFitter:
         if "device" not in self._chosen_px:
             wanted_px["device"] += min(DEVICE_MORE_PX, max(0, spare_px))
         self._is_fitting = True
-        # Off in between, or each column would take the rest while it is the last one.
+        # Turned off in between, because each column would take the rest while it is the last one.
         header.setStretchLastSection(False)
         for number, key in enumerate(COLUMNS):
             header.setSectionHidden(number, key not in shown)
@@ -118,7 +118,7 @@ class ColumnFitter:
                 header.resizeSection(number, wanted_px[key] if key != "comment" else NAME_MIN_PX)
         header.setStretchLastSection(True)
         self._is_fitting = False
-        self._table.updateGeometries()  # or the scroll bar would be that of the old columns for a moment
+        self._table.updateGeometries()  # otherwise the scroll bar would briefly be the old columns'
 
     def _on_resized(self, number: int, _: int, width_px: int) -> None:
         is_dragged = not self._is_fitting and QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton

@@ -1,4 +1,4 @@
-"""What can be done with stored runs: one definition for buttons, context menus and keys."""
+"""Commands for stored runs, defined once for buttons, context menus and keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from app.gui.widgets.basics import Button
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One of them.
+    """One command.
 
     Attributes:
-        text: Message code.
+        text: Message code of its text.
         icon: Name of its icon.
-        keys: Where it has keys, see `RunCommands`.
+        keys: Its keys, where it has any; see `RunCommands`.
     """
 
     text: str
@@ -45,13 +45,13 @@ Handlers = Mapping[str, Callable[[], object]]
 
 
 class RunCommands(QObject):
-    """The commands of one view, with the same state in its buttons, its menu and its keys.
+    """The commands of a view, with the same state in its buttons, menu and keys.
 
     Args:
         theme: Colours of the icons.
         owner: The view.
-        handlers: What each command does; others of them are left out.
-        with_keys: The commands that have their keys in the view, which must not be needed for editing there.
+        handlers: Function of each command; commands without one are omitted.
+        with_keys: Commands whose keys are active in the view; the keys must not be needed for editing there.
     """
 
     def __init__(self, theme: Theme, owner: QWidget, handlers: Handlers, with_keys: Sequence[str]) -> None:
@@ -68,13 +68,13 @@ class RunCommands(QObject):
         self._colour()
 
     def allow(self, allowed: Mapping[str, bool]) -> None:
-        """Enable and disable commands; those that aren't named stay as they are."""
+        """Enable and disable commands. Others aren't changed."""
         for code, is_allowed in allowed.items():
             if code in self.actions:
                 self.actions[code].setEnabled(is_allowed)
 
     def button(self, code: str, kind: Literal["primary", "plain"] = "plain", *, brief: bool = False) -> Button:
-        """Return a button for a command; `brief` is without text, for narrow places."""
+        """Return a button for a command; `brief` omits the text, for narrow layouts."""
         action = self.actions[code]
         button = Button(
             self._theme, "" if brief else action.text(), COMMANDS[code].icon, kind=kind, gives_way=True
@@ -94,7 +94,7 @@ class RunCommands(QObject):
         return button
 
     def open_menu(self, at: QPoint) -> None:
-        """Open the context menu at a place on the screen."""
+        """Open the context menu at a position on the screen."""
         self.menu.popup(at)
 
     def _action(self, code: str, do: Callable[[], object], has_keys: bool) -> QAction:

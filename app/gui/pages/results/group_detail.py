@@ -1,4 +1,4 @@
-"""One group of runs in full: what it says, its pairs or its runs, and what can be done with it."""
+"""The detail view of a group of runs: its result, its pairs or runs, and its commands."""
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
@@ -34,9 +34,9 @@ class GroupDetail(QWidget):
     """Shows a group of the history.
 
     Signals:
-        left: The user goes back to the table.
-        run_chosen: The user wants to see one of its runs; with its number.
-        page_chosen: The user wants to see a study or a suite on its page; with the page and the group's number.
+        left: The user returns to the table.
+        run_chosen: The user wants to open one of its runs; with its number.
+        page_chosen: The user wants to open a study or a suite on its page; with the page and the group's number.
     """
 
     left = Signal()
@@ -70,7 +70,7 @@ class GroupDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_group(self, group: Group, answer: Answer) -> None:
-        """Show a group with what it says."""
+        """Show a group with its result."""
         self.group = group
         kind = kind_of(group)
         self.place.show_text(kind.name(group))
@@ -89,14 +89,14 @@ class GroupDetail(QWidget):
         self._show_result(group)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of what can be done with the group."""
+        """Open the context menu of the group's commands."""
         self.commands.open_menu(event.globalPos())
 
     def _show_result(self, group: Group) -> None:
-        """Show the pairs of an A/B; of other kinds the runs, in their order, below the table of the engines."""
+        """Show the pairs of an A/B; for other kinds, the table of engines, if any, and the runs in order."""
         kind = kind_of(group)
         self.page_button.setVisible(kind.has_own_page)
-        self.picture_button.setVisible(not kind.has_own_page)  # its page has the picture
+        self.picture_button.setVisible(not kind.has_own_page)  # its own page has the picture
         if kind.has_own_page:
             self.page_button.setText(sentence(f"results_page.open_{kind.key}"))
         rows, has_pairs = kind.engine_table(group), bool(kind.pairs(group))

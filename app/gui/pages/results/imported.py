@@ -1,4 +1,4 @@
-"""Results of others, beside the user's own and never among them: a table, and one of them in full."""
+"""Imported results, shown separately from the user's own: a table, and a detail view."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +28,7 @@ from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, 
 from app.gui.widgets.pills import Pill
 from app.gui.widgets.tables import TEXT_ROW_PX, Column, FittingTable, Index, TableModel, TextTable, set_up_table
 
-# Nobody reads more rows than these: the newest ones.
+# Limit of rows: only the newest are shown.
 ROWS_LIMIT = 1_000
 ROW_PX = 34
 _COLUMNS = (
@@ -46,7 +46,7 @@ _Answer: TypeAlias = "tuple[int, list[ImportedResult]]"
 
 
 class TextModel(TableModel):
-    """Rows of texts; the first cell of each may have a colour beside it."""
+    """Rows of texts. The first cell of each may have a colour marker."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -80,8 +80,8 @@ class ImportedCard(Card):
     """The imported results that fit the filters.
 
     Signals:
-        opened: One is to be shown in full; it with all that is kept of it.
-        changed: There is one less.
+        opened: A result is to be opened; with all its stored details.
+        changed: A result was removed.
     """
 
     opened = Signal(object, object)
@@ -89,7 +89,7 @@ class ImportedCard(Card):
 
     def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))
-        # Without any there is nothing to choose, and the words to filter by have the room.
+        # Without any, there is nothing to choose, and the search words get the space.
         model.found.connect(lambda _: filters.offer_source(offered=model.has_imported))
         self._services, self._filters = services, filters
         self._asked = 0
@@ -119,11 +119,11 @@ class ImportedCard(Card):
 
     @property
     def results(self) -> list[ImportedResult]:
-        """Those shown, newest import first."""
+        """The results shown, newest import first."""
         return self._results
 
     def refresh(self) -> None:
-        """Look up those that fit the filters, unless only own runs are wanted."""
+        """Load the results that match the filters, unless only own runs are wanted."""
         is_wanted = self._filters.source.currentData() != OWN
         self.setVisible(is_wanted)
         if not is_wanted:
@@ -139,14 +139,14 @@ class ImportedCard(Card):
         self._services.query(look, self._show)
 
     def remove(self, result: ImportedResult | None) -> None:
-        """Delete one; nothing if there is none."""
+        """Delete a result; does nothing without one."""
         if result is not None:
             remove_imported(self._services, result, self.changed.emit)
 
     def _show(self, answer: _Answer) -> None:
         number, results = answer
         if number != self._asked:
-            return  # a later request is on its way
+            return  # a later request is pending
         self._results = results
         self.rows.show_texts([_texts(each) for each in results])
         count = len(results)
@@ -177,15 +177,15 @@ class ImportedCard(Card):
             self.commands.open_menu(self.table.viewport().mapToGlobal(at))
 
     def _colour(self) -> None:
-        self.rows.colour = self._services.theme.tokens.pink  # as its bars
+        self.rows.colour = self._services.theme.tokens.pink  # the same as its bars
         self.rows.layoutChanged.emit()
 
 
 class ImportedDetail(QWidget):
-    """Shows all that is kept of an imported result; made when the first one is shown.
+    """Shows all stored details of an imported result. Created when the first one is opened.
 
     Signals:
-        left: The user goes back to the table.
+        left: The user returns to the table.
     """
 
     left = Signal()
@@ -225,7 +225,7 @@ class ImportedDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_result(self, result: ImportedResult, whole: Result) -> None:
-        """Show a result, of which `whole` is all that is kept."""
+        """Show a result; `whole` contains all its stored details."""
         if self.layout() is None:
             self._make()
         self._result = result

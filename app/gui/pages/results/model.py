@@ -1,4 +1,4 @@
-"""The rows of the results table: runs and groups of runs, of which only the visible ones are read."""
+"""The rows of the results table: runs and groups of runs. Only visible ones are read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import Index, TableModel
 from app.gui.widgets.timers import timer
 
-# Small: a group's row needs all of its runs.
+# Small, because a group's row needs all its runs.
 PAGE_ROWS = 40
 PAGES_KEPT = 50
 READ_PATIENCE_S = 0.2
@@ -41,17 +41,17 @@ _TONES = {
 
 
 class RunsModel(TableModel):
-    """Rows of the runs that fit a query, newest first unless sorted otherwise; groups are one row until opened.
+    """Rows of the runs that match a query, newest first unless sorted otherwise. Groups are collapsed by default.
 
     Signals:
-        found: The rows are those of the latest query; with their number.
+        found: The rows of the latest query are available; with their number.
         failed: Something could not be read or written; with the AppError.
 
     Attributes:
         shown: The answer to the latest query.
-        rows: A run's number, or a group's as a negative one; below an opened group, its runs.
-        has_imported: Whether there are imported results, which are never among the rows.
-        is_typed_in: Whether a comment is being typed, which another row under it would undo.
+        rows: A run's number, or a group's as a negative number; below an expanded group, its runs.
+        has_imported: Whether there are imported results, which are never included in the rows.
+        is_typed_in: Whether a comment is being edited, which changing the rows would discard.
     """
 
     columns = tuple(COLUMNS.values())
@@ -97,12 +97,12 @@ class RunsModel(TableModel):
         self._services.query(look, self._on_found, self.failed.emit)
 
     def item(self, row: int) -> RunSummary | GroupRow | None:
-        """Return what a row shows; None if it is gone or can't be read."""
+        """Return the content of a row; None if it no longer exists or can't be read."""
         page, place = divmod(row, PAGE_ROWS)
         if page not in self._pages:
             while len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
-            # Even if it can't be read, but only briefly: each cell would try again.
+            # Cached even if it can't be read, but only briefly; otherwise each cell would try again.
             self._pages[page] = self._read(self.rows[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
         return self._pages[page][place]
 
@@ -111,15 +111,15 @@ class RunsModel(TableModel):
         return len(self.rows)
 
     def is_group(self, row: int) -> bool:
-        """Return whether a row is a group's own."""
+        """Return whether a row is a group's."""
         return self.rows[row] < 0
 
     def is_opened(self, row: int) -> bool:
-        """Return whether a group's runs are shown below its row."""
+        """Return whether a group is expanded."""
         return -self.rows[row] in self._opened
 
     def group_row_of(self, row: int) -> int | None:
-        """Return the row of the group that a run's row is below; None for one on its own."""
+        """Return the row of the group above a run's row; None for a run without an expanded group."""
         if self.is_group(row):
             return None
         above = next((each for each in range(row - 1, -1, -1) if self.is_group(each)), None)
@@ -128,7 +128,7 @@ class RunsModel(TableModel):
         return above if is_below else None
 
     def toggle(self, row: int) -> None:
-        """Open or close a group."""
+        """Expand or collapse a group."""
         group_id, first = -self.rows[row], row + 1
         run_ids = self.shown.groups[group_id]
         last = row + len(run_ids)
@@ -145,7 +145,7 @@ class RunsModel(TableModel):
         self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
 
     def ids_of(self, rows: Sequence[int]) -> list[int]:
-        """Return the numbers of runs that are, or are in, such entries of `rows`; each once, in order."""
+        """Return the numbers of the runs in these entries of `rows`, including those of groups, each once."""
         ids: dict[int, None] = {}
         for row in rows:
             ids.update(dict.fromkeys((row,) if row > 0 else self.shown.groups[-row]))
@@ -205,14 +205,14 @@ class RunsModel(TableModel):
         self._services.tasks.start(write, written, refused)
 
     def when_named(self, do: Callable[[], None]) -> None:
-        """Run something now, or once no comment is being typed or stored."""
+        """Run something now, or once no comment is being edited or stored."""
         if self._storing or self.is_typed_in():
             self._put_off.append(do)
         else:
             do()
 
     def catch_up(self) -> None:
-        """Do what was postponed while a comment was typed or stored."""
+        """Run everything postponed while a comment was edited or stored."""
         put_off, self._put_off = self._put_off, []
         for do in put_off:
             self.when_named(do)
@@ -225,7 +225,7 @@ class RunsModel(TableModel):
             self.ask(replace(self.query, sort=key, descending=descending))
 
     def filter(self, **changes: Any) -> None:
-        """Show only some of the runs: text, workload, status."""
+        """Filter the runs by text, workload and status."""
         query = replace(self.query, **changes)
         if query != self.query:
             self.ask(query)
@@ -244,9 +244,9 @@ class RunsModel(TableModel):
 
     def _show(self, number: int, history: History, has_imported: bool) -> None:
         if number != self._asked:
-            return  # a later request is on its way
+            return  # a later request is pending
         self.has_imported = has_imported
-        self.close()  # another file may be in its place by now
+        self.close()  # the file may have been replaced in the meantime
         self._opened &= history.groups.keys()
         rows = list(history.rows)
         if self._opened:

@@ -1,4 +1,4 @@
-"""The history: all runs in a table, and one of them, or a group, in full."""
+"""The history: all runs in a table, and a detail view of a run or a group."""
 
 from collections.abc import Callable
 from functools import partial
@@ -33,7 +33,7 @@ from app.gui.widgets.basics import Button, Card, column, label, row, title
 
 
 class EmptyCard(Card):
-    """Says why there are no rows, and offers to run something if there are no runs at all."""
+    """Explains why there are no rows, and offers to run something if there are no runs at all."""
 
     def __init__(self, first_button: Button) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class EmptyCard(Card):
         self.body.addLayout(column(None, self._title, self._text, middle, None, spacing_px=2 * GAP_PX))
 
     def show_reason(self, *, is_filtered: bool) -> None:
-        """Say that nothing matches, or that there is nothing."""
+        """Show that nothing matches the filters, or that there are no runs."""
         self._title.setText(sentence("results_page.no_match" if is_filtered else "results_page.no_results"))
         note = "results_page.no_match_note" if is_filtered else "results_page.no_results_note"
         self._text.setText(sentence(note))
@@ -57,11 +57,11 @@ class ResultsPage(QWidget):
     """Shows, filters, names, exports and deletes stored runs.
 
     Signals:
-        state_changed: What can be done now is something else: copy, save, undo.
-        run_requested: The user has no result yet and wants one.
-        again_requested: What was run is to be run again; with the Plan, which can be run here.
-        compare_requested: Runs are to be compared; with their numbers.
-        page_requested: A study or a suite is to be shown; with its page and the group's number.
+        state_changed: The available actions have changed: copy, save, undo.
+        run_requested: The user has no results yet and wants to run something.
+        again_requested: A run or group is to be repeated; with its Plan, which can be run on this computer.
+        compare_requested: The user wants to compare runs; with their numbers.
+        page_requested: The user wants to open a study or a suite; with its page and the group's number.
     """
 
     state_changed = Signal()
@@ -92,24 +92,24 @@ class ResultsPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The run shown in full."""
+        """The open run."""
         shown = self._stack.currentWidget()
         return self.detail.run if self.detail is not None and shown is self.detail else None
 
     @property
     def group(self) -> Group | None:
-        """The group shown in full."""
+        """The open group."""
         shown = self._stack.currentWidget()
         return self.group_detail.group if self.group_detail is not None and shown is self.group_detail else None
 
     @property
     def can_copy(self) -> bool:
-        """Whether something is shown in full or selected."""
+        """Whether anything is open or selected."""
         return self.run is not None or self.group is not None or bool(self.table.selected_rows())
 
     @property
     def can_share(self) -> bool:
-        """Whether a run with a headline is shown, or a group that has one, or one run is selected."""
+        """Whether a run or group with a headline is open, or exactly one run is selected."""
         if self.run is not None:
             return self.run.summary.value is not None
         if self.group is not None:
@@ -122,9 +122,9 @@ class ResultsPage(QWidget):
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs, of this window or another."""
+        """Check for new runs of this or another window."""
         super().showEvent(event)
-        # Later, because Qt first focuses the first button.
+        # Later, because Qt focuses the first button before that.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
@@ -138,15 +138,16 @@ class ResultsPage(QWidget):
         return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
-        """Show a run in full."""
+        """Open a run."""
         self._wanted += 1
         self._is_within_group = self.group is not None
-        # While the run is loaded, and one after the other. All at once would block the window for too long.
+        # While the run is loaded, and one after the other, because creating all at once would block the window for
+        # too long.
         QTimer.singleShot(0, self._make_view)
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
     def open_group(self, group_id: int) -> None:
-        """Show a group in full."""
+        """Open a group."""
         self._wanted += 1
 
         def load(database: Database) -> tuple[Group, Answer]:
@@ -156,7 +157,7 @@ class ResultsPage(QWidget):
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
     def run_again(self) -> None:
-        """Ask for what is shown, or the selected row, once more; or explain why it can't be run here."""
+        """Request to repeat the open item or the selected row, or explain why it can't be run on this computer."""
         machine, paths = self._services.finder.machine, self._services.paths
         entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
@@ -172,12 +173,12 @@ class ResultsPage(QWidget):
         self._services.query(prepare, self.again_requested.emit)
 
     def compare(self) -> None:
-        """Ask to compare the run shown, or the selected ones."""
+        """Request a comparison of the open run or the selected runs."""
         if ids := self._target_ids():
             self.compare_requested.emit(ids)
 
     def export(self) -> None:
-        """Export what is shown or selected, or else all that the filter shows; from another page, all runs."""
+        """Export the open or selected items, or else all filtered ones; from another page, all runs."""
         shown, is_here = self.model.shown, self.isVisible()
         ids = (self._target_ids() or (list(shown.ids) if shown.query.is_filter else [])) if is_here else []
         if is_here and not ids and shown.query.is_filter:
@@ -186,7 +187,7 @@ class ResultsPage(QWidget):
             self.result_actions.export(ids)
 
     def copy_text(self) -> None:
-        """Copy the run or group shown as text, or the selected rows as a table."""
+        """Copy the open run or group as text, or the selected rows as a table."""
         has_pairs = self.group is not None and bool(kind_of(self.group).pairs(self.group))
         if self.run is not None or (has_pairs and self.can_share):
             self._with_run(self.result_actions.copy_text)
@@ -196,30 +197,30 @@ class ResultsPage(QWidget):
             copy_rows(self._services, ids)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of what is shown, or of the selected run."""
+        """Copy the share picture of the open item or the selected run."""
         self._with_run(self.result_actions.copy_picture)
 
     def save_picture(self) -> None:
-        """Save the share picture of what is shown, or of the selected run."""
+        """Save the share picture of the open item or the selected run."""
         self._with_run(self.result_actions.save_picture)
 
     def share(self) -> None:
-        """Show what leaves before the result that is shown, or selected, is shared."""
+        """Open the share dialog for the open or selected result."""
         self._with_run(self.result_actions.share)
 
     def delete(self) -> None:
-        """Delete what is shown or selected; it can be restored until the window closes."""
+        """Delete the open or selected items. They can be restored until the window closes."""
         if ids := self._target_ids():
             if self._stack.currentIndex() != 0:
                 self._show_table()
             self.model.when_named(lambda: self.trash.delete(ids))
 
     def undo(self) -> None:
-        """Restore the runs deleted last."""
+        """Restore the most recently deleted runs."""
         self.trash.undo()
 
     def forget_deleted(self) -> None:
-        """Delete the trash for good; called when the window closes."""
+        """Delete the trash permanently. Called when the window closes."""
         self.model.close()
         self.trash.purge()
 
@@ -230,7 +231,7 @@ class ResultsPage(QWidget):
         return [-self.group.id] if self.group is not None else self.table.selected_rows()
 
     def _target_ids(self) -> list[int]:
-        """Return the numbers of the runs that a command is about."""
+        """Return the numbers of the runs a command applies to."""
         if self.group is not None:
             return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()
@@ -248,7 +249,7 @@ class ResultsPage(QWidget):
             self._load(rows[0], lambda run: do(run, None))
 
     def _take_focus(self) -> None:
-        # Keyboard users moving through the side bar stay in it.
+        # Keyboard users moving through the side bar must keep the focus there.
         focus = QApplication.focusWidget()
         if self._stack.currentIndex() == 0 and focus is not None and self.isAncestorOf(focus):
             (self.table if self.table.isVisible() else self.filters.search).setFocus()
@@ -329,7 +330,7 @@ class ResultsPage(QWidget):
             widget.setVisible(source != IMPORTED)
 
     def _on_imported(self) -> None:
-        self.table.clearSelection()  # what isn't seen is no target
+        self.table.clearSelection()  # commands must not apply to hidden rows
         self._show(self.imported_detail, self.imported_detail.back_button)
 
     def _on_trash(self) -> None:
@@ -384,7 +385,7 @@ class ResultsPage(QWidget):
 
     def _on_loaded(self, number: int, run: JudgedRun) -> None:
         if number != self._wanted:
-            return  # the user has left, or opened another run
+            return  # the user has left, or has opened another run
         detail = self._made_detail()
         detail.show_run(run)
         self._show(detail, detail.back_button)
@@ -421,7 +422,7 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def _on_left(self) -> None:
-        """Leave the run shown, for the group that it was opened from or for the table."""
+        """Close the open run, returning to the group it was opened from or to the table."""
         if self._is_within_group and self.group_detail is not None:
             self._wanted += 1
             self._show(self.group_detail, self.group_detail.back_button)
@@ -435,7 +436,7 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def _on_commented(self, text: str) -> None:
-        # Not `run`: saving the name may come after leaving the view.
+        # Not `run`, because the name may be saved after leaving the view.
         detail = self.detail
         if detail is not None and detail.run is not None:
             run_id = detail.run.summary.id

@@ -1,4 +1,4 @@
-"""One stored run in full: its name, its charts or a table, and what can be done with it."""
+"""The detail view of a stored run: its name, charts or tables, and commands."""
 
 from dataclasses import replace
 from functools import cached_property, partial
@@ -44,11 +44,11 @@ LIST_PX = 120
 
 
 class TrendView(QWidget):
-    """A run among the user's own of the past: one line, and a chart with what changed on the machine.
+    """A run compared with the user's past ones: one line, and a chart with changes to the computer.
 
     Attributes:
-        line: The run against the best and the last, for another place.
-        trend: What is shown; None until it is loaded.
+        line: The comparison of the run with the best and the latest, shown elsewhere.
+        trend: The trend shown; None until it is loaded.
     """
 
     def __init__(self, services: Services) -> None:
@@ -67,19 +67,19 @@ class TrendView(QWidget):
 
     @cached_property
     def chart(self) -> TrendChart:
-        """The chart, made when the page is first shown: 10 ms that opening a run needn't wait for."""
+        """The chart, created when the page is first shown, because this takes 10 ms."""
         chart = TrendChart(self._services.theme)
         self.card.body.insertWidget(self.card.body.count() - 1, chart, stretch=1)
         chart.show()
         return chart
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw the trend that is loaded."""
+        """Draw the loaded trend."""
         super().showEvent(event)
         self._draw()
 
     def show_run(self, run: RunSummary) -> None:
-        """Show another run's trend as soon as it is loaded."""
+        """Show another run's trend once it is loaded."""
         self._run_id, self.trend = run.id, None
         self.line.show_text("")
 
@@ -90,7 +90,7 @@ class TrendView(QWidget):
 
     def _show(self, run_id: int, trend: Trend) -> None:
         if run_id != self._run_id:
-            return  # another run is shown by now
+            return  # another run is open by now
         self.trend = trend
         self.line.show_text(trend.line)
         kind = headline_kind(trend.metric)
@@ -112,11 +112,11 @@ _TELEMETRY_HEADINGS = ("heading.telemetry", "heading.lowest", "heading.median", 
 
 
 class RunDetail(QWidget):
-    """Shows a run of the history in a view that was made for it.
+    """Shows a run of the history in a separate view.
 
     Signals:
-        left: The user goes back to the table.
-        commented: The user named the run; with the text.
+        left: The user returns to the table.
+        commented: The user changed the run's name; with the text.
     """
 
     left = Signal()
@@ -155,7 +155,7 @@ class RunDetail(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The run that is shown."""
+        """The run shown."""
         return self.judged.run if self.judged is not None else None
 
     def show_run(self, run: JudgedRun) -> None:
@@ -171,16 +171,16 @@ class RunDetail(QWidget):
         self._fill_tables()
 
     def edit_name(self) -> None:
-        """Let the user type the run's name."""
+        """Start editing the run's name."""
         self.comment.setFocus()
         self.comment.selectAll()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of what can be done with the run."""
+        """Open the context menu of the run's commands."""
         self.commands.open_menu(event.globalPos())
 
     def rename(self, run_id: int, comment: str) -> None:
-        """Show a name that was stored, unless another one is being typed."""
+        """Show a stored name, unless another one is being edited."""
         if self.judged is not None and self.judged.summary.id == run_id:
             self.judged.rename(comment)
 
@@ -234,14 +234,14 @@ class RunDetail(QWidget):
             self._fill_tables()
 
     def _fill_tables(self) -> None:
-        """Fill the tables when they are shown: they go through all epochs and telemetry."""
+        """Fill the tables when they are shown, because this iterates over all epochs and telemetry."""
         if self.pages.currentIndex() != 1 or self.judged is None:
             return
         self._fill_table(self.judged)
         fill_items(self.telemetry_table, telemetry_rows(self.judged))
 
     def _on_escape(self) -> None:
-        """Go back; from a name that was changed, first to the one that is stored."""
+        """Go back; if the name is being edited, first restore the stored one."""
         before = (self.run.summary.comment or "") if self.run is not None else ""
         if self.comment.hasFocus() and self.comment.text() != before:
             self.comment.setText(before)
@@ -255,7 +255,7 @@ class RunDetail(QWidget):
 
     def _fill_table(self, judged: JudgedRun) -> None:
         run, energies = judged.run, judged.energies
-        # Qt creates an object per cell: a hundred thousand epochs would take seconds and a gigabyte.
+        # Qt creates an object per cell, so a hundred thousand epochs would take seconds and a gigabyte.
         left_out = max(0, len(run.epochs) - EPOCHS_SHOWN)
         if left_out:
             half = EPOCHS_SHOWN // 2

@@ -23,7 +23,7 @@ ROW_PX = 34
 
 
 class _Cells(QStyledItemDelegate):
-    """Paints the background of runs below a group: the style sheet leaves it out."""
+    """Paints the background of runs below a group, which the style sheet can't do."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint a cell."""
@@ -34,10 +34,10 @@ class _Cells(QStyledItemDelegate):
 
 
 class RunsTable(QTableView):
-    """Shows the rows. Selected runs stay selected when rows or their order change.
+    """Shows the rows. Selected runs are kept selected when rows or their order change.
 
     Signals:
-        menu_wanted: The context menu of the selected rows is to be opened; with its place on the screen.
+        menu_wanted: The context menu of the selected rows is to be opened; with its position on the screen.
     """
 
     menu_wanted = Signal(QPoint)
@@ -66,7 +66,7 @@ class RunsTable(QTableView):
         self._columns.fit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of the row under the mouse, or, by the keyboard, of the current one."""
+        """Request the menu of the row under the mouse or, from the keyboard, of the current row."""
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
         if not index.isValid():
@@ -77,7 +77,7 @@ class RunsTable(QTableView):
         self.menu_wanted.emit(event.globalPos() if by_mouse else self.viewport().mapToGlobal(below))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open and close groups with Right and Left; Left in a run's first cell goes to its group."""
+        """Expand and collapse groups with Right and Left. Left in a run's first cell moves to its group."""
         index, model = self.currentIndex(), self._model
         row = index.row()
         if not index.isValid() or event.modifiers() != Qt.KeyboardModifier.NoModifier:
@@ -95,7 +95,7 @@ class RunsTable(QTableView):
             super().keyPressEvent(event)
 
     def edit_name(self) -> None:
-        """Let the user type the selected run's name, whichever of its cells is current."""
+        """Start editing the selected run's name, whichever of its cells is current."""
         if len(rows := self._selected_rows()) == 1:
             index = self._model.index(rows[0], COMMENT)
             self.scrollTo(index)
@@ -110,7 +110,7 @@ class RunsTable(QTableView):
         return self._model.ids_of(self.selected_rows())
 
     def _selected_rows(self) -> list[int]:
-        # By ranges: a hundred thousand selected rows are one range.
+        # By ranges, because a hundred thousand selected rows are a single range.
         selection = self.selectionModel().selection()
         parts = [selection.at(number) for number in range(selection.count())]
         return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})

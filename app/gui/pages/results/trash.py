@@ -13,7 +13,7 @@ from app.gui.services.bundle import Services
 
 
 class Trash(QObject):
-    """Deletes and restores runs in the background, and says so.
+    """Deletes and restores runs in the background, and shows messages about it.
 
     Signals:
         changed: Runs were deleted or restored.
@@ -41,17 +41,17 @@ class Trash(QObject):
         self._services.query(remove, self._on_deleted)
 
     def undo(self) -> None:
-        """Restore the runs deleted last."""
+        """Restore the most recently deleted runs."""
         if not self._deleted:
             return
         ids = self._deleted.pop()
         self._services.query(lambda database: restore_runs(database, ids), self._on_restored)
 
     def purge(self) -> None:
-        """Delete them for good; called when the window closes."""
+        """Delete them permanently. Called when the window closes."""
         ids = [run_id for part in self._deleted for run_id in part]
         if ids:
-            # If it fails now, a later start does it.
+            # If this fails now, a later start does it.
             with contextlib.suppress(AppError), Database(self._services.paths.database) as database:
                 purge_trash(database, ids)
 

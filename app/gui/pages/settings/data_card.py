@@ -1,4 +1,4 @@
-"""The settings of data sets: their folder, which are installed, importing and removing them."""
+"""The settings of data sets: folder, installed sets, importing and removing."""
 
 import contextlib
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class DataCard(Card):
     """Shows and changes the data set folder, imports and removes data sets.
 
     Signals:
-        changed: Other data sets are there now.
+        changed: The available data sets have changed.
     """
 
     changed = Signal()
@@ -56,7 +56,7 @@ class DataCard(Card):
         self.body.addLayout(self._list)
 
     def refresh(self) -> None:
-        """Reload the folder's content."""
+        """Reload the folder's contents."""
         paths = self._services.paths
         custom = self._services.preferences.settings.datasets_folder is not None
         self.usual_button.setVisible(custom)
@@ -90,7 +90,7 @@ class DataCard(Card):
         self._services.downloads.start(self._services.paths, dataset)
 
     def _show_download(self) -> None:
-        """Show the progress in its line; meanwhile nothing else can be downloaded."""
+        """Show the progress in its line, and disable other downloads."""
         for line_ in self.rows.values():
             line_.show_download(self._services.downloads.of(line_.dataset.id))
             line_.allow_download(allowed=self._services.downloads.current is None)
@@ -162,7 +162,7 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """One data set: whether it is installed, with buttons to download, import or remove it."""
+    """One data set: its state, with buttons to download, import or remove it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ class DatasetLine(QWidget):
         self.state = ClampedLabel(2)
         self.get_button = Button(theme, sentence("button.download"), "download")
         self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
-        if not dataset.fetchable:  # without a parent, showing it would make it a window
+        if not dataset.fetchable:  # without a parent, it would become a window when shown
             self.get_button.hide()
         self.import_button = Button(theme, sentence("button.import"), "file-down")
         self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
@@ -185,11 +185,11 @@ class DatasetLine(QWidget):
         self.setLayout(column(setting(title, self.state, *buttons), self.progress, spacing_px=4))
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
-        """Show whether the data set is installed, and which data "automatic" therefore means.
+        """Show whether the data set is installed, and what "automatic" data therefore means.
 
         Args:
-            dataset: Its state now.
-            size_bytes: What it takes on the disk.
+            dataset: Its current state.
+            size_bytes: Its size on disk.
         """
         self.dataset = dataset
         used = sentence("data_row.auto_real" if dataset.installed else "data_row.auto_synthetic")
@@ -199,32 +199,32 @@ class DatasetLine(QWidget):
             files = [file.name for file in dataset.files]
             text = sentence("settings.not_installed_own", files=files, used=used)
         else:
-            # The size of everything that can be downloaded is known.
+            # The size of all downloadable data sets is known.
             text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0, used=used)
         self.state.show_text(text)
         self.import_button.setEnabled(not dataset.installed)
         self.remove_button.setEnabled(dataset.installed)
 
     def show_download(self, download: Download | None) -> None:
-        """Show the progress of its download; None if there is none."""
+        """Show the progress of its download; None without one."""
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
             self.import_button.setEnabled(False)
 
     def allow_download(self, *, allowed: bool) -> None:
-        """Allow to download it, unless it is there."""
+        """Enable downloading, unless it is installed."""
         self.get_button.setEnabled(allowed and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:
-        """Show that work is going on that can't be stopped."""
+        """Show that work is in progress that can't be cancelled."""
         self.state.show_text(text)
         for button in (self.get_button, self.import_button, self.remove_button):
             button.setEnabled(False)
 
 
 def _give_up(dataset: InstalledDataset) -> None:
-    """Refuse instead of waiting, perhaps for a long download that this line couldn't cancel."""
+    """Refuse instead of waiting for another process, whose download couldn't be cancelled here."""
     raise AppError(message("settings.data_in_use", title=dataset.title), message("settings.try_when_done"))
 
 
@@ -242,6 +242,6 @@ def dataset_bytes(folder: Path, names: Sequence[str]) -> dict[str, int] | None:
     sizes_bytes = dict.fromkeys(names, 0)
     for name in names:
         for path in (folder / name).rglob("*"):
-            with contextlib.suppress(OSError):  # gone by now
+            with contextlib.suppress(OSError):  # deleted in the meantime
                 sizes_bytes[name] += path.lstat().st_size
     return sizes_bytes

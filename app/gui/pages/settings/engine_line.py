@@ -1,4 +1,4 @@
-"""One engine in the settings: what there is, what it would allow here, and what can be done."""
+"""One engine in the settings: its state, what it would allow on this computer, and its actions."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
@@ -25,12 +25,12 @@ from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
 VARIANT_PX = 196
-# A broken one is installed again, but one whose folder can't be read isn't touched.
+# A broken one can be reinstalled, but one whose folder can't be read isn't touched.
 REPAIRED = frozenset({"damaged", "other_python"})
 
 
 class EngineLine(QWidget):
-    """Shows one engine, with its buttons or the progress of its installation in their place.
+    """Shows one engine with its buttons, or with the progress of its installation.
 
     Signals:
         variant_changed: The user chose another build.
@@ -71,7 +71,7 @@ class EngineLine(QWidget):
         return self.row.offers[number] if 0 <= number < len(self.row.offers) else None
 
     def show_row(self, engine_row: EngineRow, *, busy: bool) -> None:
-        """Refresh the row; its buttons are disabled while `busy`."""
+        """Refresh the row; disable its buttons while `busy`."""
         self.row = engine_row
         self._fill_variants()
         stamp, version = engine_row.stamp, engine_row.version
@@ -87,7 +87,7 @@ class EngineLine(QWidget):
         self._show_choice(busy=busy)
 
     def prefer_recommended(self) -> None:
-        """Choose the recommended build, whatever is installed."""
+        """Select the recommended build, even if another one is installed."""
         self.variant.setCurrentIndex(0)
 
     def show_work(self, work: EngineWork) -> None:
@@ -95,7 +95,7 @@ class EngineLine(QWidget):
         self._below.setCurrentIndex(1)
         self.cancel_button.setEnabled(not work.cancelled)
         self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.status_text())
-        # Without a known share, a bar that moves.
+        # If the share is unknown, the bar is indeterminate.
         self.progress.setMaximum(0 if work.share is None else PERMILLE)
         self.progress.setValue(round(PERMILLE * (work.share or 0)))
 
@@ -103,7 +103,7 @@ class EngineLine(QWidget):
         self.variant_changed.emit()
 
     def _show_choice(self, *, busy: bool) -> None:
-        """Show what the chosen build is, and what can be done with it."""
+        """Show the details and actions of the chosen build."""
         state, stamp, offer = self.row.state, self.row.stamp, self.offer
         is_other = offer is not None and stamp is not None and offer.variant.name != stamp.variant
         action = "engines_card.install"
@@ -139,7 +139,7 @@ class EngineLine(QWidget):
         return _offered(offer, is_other=is_other)
 
     def _fill_variants(self) -> None:
-        """List the builds for this computer; first the installed one is chosen, or else the recommended one."""
+        """List the builds for this computer, and select the installed or else the recommended one."""
         offers = self.row.offers
         texts = [
             sentence("engines_card.recommended", variant=offer.variant.name)
@@ -187,7 +187,7 @@ def _device(gpus: tuple[Gpu, ...]) -> str:
 
 
 def _offered(offer: BuildFit, *, is_other: bool) -> str:
-    """Return what a build would use, and what it costs; or why it wouldn't use a card that it is for."""
+    """Return what a build would use, and its size; or why it can't use a card of its kind."""
     if offer.obstacle is not None:
         return text(offer.obstacle)
     variant, device = offer.variant, _device(offer.gpus)

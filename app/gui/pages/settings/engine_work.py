@@ -1,4 +1,4 @@
-"""Installing or checking an engine in a thread, with progress that the window reads and a way to cancel."""
+"""Installs or checks an engine in a thread, with progress for the window and a way to cancel."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 
 
 class WorkCancelledError(Exception):
-    """The user stopped the work."""
+    """The user cancelled the work."""
 
 
 class EngineWork:
@@ -26,7 +26,7 @@ class EngineWork:
 
     Args:
         title: The engine's title.
-        clock: Seconds, for the rate.
+        clock: Returns seconds, for the rate.
     """
 
     def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,24 +36,24 @@ class EngineWork:
         self._now: tuple[Phase, int, int] = ("resolve", 0, 0)
 
     def install(self, paths: Paths, variant: Variant, source: Path | None) -> Stamp | None:
-        """Install, unless a run needs what is there; return None if cancelled."""
+        """Install, unless a run uses the installed files; return None if cancelled."""
         with Database(paths.database) as database:
             check_engine_unused(database, variant.engine)
         return self._cancellable(lambda progress: install_engine(paths, variant, source, progress))
 
     def check(self, paths: Paths, engine: str) -> Checkup | None:
-        """Check what is installed; return None if cancelled."""
+        """Check the installed engine; return None if cancelled."""
         self._now = ("check", 0, 0)
         return self._cancellable(lambda progress: check_engine(paths, engine, progress))
 
     @property
     def share(self) -> float | None:
-        """How much has been downloaded, 0 to 1; None in other phases."""
+        """Share of the download that is completed, 0 to 1; None in other phases."""
         phase, done_bytes, total_bytes = self._now
         return done_bytes / total_bytes if phase == "download" and total_bytes else None
 
     def status_text(self) -> str:
-        """Return what it is doing in one line."""
+        """Return the current activity in one line."""
         phase, done_bytes, total_bytes = self._now
         if phase != "download" or not total_bytes:
             return sentence(f"engines.phase.{phase}")
@@ -74,7 +74,7 @@ class EngineWork:
             return None
 
     def report(self, phase: Phase, done_bytes: int, total_bytes: int) -> None:
-        """Note how far it is; called by the work itself. Raises WorkCancelledError."""
+        """Record the progress. Called by the work itself. Raises WorkCancelledError."""
         if self.cancelled:
             raise WorkCancelledError
         if phase == "download":
@@ -83,7 +83,7 @@ class EngineWork:
 
 
 def remove_unused(paths: Paths, engine: str) -> None:
-    """Delete an engine, unless a run needs it."""
+    """Delete an engine, unless a run uses it."""
     with Database(paths.database) as database:
         check_engine_unused(database, engine)
     remove_engine(paths, engine)

@@ -1,4 +1,4 @@
-"""The settings of engines: which are installed and what they use here; installing, checking and removing them."""
+"""The settings of engines: installed ones and what they use here; installing, checking and removing them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -28,10 +28,10 @@ _Result = TypeVar("_Result")
 
 
 class EnginesCard(Card):
-    """Lists all engines; one thing at a time is done with them, in the background.
+    """Lists all engines. One operation runs at a time, in the background.
 
     Signals:
-        filled: The engines are listed, or listed again.
+        filled: The list of engines was loaded or reloaded.
     """
 
     filled = Signal()
@@ -41,7 +41,7 @@ class EnginesCard(Card):
         self._services = services
         self._latest = Latest()
         self._work: EngineWork | None = None
-        self._worked_on = ""  # the engine that something is done with; "" for none
+        self._worked_on = ""  # the engine of the current operation; "" for none
         self.rows: dict[str, EngineLine] = {}
         self.looking = label(sentence("engines_card.looking"), muted=True)
         self._list = QVBoxLayout()
@@ -60,14 +60,14 @@ class EnginesCard(Card):
         return self._worked_on != ""
 
     def refresh(self) -> None:
-        """Read again what is installed."""
+        """Reload the installed engines."""
         machine, paths = self._services.finder.machine, self._services.paths
         if machine is not None:
             look, done = partial(list_engines, paths, machine), self._latest.only(self._on_looked)
             self._services.tasks.start(look, done, self._services.complain)
 
     def cancel(self) -> None:
-        """Stop installing or checking."""
+        """Cancel installing or checking."""
         if self._work is not None:
             self._work.cancelled = True
             self._on_tick()

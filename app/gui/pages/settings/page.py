@@ -23,7 +23,7 @@ _ADDRESS_PX = 320
 
 
 class SharingCard(Card):
-    """Where a table of everybody's machines comes from, and where results go: nowhere unless entered."""
+    """Addresses of the community table and the submission page; nothing is set by default."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("settings.others"))
@@ -47,7 +47,7 @@ class SharingCard(Card):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is stored."""
+        """Show the stored settings."""
         settings = self._services.preferences.settings
         for editor, address in (
             (self.table_address, settings.table_address),
@@ -86,10 +86,10 @@ WIDTH_PX = 880
 
 
 class SettingsPage(QWidget):
-    """Changes the settings; each change is saved at once.
+    """Changes the settings. Each change is saved immediately.
 
     Signals:
-        folder_changed: The data sets are elsewhere now, or others.
+        folder_changed: The data set folder or its contents have changed.
     """
 
     folder_changed = Signal()
@@ -124,27 +124,27 @@ class SettingsPage(QWidget):
         self.sharing_card.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the cards in two columns where there is room for both."""
+        """Arrange the cards in two columns if both fit."""
         super().resizeEvent(event)
-        two_columns = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # what is inside has its old size still
+        two_columns = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # the contents still have their old size
         if two_columns != self._has_two_columns:
             self._place(two_columns=two_columns)
 
     def show_engines(self, engine: str) -> None:
-        """Scroll to the engines, now or when they are listed: the user wants to install one of them."""
+        """Scroll to the engines, now or once they are listed, to install one of them."""
         self._wanted_engine = engine
         self._on_engines()
 
     def show_data_sets(self) -> None:
         """Scroll to the data sets."""
-        QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # once it is laid out
+        QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # after it is laid out
 
     def _on_engines(self) -> None:
         wanted = self.engines_card.rows.get(self._wanted_engine)
         if wanted is not None:
             self._wanted_engine = ""
             wanted.prefer_recommended()
-            QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # once it is laid out
+            QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # after it is laid out
 
     def _reveal(self, wanted: EngineLine) -> None:
         self.view.ensureWidgetVisible(self.engines_card)

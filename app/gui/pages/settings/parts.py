@@ -1,4 +1,4 @@
-"""Shared by the cards of settings: a line, a question, and opening dialogs and folders."""
+"""Helpers of the settings cards: a line, a question, and opening dialogs and folders."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,9 +26,9 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
     """Ask before an action that can't be undone.
 
     Args:
-        parent: Its window is blocked meanwhile.
-        text: What happens, and what that means.
-        action: Text of the button that does it.
+        parent: Widget whose window is blocked by the question.
+        text: What will happen, and its consequences.
+        action: Text of the button that runs the action.
         do: The action.
     """
     question = QMessageBox(QMessageBox.Icon.Question, action, text, QMessageBox.StandardButton.Cancel, parent)

@@ -1,1 +1,1 @@
-"""The Studies page: several runs that answer one question."""
+"""The Studies page: questions answered by several runs."""

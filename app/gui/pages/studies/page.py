@@ -1,4 +1,4 @@
-"""The Studies page: questions that one run can't answer, their charts and what they say."""
+"""The Studies page: questions that a single run can't answer, with their charts and findings."""
 
 from PySide6.QtWidgets import QLabel
 

@@ -1,4 +1,4 @@
-"""What the user's computer and its devices cost, and where prices of rented devices can be edited."""
+"""Prices of the user's computer and its devices, and editing the prices of rented devices."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, guard_wheel, label
 from app.gui.widgets.editors import indented
 
-# Field, most, decimals, step; 0 means unknown for those that may be unknown.
+# Field, maximum, decimals, step; 0 means unknown for fields that may be unknown.
 _FIELDS = (
     ("power_w", 1_000_000.0, 0, 10.0),
     ("electricity_usd_per_kwh", 1_000_000.0, 3, 0.01),
@@ -30,11 +30,11 @@ _NAME_PX = 260
 
 
 class PricesDialog(QDialog):
-    """Asks for the costs of this computer, and what differs for each of its devices.
+    """Asks for the costs of this computer, and different values for each of its devices.
 
     Attributes:
-        editors: Of the computer, by field.
-        device_editors: Of each device, by its name and field.
+        editors: Editors of the computer, by field.
+        device_editors: Editors of each device, by its name and field.
     """
 
     def __init__(self, services: Services, parent: QWidget) -> None:
@@ -44,7 +44,7 @@ class PricesDialog(QDialog):
         own = services.preferences.settings.own_computer
         form = QFormLayout()
         self.editors: dict[str, QDoubleSpinBox] = {}
-        # What each editor showed, and what it stood for.
+        # The value each editor showed, and the value it was set from.
         self._before: dict[QDoubleSpinBox, tuple[float, float | None]] = {}
         for field in _FIELDS:
             text = sentence(f"studies_page.{field[0]}")
@@ -66,7 +66,7 @@ class PricesDialog(QDialog):
         self.setLayout(whole)
 
     def values(self) -> OwnComputer:
-        """Return what was entered."""
+        """Return the entered values."""
         typed = {name: self._entered(editor) for name, editor in self.editors.items()}
         amounts: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
         own = OwnComputer(**amounts)
@@ -76,7 +76,7 @@ class PricesDialog(QDialog):
         return own
 
     def _entered(self, editor: QDoubleSpinBox) -> float | None:
-        """Return an editor's amount; None for its special text. What wasn't touched stays to the last digit."""
+        """Return an editor's amount; None for its special text. An unchanged amount keeps all its digits."""
         shown, stored = self._before[editor]
         if editor.value() == shown:
             return stored
@@ -84,7 +84,7 @@ class PricesDialog(QDialog):
         return None if is_special else editor.value()
 
     def _devices(self, rows: list[DeviceRow]) -> QGridLayout:
-        """Return the table of devices, with an editor for each price of its own."""
+        """Return the table of devices, with an editor for each of their own prices."""
         grid = QGridLayout()
         grid.setColumnStretch(0, 1)
         grid.addWidget(label(sentence("studies_page.device"), muted=True), 0, 0)
@@ -117,7 +117,7 @@ class PricesDialog(QDialog):
 def _editor(
     field: tuple[str, float, int, float], value: float | None, text: str, otherwise: str = ""
 ) -> QDoubleSpinBox:
-    """Return an editor of an amount; at 0 it says that it is unknown, or below 0 otherwise what."""
+    """Return an editor of an amount, with a special text: "unknown" at 0, or `otherwise` below 0."""
     name, most, decimals, step = field
     editor = indented(QDoubleSpinBox(maximum=most, decimals=decimals, singleStep=step))
     if name in _ALWAYS_KNOWN:

@@ -1,4 +1,4 @@
-"""The Suite page: one click runs a fixed list of workloads, and shows their score."""
+"""The Suite page: one click runs a fixed list of workloads and shows their score."""
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text

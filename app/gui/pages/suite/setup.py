@@ -1,4 +1,4 @@
-"""The setup of a suite: on which device, what it consists of, and the button that starts it."""
+"""The setup of a suite: the device, the list of tests, and the button that starts it."""
 
 from PySide6.QtGui import QFont
 
@@ -38,7 +38,7 @@ class SuiteSetup(PlanSetup):
         self._offer()
 
     def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none."""
+        """Disable running for a reason given by the window; "" to enable it."""
         self._busy = reason
         self._show_problem("")
 
@@ -67,7 +67,7 @@ class SuiteSetup(PlanSetup):
         self._services.tasks.start(plan, done, failed)
 
     def _offer(self) -> None:
-        """List what this computer has."""
+        """List the choices on this computer."""
         machine = self._services.finder.machine
         if machine is not None:
             self.devices.offer(device_choices(self._services.engines.installed, machine))
@@ -107,7 +107,7 @@ class SuiteSetup(PlanSetup):
 
 
 def _detail(part: SuitePart) -> str:
-    """Return what a part measures, and its batch."""
+    """Return what a test measures, and its batch size."""
     purpose = sentence(f"suite.purpose_{part.purpose}")
     if part.batch_size is None:
         return purpose
