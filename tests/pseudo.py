@@ -2,12 +2,24 @@
 
 import re
 import string
+from collections.abc import Iterable
 
 import pytest
 
 from app.core.messages import ENGLISH
+from workloads import CATALOGUE
+from workloads.datasets import DATASETS
+from workloads.workload import STUDIES
 
 LONGER = 0.4
+# Names, which are the same in every language: of products, formats, units and files, and abbreviations.
+_NAMES = re.compile(
+    r"Epochmark|TensorFlow|PyTorch|JAX|Keras|oneDNN|TF32|XLA|CPU|TPU|GPU|\bvCPU|\bx86_64|\bext4|\bdocker|\bL[123]\b|"
+    r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Xeon Skylake|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|"
+    r"MX150|Demo|[iKMP]\d\S*|"
+    r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bkWh|n/a|https?://\S*|"
+    r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9A-F]{4}-[0-9A-F]{4}\b|\b[0-9a-f]{16,}\b"
+)
 _ACCENTED = str.maketrans("aceinouyACEINOUY", "áčéíñóúýÁČÉÍÑÓÚÝ")
 _FILLER = "éñá séñ "
 
@@ -41,3 +53,12 @@ def unmarked(text: str) -> str:
         depth += (letter == "⟦") - (letter == "⟧")
         left.append(letter if depth == 0 and letter != "⟧" else " ")
     return re.sub(r"\s+", " ", "".join(left)).strip()
+
+
+def english_in(text: str, names: Iterable[str]) -> str:
+    """Return what of a text is neither from the catalogue nor a name, if there are letters in it."""
+    left = re.sub(r"https?://\S*", " ", unmarked(text))
+    known = (*names, *CATALOGUE, *STUDIES.values(), *(workload.source for workload in CATALOGUE.values()))
+    for name in sorted((*known, *(data.SOURCE.title for data in DATASETS.values())), key=len, reverse=True):
+        left = left.replace(name, " ")
+    return left if re.search(r"[A-Za-z]{2}", _NAMES.sub(" ", left)) else ""

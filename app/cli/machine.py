@@ -62,7 +62,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         (
             workload.id,
             workload_title(workload.id),
-            workload.kind,
+            sentence(f"workloads.{workload.kind}"),
             workload.study_name or "-",
             str(workload.epochs),
             str(workload.batch_size),

@@ -27,22 +27,11 @@ from app.gui.widgets.basics import ClampedLabel, ElidedLabel
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.test_texts import SIZES, faults, show_result
-from tests.pseudo import speak_pseudo, unmarked
+from tests.pseudo import english_in, speak_pseudo
 from tests.recording import recorded_events, store_recording, until_epoch
-from workloads import CATALOGUE
-from workloads.datasets import DATASETS
-from workloads.workload import STUDIES
 
 ROWS = 30
 WIDE = SIZES[1:]
-# Names, which are the same in every language: of products, formats, units and files, and abbreviations.
-_NAMES = re.compile(
-    r"Epochmark|TensorFlow|PyTorch|JAX|Keras|oneDNN|TF32|XLA|CPU|TPU|GPU|\bvCPU|\bx86_64|\bext4|\bdocker|\bL[123]\b|"
-    r"(?:mixed_)?b?float(?:16|32)|AVX\S*|VNNI|BF16|EPYC|AMD|Xeon Skylake|Colab|GTX|RTX|GRID|Tesla|Titan|\bTi\b|"
-    r"MX150|Demo|[iKMP]\d\S*|"
-    r"Linux|Debian|GNU|\b(?:cuda\w*|cuda-legacy|rocm|xpu|cpu)\b|\b[kKMG]?B(?:/s)?\b|\bGHz|\bms|\bkWh|n/a|https?://|"
-    r"\S+\.(?:json|txt|py)\b|/\S+|\b[0-9A-F]{4}-[0-9A-F]{4}\b|\b[0-9a-f]{16,}\b"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -127,16 +116,9 @@ def in_english(driver: Driver) -> Iterator[str]:
     """Yield what doesn't come from the catalogue, and is no name."""
     computer = driver.machine
     names = [computer.cpu_name, computer.os_name, computer.kernel, computer.machine_id]
-    names += [source.SOURCE.title for source in DATASETS.values()]
-    names += [workload.source for workload in CATALOGUE.values()]
-    names += [workload.id for workload in CATALOGUE.values()]
-    names += STUDIES.values()
     names += ["automatic", "1 thread", "Œuvre"]  # what the recorded runs are called
     for kind, text in texts():
-        left = unmarked(re.sub(r"<[^>]*>", " ", text))
-        for name in sorted(filter(None, names), key=len, reverse=True):
-            left = left.replace(str(name), " ")
-        if re.search(r"[A-Za-z]{2}", _NAMES.sub(" ", left)):
+        if left := english_in(re.sub(r"<[^>]*>", " ", text), filter(None, names)):
             yield f"{kind}: {left!r} of {text[:200]!r}"
 
 

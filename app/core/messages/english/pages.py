@@ -314,6 +314,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "workloads.duration_unknown": "unknown",
     "workloads.epoch": "one epoch: {epoch}",
     "workloads.image": "Images",
+    "workloads.demo": "Demo",
     "workloads.kind": "Kind",
     "workloads.limits": "Limits",
     "workloads.loss_band": "loss after the first epoch: {low:g}–{high:g}",

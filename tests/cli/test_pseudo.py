@@ -1,0 +1,51 @@
+"""In another language, nothing that a command prints stays in English."""
+
+import pytest
+
+from app.cli import main
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from tests.pseudo import english_in, speak_pseudo
+from tests.recording import recorded_events, store_recording
+from workloads.datasets import DATASETS
+from workloads.engines.registry import ENGINES
+
+# Licences, and what is typed.
+NAMES = (
+    *("CC BY-SA 3.0", "CC BY 2.0, see its LICENSE.txt", "MIT", "none stated; research use with citation"),
+    *("public domain", "LDC99T42, not free", "Keras / tf.keras on TensorFlow 1.x"),
+    *("epochmark", "nothing", "(UTC)", "ok", *ENGINES, *DATASETS),
+)
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("workloads",),
+    ("hardware",),
+    ("compare",),
+    ("data", "list"),
+    ("engine", "list"),
+    ("results", "list"),
+    ("results", "show", "1"),
+    ("results", "show", "9"),
+    ("suite", "list"),
+    ("study", "list"),
+    ("import", "--list"),
+    ("run", "demo", "--epochs", "2"),
+    ("run", "nothing"),
+)
+
+
+@pytest.fixture(autouse=True)
+def another_language(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
+    monkeypatch.setenv("EPOCHMARK_HOME", str(paths.data.parent))
+    with Database(paths.database) as database:
+        store_recording(database, recorded_events())
+    speak_pseudo(monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_nothing_stays_in_english(capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
+    main([*command])
+    printed = capsys.readouterr()
+    lines = (printed.out + printed.err).splitlines()
+    assert lines
+    assert [line for line in lines if english_in(line, NAMES)] == []
