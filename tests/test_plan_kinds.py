@@ -71,7 +71,7 @@ def test_a_new_kind_takes_a_class_and_its_sentences(
         answer = kind_of(group).answer(database, group)
         assert plan_of_group(database, group.id) == plan
     expected = sentence("hidden.count", count=2, shown=1)
-    assert (answer.sentence, answer.headline) == (expected, sentence("group.runs", count=2))
+    assert (answer.sentence, answer.headline) == (expected, sentence("studies_page.runs", count=2))
     assert page_of(plan) == KEY
     assert group_row(group, answer, 2).texts["status"] == "Hidden window"
     assert (group_as_dict(group)["kind"], group_as_dict(group)["sentence"]) == (KEY, expected)

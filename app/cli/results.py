@@ -214,7 +214,7 @@ def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
     stored = load_group(database, group_id)
     run = kind_of(stored).example(stored)
     if run is None:
-        raise UsageError(message("cli.no_group_result", group_id=group_id), message("share.choose_another"))
+        raise UsageError(message("cli.no_group_result", group_id=group_id), message("result_file.choose_another"))
     return stored, JudgedRun(load_run(database, run.id))
 
 

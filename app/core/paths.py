@@ -190,7 +190,7 @@ def make_folder(folder: Path) -> None:
         if error.errno == errno.ENAMETOOLONG:
             advice = "folders.choose_shorter"
         elif error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            advice = "folders.free_space"
+            advice = "dataset.free_space_or_move_home"
         raise UsageError(
             message("folders.not_created", folder=_shown(folder), reason=error.strerror), message(advice)
         ) from error

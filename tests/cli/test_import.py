@@ -397,7 +397,7 @@ def test_a_result_is_handed_in_with_every_field_shown(
     shown = done.stdout
     fields = {line.split("  ")[0] for line in shown.splitlines()}
     assert sentence("label.workload") in fields
-    assert not {sentence("part.cpu"), sentence("field.system")} & fields, "what was left out isn't in the file"
+    assert not {sentence("part.cpu"), sentence("part.system")} & fields, "what was left out isn't in the file"
     assert said("submit.doubt", problem=said("table.no_workload", workload="demo")).is_in(shown)
     assert said("submit.sent").is_in(shown)
     assert said("submit.paste", address="https://example.org/results").is_in(shown)

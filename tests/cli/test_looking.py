@@ -143,7 +143,7 @@ def test_a_machine_that_another_version_stored_is_shown(
         (
             True,
             "docker",
-            f"{sentence('share.virtual_machine')}, {sentence('result.in_container', container='docker')}",
+            f"{sentence('compare.virtual')}, {sentence('result.in_container', container='docker')}",
         ),
         (False, "docker", sentence("result.in_container", container="docker")),
         (None, "kubernetes", sentence("result.in_container", container="kubernetes")),

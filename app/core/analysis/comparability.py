@@ -59,7 +59,7 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
         (other.device_name or (other.device or "").upper())
         if (run.device, run.device_name) != (other.device, other.device_name)
         else "",
-        sentence("compare.side", side=other.side)
+        sentence("cli.side", side=other.side)
         if other.side and run.group_id == other.group_id and run.side != other.side
         else "",
         preset_title(other.preset) if run.preset != other.preset else "",

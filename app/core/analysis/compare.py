@@ -402,7 +402,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [verdict_title(run.verdict)] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
-    remarks += [sentence("share.first_epoch_only")] if run.basis == "first_epoch" else []
+    remarks += [sentence("short.first_epoch")] if run.basis == "first_epoch" else []
     if reference is not None:
         remarks += differences(reference, run)
     else:
@@ -422,7 +422,7 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
         return []
     (drawn,) = _run_bar(summary, "own", run)
     if other.is_log:  # an epoch log doesn't record other conditions
-        codes = ("compare.imported_log", *(["share.first_epoch_only"] if summary.basis == "first_epoch" else []))
+        codes = ("compare.imported_log", *(["short.first_epoch"] if summary.basis == "first_epoch" else []))
         remarks = tuple(map(sentence, codes))
     else:
         engine = engine_name(summary.engine, summary.engine_version)
@@ -483,7 +483,7 @@ def community_remarks(row: CommunityRow) -> tuple[str, ...]:
     low, high = (format_value(summary.metric, end) for end in (row.low, row.high))
     remarks = (
         sentence("compare.community", count=row.machines),
-        sentence("compare.community_range", low=low, high=high) if row.machines > 1 else "",
+        sentence("studies.interval", low=low, high=high) if row.machines > 1 else "",
         engine_name(summary.engine, None),
         sentence("share.batch", batch_size=summary.batch_size),
         summary.precision,

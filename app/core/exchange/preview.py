@@ -120,7 +120,7 @@ def _of_result(*names: str) -> Callable[[Result], Result]:
 def _workload(result: Result) -> str:
     spec = result.spec
     title = workload_title(spec.workload)
-    return sentence("exchange.workload_version", workload=title, version=spec.workload_version)
+    return sentence("compare.workload_version", workload=title, version=spec.workload_version)
 
 
 def _settings(result: Result) -> str:
@@ -185,7 +185,7 @@ def _memory(result: Result) -> str:
 
 
 def _virtual(result: Result) -> str:
-    return sentence("share.virtual_machine") if result.machine.virtual_machine else ""
+    return sentence("compare.virtual") if result.machine.virtual_machine else ""
 
 
 def _data(result: Result) -> str:
@@ -240,15 +240,15 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "engine": ("heading.software", _engine, None),
     "data": ("label.data", _data, None),
     "cpu": ("part.cpu", lambda result: result.machine.cpu_name or "", _of_machine("cpu_name")),
-    "cores": ("field.cores", _cores, _without_cores),
+    "cores": ("part.cores", _cores, _without_cores),
     "memory": ("heading.memory", _memory, _with_telemetry_of("memory_bytes", words="memory_")),
     "gpu": ("field.gpu", _gpus, _with_telemetry_of("device_name", "gpus", words="gpu")),
-    "system": ("field.system", _system, _of_machine("os_name", "architecture")),
-    "virtual": ("field.virtual", _virtual, None),
+    "system": ("part.system", _system, _of_machine("os_name", "architecture")),
+    "virtual": ("part.virtual_machine", _virtual, None),
     "date": ("field.date", _date, _of_result("started_at", "finished_at")),
     "comment": ("results_page.comment", lambda result: result.comment or "", _of_result("comment")),
     "epochs": ("heading.epochs", _epochs, None),
-    "steps": ("field.steps", _steps, without_durations),
+    "steps": ("setting.steps", _steps, without_durations),
     "telemetry": ("heading.telemetry", _telemetry, _of_result("telemetry")),
     "version": ("field.version", _program, None),
 }

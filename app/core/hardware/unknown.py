@@ -27,7 +27,7 @@ _REASONS: dict[str, dict[str, str]] = {
     "power_plan": {"Linux": "unknown.power_plan_linux", "macOS": "unknown.power_plan_macos"},
     "cpu_temperature": {
         "Linux": "unknown.cpu_temperature_linux",
-        "Windows": "unknown.cpu_temperature_windows",
+        "Windows": "unknown.cpu_power_windows",
         "macOS": "unknown.cpu_temperature_macos",
     },
     "cpu_power": {

@@ -152,7 +152,7 @@ def _common(runs: Sequence[RunSummary]) -> list[str]:
 
 def _computer(runs: Sequence[RunSummary]) -> str:
     parts = [*computer_parts(runs[0]), *_same(runs, device_kind)]
-    parts += [sentence("share.virtual_machine")] if runs[0].virtual_machine else []
+    parts += [sentence("compare.virtual")] if runs[0].virtual_machine else []
     return " · ".join(parts)
 
 

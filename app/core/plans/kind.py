@@ -126,7 +126,7 @@ class PlanKind:
 
     def headline(self, group: Group) -> str:
         """Return the result in a few characters."""
-        return sentence("group.runs", count=sum(map(is_usable, group.runs)))
+        return sentence("studies_page.runs", count=sum(map(is_usable, group.runs)))
 
     def sentence(self, group: Group) -> str:
         """Return the result as a sentence."""

@@ -116,7 +116,7 @@ def machine_line(machine: Machine) -> str:
     kind, container = virtualization(machine)
     virtual = kind
     if machine.virtual_machine:
-        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("share.virtual_machine")
+        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("compare.virtual")
     inside = sentence("result.in_container", container=container) if container else None
     parts.append(", ".join(part for part in (virtual, inside) if part))
     return " · ".join(part for part in parts if part)

@@ -57,7 +57,7 @@ def share_card(run: JudgedRun, several: Several | None = None, result: Result | 
 def check_shown(summary: RunSummary) -> None:
     """Raise UsageError if a run has no result to show."""
     if summary.value is None:
-        raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
+        raise UsageError(message("share.no_result", run_id=summary.id), message("result_file.choose_another"))
 
 
 def _codes(run: Run) -> tuple[str, str]:
@@ -80,7 +80,7 @@ def _title(run: Run) -> str:
 def _certainty(run: RunSummary) -> str:
     """Return the 95 % interval in the usual form, or a note that there is none."""
     if run.basis == "first_epoch":
-        return sentence("share.first_epoch_only")
+        return sentence("short.first_epoch")
     half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
     is_certain = half_pct is not None and run.confidence_pct is not None and run.confidence_pct >= CONFIDENCE_PCT
     if not is_certain:
@@ -109,7 +109,7 @@ def _facts(run: RunSummary) -> str:
     parts = (
         rate_text(run),
         data_title(run.data_source),
-        sentence("share.virtual_machine") if run.virtual_machine else "",
+        sentence("compare.virtual") if run.virtual_machine else "",
     )
     return " · ".join(part for part in parts if part)
 

@@ -12,7 +12,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
     """Return the evidence as labels and texts; empty for runs that don't train."""
     metrics, lines = run.metrics, []
     if (loss := metrics.get("proof_loss")) is not None:
-        lines.append((sentence("proof.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
+        lines.append((sentence("heading.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
     if (done := metrics.get("updates_done")) is None and _says_what_is_counted(run):
         lines.append((sentence("proof.updates"), sentence("proof.not_counted")))
     if done is not None:
@@ -25,7 +25,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
     lines += _step_lines(run)
     accuracy = metrics.get("test_accuracy")
     if accuracy is not None:
-        lines.append((sentence("proof.accuracy"), f"{100 * accuracy:.1f} %"))
+        lines.append((sentence("metric.test_accuracy"), f"{100 * accuracy:.1f} %"))
     return lines
 
 
@@ -44,7 +44,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
         yield sentence("proof.operations"), sentence("proof.not_counted")
     if shares := operation_shares_pct(metrics):
         texts = [sentence("proof.share", share_pct=share, number=number) for number, share in shares.items()]
-        yield sentence("proof.precision"), ", ".join(texts)
+        yield sentence("heading.precision"), ", ".join(texts)
     worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
     if worker_s is not None and parent_s is not None and done is not None:
         yield sentence("proof.clock"), sentence("proof.clocks", worker_s=worker_s, parent_s=parent_s)
@@ -59,9 +59,9 @@ def _distinct_line(run: Run) -> Iterator[tuple[str, str]]:
     distinct, declared = (run.metrics.get(f"examples_{kind}") for kind in ("distinct", "declared"))
     if distinct is not None and declared is not None:
         text = sentence("proof.distinct_of", distinct=distinct, declared=declared)
-        yield sentence("proof.distinct"), text
+        yield sentence("metric.examples_distinct"), text
     elif _says_what_is_counted(run):
-        yield sentence("proof.distinct"), sentence("proof.not_counted")
+        yield sentence("metric.examples_distinct"), sentence("proof.not_counted")
 
 
 def _operations_text(run: Run, operations: float) -> str:

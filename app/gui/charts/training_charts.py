@@ -190,9 +190,9 @@ class LossChart(DoublePlot):
 
     # Colour, message code of the name, and whether the line is dashed.
     ENTRIES = (
-        (ORANGE, "chart.loss", False),
-        (BLUE, "chart.accuracy", False),
-        (ORANGE, "chart.validation", True),
+        (ORANGE, "column.loss", False),
+        (BLUE, "column.accuracy", False),
+        (ORANGE, "column.validation", True),
     )
 
     def __init__(self, theme: Theme) -> None:
@@ -288,8 +288,8 @@ def _loss_sentence(series: RunSeries) -> str:
         return sentence("chart.no_epoch")
     last = series.epochs[-1]
     named = {
-        "chart.loss": last.loss,
-        "chart.accuracy": last.accuracy,
+        "column.loss": last.loss,
+        "column.accuracy": last.accuracy,
         "chart.validation_loss": last.val_loss,
         "chart.validation_accuracy": last.val_accuracy,
     }

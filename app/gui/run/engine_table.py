@@ -68,7 +68,7 @@ def _title(row: Row) -> str:
 def _value(row: Row, cell: Cell, units: set[str]) -> str:
     """Return the median with its unit, which is in the heading instead if it is the same for all."""
     if cell.median is None:
-        return sentence("engine_page.no_result")
+        return sentence("cli.no_result")
     value = format_value(row.metric, cell.median)
     return value if len(units) == 1 else f"{value} {headline_kind(row.metric).short_unit}"
 

@@ -30,7 +30,7 @@ class LogDialog(QDialog):
         fixed: QFont = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         fixed.setPixelSize(12)
         self.text.setFont(fixed)
-        self.text.setAccessibleName(sentence("log.text"))
+        self.text.setAccessibleName(sentence("benchmark.log"))
         self.place = label(muted=True)
         self.copy_button = QPushButton(sentence("button.copy_text"))
         self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))

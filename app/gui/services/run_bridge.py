@@ -355,7 +355,7 @@ def _line(event: events.Event) -> str:
         case events.Epoch():
             text = sentence("log.epoch", number=event.index + 1, duration_s=event.duration_s)
         case events.Warn():
-            text = sentence("log.note", note=event.message)
+            text = sentence("cli.note", note=event.message)
         case events.Error():
             text = sentence("log.error", error=event.message)
         case events.Log():

@@ -99,9 +99,7 @@ def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
         sentence("status.cancelled"),
     )
     first = replace(summary, basis="first_epoch")
-    assert said("share.first_epoch_only").is_in(
-        next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
-    )
+    assert said("short.first_epoch").is_in(next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks)
 
 
 def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view() -> None:

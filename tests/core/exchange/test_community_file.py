@@ -303,7 +303,7 @@ def test_a_bar_says_whose_it_is_and_under_which_conditions(mine: RunSummary) -> 
     assert (bar.name, bar.value) == (sentence("compare.community_name", name="RTX 3060"), 1.5)
     assert bar.remarks == (
         sentence("compare.community", count=3),
-        sentence("compare.community_range", low="1.20", high="1.80"),
+        sentence("studies.interval", low="1.20", high="1.80"),
         "PyTorch",
         sentence("share.batch", batch_size=128),
         "float32",

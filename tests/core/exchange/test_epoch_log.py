@@ -134,7 +134,7 @@ def test_a_log_is_a_result_of_the_usual_spec_beside_runs_that_are_like_it(
 def test_a_log_of_one_epoch_says_so(database: Database, tmp_path: Path) -> None:
     list(import_files(database, [written(tmp_path, HEAD + "0,12.25,,,,\n", "mnist_mlp.csv")]))
     (bar,) = bars_of(database)
-    codes = ("compare.imported_log", "share.first_epoch_only")
+    codes = ("compare.imported_log", "short.first_epoch")
     assert (bar.value, bar.remarks) == (12.25, tuple(map(sentence, codes)))
 
 

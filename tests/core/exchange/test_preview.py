@@ -16,7 +16,7 @@ def test_a_preview_names_every_field_in_words() -> None:
     shown = {field.name: (field.label, field.text) for field in preview(golden()[2])}
     assert shown["workload"] == (
         sentence("label.workload"),
-        sentence("exchange.workload_version", workload="MNIST MLP", version=1),
+        sentence("compare.workload_version", workload="MNIST MLP", version=1),
     )
     assert shown["settings"] == (
         sentence("field.settings"),
@@ -25,7 +25,7 @@ def test_a_preview_names_every_field_in_words() -> None:
     assert shown["value"][1].endswith("s per epoch")
     assert shown["cpu"] == ("CPU", "AMD EPYC")
     assert shown["date"] == (sentence("field.date"), "2026-11-23 04:16:36")
-    assert shown["steps"] == (sentence("field.steps"), sentence("exchange.steps", count=938))
+    assert shown["steps"] == (sentence("setting.steps"), sentence("exchange.steps", count=938))
     assert "gpu" not in shown, "what has no content isn't shown"
     internal = [text for _, text in shown.values() if re.search(r"[a-z]_[a-z]|mnist", text)]
     assert not internal

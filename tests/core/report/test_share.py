@@ -99,7 +99,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         ({"basis": "estimate"}, sentence("share.estimate_without_interval"), "Caution: no interval", "caution"),
         (
             {"basis": "first_epoch", "epochs_done": 1},
-            sentence("share.first_epoch_only"),
+            sentence("short.first_epoch"),
             caution("short.first_epoch"),
             "caution",
         ),
@@ -150,9 +150,7 @@ def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, s
     run = changed(stored_run, os_name=os_name, virtual_machine=True, data_source="synthetic")
     details = share_card(JudgedRun(run)).details
     assert details[0] == f"{CORES} · 15 GB · {shown} · {CPU_RUN}"
-    assert details[2].endswith(
-        " · ".join((sentence("setting_value.data_synthetic"), sentence("share.virtual_machine")))
-    )
+    assert details[2].endswith(" · ".join((sentence("setting_value.data_synthetic"), sentence("compare.virtual"))))
 
 
 def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:

@@ -145,7 +145,10 @@ def test_a_few_examples_may_be_there_twice(run: Run) -> None:
 def test_what_was_not_counted_is_said_of_new_runs_only(run: Run) -> None:
     kept = ("weights_changed", "proof_loss")
     old = replace(run, metrics={key: value for key, value in HONEST.items() if key in kept})
-    names = [sentence(f"proof.{name}") for name in ("examples", "distinct", "operations", "updates")]
+    names = [
+        sentence(code)
+        for code in ("proof.examples", "metric.examples_distinct", "proof.operations", "proof.updates")
+    ]
     assert not set(names) & dict(proof_lines(old)).keys()
     new = dict(proof_lines(replace(old, metrics={**old.metrics, "steps_counted": 0.0})))
     assert [new[name] for name in names] == [sentence("proof.not_counted")] * 4
@@ -165,7 +168,7 @@ def test_a_band_around_the_loss_of_guessing_is_not_called_proof(run: Run) -> Non
             run.summary, workload=name, batch_size=CATALOGUE[name].batch_size, data_source="synthetic"
         )
         metrics = {**HONEST, "proof_loss": 0.69}
-        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))[sentence("proof.loss")]
+        return dict(proof_lines(replace(run, summary=summary, metrics=metrics)))[sentence("heading.loss")]
 
     assert said("proof.band_of_guessing").is_in(lines("imdb_fasttext"))
     assert not said("proof.band_of_guessing").is_in(lines("mnist_mlp"))
@@ -179,7 +182,7 @@ def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
     assert said("proof.operations_of", declared_mflop="236.3", done_mflop="236.3").is_all_of(
         lines[sentence("proof.operations")]
     )
-    assert lines[sentence("proof.precision")] == sentence("proof.share", share_pct=100, number="float32")
+    assert lines[sentence("heading.precision")] == sentence("proof.share", share_pct=100, number="float32")
     assert said("proof.clocks", parent_s="50.0", worker_s="50.0").is_all_of(lines[sentence("proof.clock")])
 
 

@@ -76,8 +76,8 @@ def test_an_engine_without_a_result_comes_last(table: EngineTable, stored_run: R
     table.show_rows(rows_of(stored_run.summary, ("mnist_mlp",), {"jax": (5.0, 5.1, 5.0)}))
     assert texts(table)[0] == ["JAX", "5.00", sentence("engine_page.fastest")]
     assert sorted(texts(table)[1:]) == [
-        ["PyTorch", sentence("engine_page.no_result"), ""],
-        ["TensorFlow", sentence("engine_page.no_result"), ""],
+        ["PyTorch", sentence("cli.no_result"), ""],
+        ["TensorFlow", sentence("cli.no_result"), ""],
     ]
 
 

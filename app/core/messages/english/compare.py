@@ -26,7 +26,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.community": ("community, {count:,} computer", "community, {count:,} computers"),
     "compare.community_cautions": ("{count:,} with a caution", "{count:,} with a caution"),
     "compare.community_name": "{name} (community)",
-    "compare.community_range": "{low} to {high}",
     "compare.anomaly": "anomaly, see notes",
     "compare.as_usual": "default",
     "compare.batch_not_stated": "batch not stated",
@@ -63,7 +62,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{quantity} ({better}), log scale; published {first}–{last}",
     ),
     "compare.seed": "seed {seed}",
-    "compare.side": "side {side}",
     "compare.table_disagrees": (
         "In the same table, the {slow} reaches {slow_gflop_per_s:.0f} GFLOP/s and the {fast}"
         " {fast_gflop_per_s:.0f}: {times:.1f} times as much with {cores_times:g} times the cores, mostly because"
@@ -95,7 +93,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.run_not_completed": "run {run_id} ({status})",
     "group.run_invalid": "run {run_id} (invalid)",
     "group.run_without_result": "run {run_id} (no result)",
-    "group.runs": ("1 run", "{count} runs"),
     "group.several_runs": ("1 of {planned} runs has a result.", "{count} of {planned} runs have a result."),
     "group.spread": "spread {between_pct:.1f} %",
     "group.workloads": ("{count} workload", "{count} workloads"),
@@ -159,7 +156,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.gpus": "GPUs",
     "compare_page.linear": "Linear",
     "compare_page.linear_scale": "linear scale",
-    "compare_page.log": "Log",
     "compare_page.log_scale": "log scale",
     "compare_page.match_community": "community",
     "compare_page.match_imported": "imported",
@@ -181,7 +177,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.several": "Multiple GPUs",
     "compare_page.several_too": "Include multi-GPU",
     "compare_page.shorter_is_faster": "shorter is faster",
-    "compare_page.show": "Show",
     "compare_page.single_gpus": "Single devices",
     "compare_page.table": "Comparison",
     "compare_page.times_as_fast": "×: times as fast as the {baseline}",

@@ -85,7 +85,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.virtual_machine": "Measured in a virtual machine.",
     "note.virtual_machine_by": "Measured in a virtual machine ({kind}).",
     "note.wsl": "Measured in Windows Subsystem for Linux.",
-    "proof.accuracy": "Test accuracy",
     "proof.band": "expected {low:g}–{high:g} after {steps} steps. {origin}",
     "proof.band_of_guessing": (
         "expected {low:g}–{high:g} after {steps} steps, which doesn't prove learning. {origin}"
@@ -94,11 +93,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.band_of_other_run": "no expected range for this batch or network",
     "proof.clock": "Clock",
     "proof.clocks": "{worker_s:.1f} s in the training process, {parent_s:.1f} s in Epochmark",
-    "proof.distinct": "Different examples",
     "proof.distinct_of": "{distinct:,.0f} of {declared:,.0f}",
     "proof.examples": "Examples",
     "proof.examples_done": "{done:,.0f} in weight updates, at least {asked:,.0f} expected",
-    "proof.loss": "Loss",
     "proof.loss_text": "{loss:.4g} on average in the first steps; {band}",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",
@@ -110,7 +107,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{done_mflop:,.4g} million per example in a step, {declared_mflop:,.4g} million expected"
     ),
     "proof.output_layer": "Output layer",
-    "proof.precision": "Precision",
     "proof.share": "{share_pct:.3g} % {number}",
     "proof.updates": "Weight updates",
     "proof.updates_of_steps": "{done:,.0f}, in {asked:,.0f} steps",

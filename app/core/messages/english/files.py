@@ -22,7 +22,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "folders.datasets_not_absolute": "The data set folder “{folder}” isn't an absolute path.",
     "folders.datasets_unusable": "The data set folder {folder} can't be used ({reason}).",
     "folders.file_in_place": "{folder} is a file, not a folder.",
-    "folders.free_space": "Free up some space, or set EPOCHMARK_HOME to another folder.",
     "folders.home_unknown": "EPOCHMARK_HOME is “{folder}”, but your home folder is unknown.",
     "folders.link_in_place": "{folder} is a broken link, not a folder.",
     "folders.move_away": "Move it elsewhere, or set EPOCHMARK_HOME to another folder.",

@@ -80,7 +80,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "unknown.cpu_power_windows": "Windows reports it only to kernel drivers, and Epochmark installs none.",
     "unknown.cpu_temperature_linux": "No driver for the CPU's temperature sensor is loaded.",
     "unknown.cpu_temperature_macos": "macOS reports temperatures only to administrators.",
-    "unknown.cpu_temperature_windows": "Windows reports it only to kernel drivers, and Epochmark installs none.",
     "unknown.disk": "The system doesn't report the folder's disk.",
     "unknown.gpu": "Its driver doesn't report it.",
     "unknown.gpu_gputil": "nvidia-smi doesn't report it, and NVIDIA's library (NVML) can't be loaded.",

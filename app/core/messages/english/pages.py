@@ -266,7 +266,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.theme_light": "Light",
     "settings.theme_note": "System follows your desktop's style.",
     "settings.theme_system": "System",
-    "settings.try_when_done": "Try again when it's done.",
     "setup.add_favourite": "Add to favourites",
     "setup.all_engines": "Compare all installed engines in at least two rounds.",
     "setup.always_compiled": "{engine} always compiles the training step.",

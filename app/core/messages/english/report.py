@@ -21,7 +21,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.beside_others": "Compared with others",
     "html.choose": "Choose some runs.",
     "html.clock": "Clock (GHz)",
-    "html.conditions": "Comparable results must match",
     "html.date": "Date",
     "html.estimate": "Estimate",
     "html.estimate_title": "Estimate during the run ({unit})",
@@ -30,7 +29,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.low": "Lower end of the 95 % interval",
     "html.made_by": "Created by Epochmark {version}. This page loads nothing from the network.",
     "html.measured_on": "Measured on {date} with Epochmark {version}",
-    "html.method": "How this is measured",
     "html.method_comparison": (
         "Results are compared only if workload, batch size, precision and examples per epoch match. Other"
         " differences, such as the software's year, are shown next to each result."
@@ -118,13 +116,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.axis_of_years": "{label}, log scale · published {years}",
     "share.axis_some_unknown": "{label} · published {years}, some undated",
     "share.batch": "batch {batch_size}",
-    "share.choose_another": "Choose a run with a result.",
     "share.cores": ("{count} core", "{count} cores"),
     "share.cpu_run": "CPU run",
     "share.epochs": ("{count} epoch", "{count} epochs"),
     "share.estimate_within": "estimate ± {half_pct:.1f} % (95 %)",
     "share.estimate_without_interval": "estimate, no interval",
-    "share.first_epoch_only": "first epoch only",
     "share.gpu_run": "GPU run",
     "share.no_ab_result": "A/B test {group_id} has no complete pair to share.",
     "share.no_group_result": "Group {group_id} has no result to share yet.",
@@ -138,7 +134,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.runs": ("{count} run", "median of {count} runs"),
     "share.unknown_device": "unknown device",
     "share.version": "Epochmark {version}",
-    "share.virtual_machine": "virtual machine",
     "share.within": "± {half_pct:.1f} % (95 %)",
     "telemetry.busiest_core": "Busiest logical CPU",
     "telemetry.cpu_clock_mhz": "CPU clock",

@@ -45,7 +45,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "suite.demo_part": "{title}, batch {batch_size}",
     "suite.failed": "the run failed",
     "suite.imported": "{name}, {engine} (imported, not verified)",
-    "suite.interval": "{low} to {high}",
     "suite.means": "Training {training} · Prediction {prediction}",
     "suite.means_sentence": "Training {training}, prediction {prediction}.",
     "suite.demo_machine": "a computer that sleeps 10 ms per step",

@@ -31,7 +31,7 @@ def interval_text(score: Score | None) -> str:
     """Return a score's interval: "995 to 1,052"; "" without one."""
     if score is None or score.low is None or score.high is None:
         return ""
-    return sentence("suite.interval", low=points_text(score.low), high=points_text(score.high))
+    return sentence("studies.interval", low=points_text(score.low), high=points_text(score.high))
 
 
 def certainty_text(score: Score | None) -> str:

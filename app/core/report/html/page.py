@@ -78,7 +78,7 @@ def _overview(runs: Sequence[JudgedRun]) -> Element:
 
 
 def _method() -> list[Element]:
-    heading = element("h2", sentence("html.method"))
+    heading = element("h2", sentence("verdict_dialog.method"))
     return [heading, *(element("p", sentence(f"html.method_{name}")) for name in _METHOD)]
 
 

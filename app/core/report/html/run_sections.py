@@ -45,7 +45,7 @@ def run_article(run: JudgedRun, number: int) -> Element:
         section(sentence("heading.verdict"), _reasons(run)),
         section(sentence("html.beside_others"), *_ranking(run.run)),
         section(sentence("html.while_it_ran"), *_charts(run.run, series)),
-        section(sentence("html.conditions"), pairs(comparison_key(run.run))),
+        section(sentence("verdict_dialog.comparable"), pairs(comparison_key(run.run))),
         section(sentence("heading.computer"), _computer(run.run)),
         section(sentence("chart.figures"), *_figures(run)),
     ]

@@ -179,12 +179,12 @@ class ComparePage(QWidget):
         self.scale = Segments(
             theme,
             sentence("compare_page.scale"),
-            (("log", sentence("compare_page.log")), ("linear", sentence("compare_page.linear"))),
+            (("log", sentence("benchmark.log")), ("linear", sentence("compare_page.linear"))),
         )
         self.scale.select("log")
         self.view = Segments(
             theme,
-            sentence("compare_page.show"),
+            sentence("share_dialog.show"),
             (("bars", sentence("compare_page.bars")), ("table", sentence("label.table"))),
         )
         self.view.select("bars")

@@ -69,4 +69,4 @@ class Filters(QWidget):
         self.status.setAccessibleName(sentence("results_page.status"))
         for source in (OWN, IMPORTED, ALL):
             self.source.addItem(sentence(f"results_page.source_{source}"), source)
-        self.source.setAccessibleName(sentence("results_page.source"))
+        self.source.setAccessibleName(sentence("heading.source"))

@@ -225,7 +225,7 @@ class DatasetLine(QWidget):
 
 def _give_up(dataset: InstalledDataset) -> None:
     """Refuse instead of waiting for another process, whose download couldn't be cancelled here."""
-    raise AppError(message("settings.data_in_use", title=dataset.title), message("settings.try_when_done"))
+    raise AppError(message("settings.data_in_use", title=dataset.title), message("engines.wait_for_it"))
 
 
 def _removal_text(dataset: InstalledDataset, removal: Removal) -> str:

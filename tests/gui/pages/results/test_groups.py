@@ -143,13 +143,13 @@ def test_the_triangle_opens_a_group_and_says_so(driver: Driver, page: ResultsPag
 
     before = index.data(Qt.ItemDataRole.DecorationRole).cacheKey()
     assert said(
-        "results_page.group_closed", kind=said("group.kind_ab"), runs=said("group.runs", count="4")
+        "results_page.group_closed", kind=said("group.kind_ab"), runs=said("studies_page.runs", count="4")
     ).is_all_of(spoken())
     at = page.table.visualRect(index).topLeft() + QPoint(12, 12)
     QTest.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
     assert page.model.rows[2:7] == [-AB, 10, 9, 8, 7]
     assert said(
-        "results_page.group_opened", kind=said("group.kind_ab"), runs=said("group.runs", count="4")
+        "results_page.group_opened", kind=said("group.kind_ab"), runs=said("studies_page.runs", count="4")
     ).is_all_of(spoken())
     assert index.data(Qt.ItemDataRole.DecorationRole).cacheKey() != before
     below, alone = page.model.index(3, 0), page.model.index(0, 0)

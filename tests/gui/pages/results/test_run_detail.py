@@ -146,7 +146,7 @@ def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: Res
     for run_id, seconds in ((2, "51.0, 50.0, 50.0"), (1, "61.0, 60.0, 60.0")):
         charts = driver.open_run(run_id).view.charts
         assert set(charts.loss.lines["loss"].item.getData()[1]) == {float(run_id)}
-        assert f"{sentence('chart.loss')} {run_id}.000" in charts.loss.accessibleDescription()
+        assert f"{sentence('column.loss')} {run_id}.000" in charts.loss.accessibleDescription()
         assert max(charts.throughput.line.item.getData()[1]) == run_id
         assert said("chart.epochs_done", done="3", planned="10", durations=seconds).is_all_of(
             charts.epochs.accessibleDescription()
