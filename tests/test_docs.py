@@ -15,6 +15,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "resources").rglob("*.md")),
 ]
+LINE_COLUMNS = 115
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -22,6 +23,15 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert [link for link in LINK.findall(text) if not leads_somewhere(page, link)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_lines_wrap_except_in_tables_links_and_code(page: Path) -> None:
+    lines = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL).splitlines()
+    whole = (
+        line for line in lines if not line.startswith(("|", "[")) and len(LINK.sub("](…)", line)) > LINE_COLUMNS
+    )
+    assert [line for line in whole if " " in line.strip()] == []
 
 
 def test_the_readme_stays_short_and_its_pictures_small() -> None:
