@@ -32,6 +32,12 @@ def data_title(source: str | None) -> str:
     return _known(message(f"setting_value.data_{source}"), source) if source else ""
 
 
+def cores_title(physical: int | None, logical: int | None) -> str:
+    """Return numbers of cores and threads: "2 cores, 4 threads"; "?" for None."""
+    cores, threads = message("count.cores", count=physical or "?"), message("count.threads", count=logical or "?")
+    return text(message("count.cores_and_threads", cores=cores, threads=threads))
+
+
 def verdict_title(verdict: str | None) -> str:
     """Return the display name of a run's verdict; "n/a" for None."""
     return level_title(verdict) if verdict else "n/a"

@@ -18,7 +18,7 @@ from app.core.report.telemetry_table import telemetry_name
 from app.core.result_file.canonical import sealed, without_durations
 from app.core.result_file.record import Gpu, Result
 from app.core.result_file.summary import summary_of
-from app.core.titles import data_title, level_title, preset_title, switch_title, workload_title
+from app.core.titles import cores_title, data_title, level_title, preset_title, switch_title, workload_title
 from workloads.datasets import DATASETS
 
 
@@ -174,7 +174,7 @@ def _cores(result: Result) -> str:
     machine = result.machine
     if machine.physical_cores is None and machine.logical_cores is None:
         return ""
-    cores = sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
+    cores = cores_title(machine.physical_cores, machine.logical_cores)
     usable = result.environment.visible_cpus
     return cores if usable is None else sentence("exchange.cores_usable", cores=cores, count=usable)
 

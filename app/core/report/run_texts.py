@@ -14,7 +14,7 @@ from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.redaction.private_texts import chosen_texts, hide, private_texts
-from app.core.titles import data_title, level_title, workload_title
+from app.core.titles import cores_title, data_title, level_title, workload_title
 from app.core.verdict.energy import energy_used
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
@@ -108,7 +108,7 @@ def _text(said: Message | None) -> str:
 
 def machine_line(machine: Machine) -> str:
     """Return the computer in one line: CPU, cores, memory, GPUs, system."""
-    cores = sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
+    cores = cores_title(machine.physical_cores, machine.logical_cores)
     cpu_name = machine.cpu_name or sentence("result.unknown_cpu")
     parts = [cpu_name, cores, format_installed_memory(machine.memory_bytes)]
     parts += [gpu.name for gpu in machine.gpus]

@@ -29,6 +29,7 @@ from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.row_decoding import read_machine
 from app.core.storage.runs import load_run
+from app.core.titles import cores_title
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 from app.core.verdict.rules import RULES, judge
@@ -248,7 +249,7 @@ def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
     better, batch = sentence("compare.lower_is_better"), sentence("share.batch", batch_size=100)
     baseline = message("position.baseline", name="i5-8250U", year=2019)
     rank = {"ratio": "4.8×", "baseline": baseline, "faster": "MX150", "slower": "i5-8250U"}
-    cores = sentence("result.cores", physical=4, logical=8)
+    cores = cores_title(4, 8)
     machine = f"Intel Core i7-1165G7 · {cores} · 15 GB · Test OS 1"
     engine = {"engine": "TensorFlow 2.21.0", "device": "cpu", "precision": "float32", "compiler": "XLA"}
     assert result_text(JudgedRun(stored_run)).splitlines() == [
@@ -296,7 +297,7 @@ def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
     def stored(record: str) -> Machine:
         return read_machine(record, [])
 
-    cores, unknown = sentence("result.cores", physical="?", logical="?"), sentence("result.unknown_cpu")
+    cores, unknown = cores_title(None, None), sentence("result.unknown_cpu")
     old = stored('{"cpu_name": "Old CPU"}')
     assert machine_line(old) == f"Old CPU · {cores} · n/a · n/a"
     new = stored('{"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8000000000}]}')

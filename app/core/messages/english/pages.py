@@ -273,7 +273,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setup.usual_device": "Default: {device}",
     "setup.browse": "Browse …",
     "setup.browse_all": "Browse all workloads",
-    "setup.cores": "{physical} cores, {logical} threads",
     "setup.device_with_engine": "{device} · {engine}",
     "setup.engine_not_able": "{engine} can't run this workload.",
     "setup.engine_not_installed": "{engine} isn't installed. Install it in Settings.",

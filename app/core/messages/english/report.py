@@ -70,7 +70,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.validation_loss": "Validation loss",
     "html.while_it_ran": "During the run",
     "result.about": "about {value}",
-    "result.cores": "{physical} cores / {logical} threads",
     "result.engine_with_xla": "{engine} on {device} · {precision} · with {compiler}",
     "result.engine_without_xla": "{engine} on {device} · {precision} · without {compiler}",
     "result.epoch": "epoch",

@@ -10,7 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.copied": ("Copied {count} run as a table", "Copied {count:,} runs as a table"),
     "results_page.deleted": ("Deleted {count} run", "Deleted {count:,} runs"),
     "results_page.epochs": "{done} of {planned}",
-    "results_page.epochs_left_out": "{left_out:,} epochs in the middle are hidden. Export the run to see all.",
+    "results_page.epochs_left_out": "Epochs in the middle are hidden ({left_out:,}). Export the run to see all.",
     "results_page.export_all": "Export all …",
     "results_page.export_some": "Export {count:,} …",
     "results_page.filter": "Filter",

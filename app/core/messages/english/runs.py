@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.crashed": "The training process {exit}.",
     "run.crashed_after_saying": "The training process {exit}. Its last output: {lines: / }",
     "run.damaged_event": "An unreadable line from the training process was skipped ({reason}).",
-    "run.damaged_events": "{lines:,} unreadable lines from the training process were skipped.",
+    "run.damaged_events": "Unreadable lines from the training process were skipped ({lines:,}).",
     "run.events_left_out": "The training process sent too many messages ({count:,} skipped). Please report this with the log.",
     "run.fault": "An error in Epochmark ended the run. See the log.",
     "run.gpu_not_used": "{engine} can't use this computer's {gpu}, so the run uses the CPU. To find out why, open the doctor on the Hardware page or run `{epochmark} doctor`.",

@@ -415,4 +415,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "part.disk_network": "network",
     "part.disk_usb": "USB disk",
     "part.disk_virtual": "virtual disk",
+    "count.cores": ("{count} core", "{count} cores"),
+    "count.cores_and_threads": "{cores}, {threads}",
+    "count.threads": ("{count} thread", "{count} threads"),
 }

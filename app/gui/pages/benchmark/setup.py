@@ -14,6 +14,7 @@ from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
 from app.core.runs.workload_estimates import probe_key
 from app.core.storage.queries import expected_duration_s
+from app.core.titles import cores_title
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.known_hardware import KnownHardware
@@ -427,8 +428,7 @@ def _large(font: QFont) -> QFont:
 
 def machine_facts(machine: Machine) -> list[str]:
     """Return a short description of each of the computer's components."""
-    physical, logical = machine.physical_cores or "?", machine.logical_cores or "?"
-    cores = sentence("setup.cores", physical=physical, logical=logical)
+    cores = cores_title(machine.physical_cores, machine.logical_cores)
     gpus = [
         f"{short_name(gpu.name)} · {format_gpu_memory(gpu.memory_bytes)}"
         if gpu.memory_bytes

@@ -239,7 +239,8 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
 def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
     """Add a device's state and fix; return its name and state."""
     tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
-    name = f"{device.name} ({device.id})" if device.id else device.name
+    is_named = not device.id or device.name == device.id.upper()
+    name = device.name if is_named else f"{device.name} ({device.id})"
     title = f"{name}: {device.state_text}"
     card.body.addWidget(_entry(theme, tone, title, device.why))
     _add_advice(theme, card, device.fix, device.commands, device.link)
