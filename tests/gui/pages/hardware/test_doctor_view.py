@@ -234,7 +234,7 @@ def test_what_to_do_comes_before_the_evidence(
     assert view.introduction.text() == sentence("doctor.cpu_usable")
     order = [
         f"NVIDIA GeForce RTX 5080 (gpu:0): {sentence('doctor.device_not_usable')}",
-        f"CPU (cpu): {sentence('doctor.device_usable')}",
+        f"CPU: {sentence('doctor.device_usable')}",
         sentence("doctor.check_driver"),
     ]
     order.append("XLA can't compile because a CUDA file is missing")
