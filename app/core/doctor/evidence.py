@@ -45,7 +45,7 @@ class Evidence:
 
 
 def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
-    """Combine facts and an engine's trials. Errors of failed imports and steps are added to the log."""
+    """Combine facts and an engine's trials. Errors from failed imports and steps are added to the log."""
     return Evidence(
         facts,
         {trial.target: trial for trial in trials},

@@ -27,7 +27,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     macos: tuple[_Text, ...] = ()
 
     def filled(self, engine: str | None) -> "Commands":
-        """Fill an engine's names into the {placeholders}. If it is unknown, omit commands with placeholders."""
+        """Replace the {placeholders} with an engine's names. If it is unknown, omit commands with placeholders."""
         return Commands(
             **{
                 system: tuple(_filled(command, engine) for command in commands if engine or "{" not in command)

@@ -80,7 +80,7 @@ def device_choices(
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
-    """Return the choice that is probably fastest. Graphics cards precede the processor, the default engine others.
+    """Return the probably fastest choice: graphics cards before the processor, the default engine before others.
 
     Args:
         choices: The available choices.

@@ -100,7 +100,7 @@ def _fetch_one(wheel: Wheel, folder: Path, scratch: Path, report: Callable[[int]
 
 
 def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None:
-    """Download in a thread, so that an unresponsive server can't prevent cancelling."""
+    """Download in a thread, so that an unresponsive server can't prevent cancellation."""
     arrived_bytes = 0
     given_up = threading.Event()
 

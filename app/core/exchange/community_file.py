@@ -128,7 +128,7 @@ def load_table(paths: Paths) -> list[CommunityRow]:
 def get_table(
     paths: Paths, address: str, *, patience_s: float = PATIENCE_S, time_limit_s: float = TIME_LIMIT_S
 ) -> int | None:
-    """Download a table and make it the current one. The current one becomes the previous one.
+    """Download a table and make it the current one. The old table is kept as the previous one.
 
     Args:
         paths: The folders.

@@ -32,7 +32,7 @@ _DISTINCTIVE_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True)
 class LogDetails:
-    """Details of logs supplied by the user, because logs don't contain them.
+    """Details that the user supplies because logs don't contain them.
 
     Attributes:
         workload: The trained workload; None to infer it from the beginning of the file name.

@@ -49,7 +49,7 @@ def read_results(path: Path) -> tuple[Result, ...]:
 
     Raises:
         EpochLogError: It is an epoch log.
-        UsageError: It can't be read, is of another kind, or contains anything invalid.
+        UsageError: It can't be read, is another kind of file, or contains anything invalid.
     """
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:

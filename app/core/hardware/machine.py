@@ -299,7 +299,7 @@ def _read_system(root: Path) -> SystemFacts:
 
 
 def _version(release: str) -> str | None:
-    """Return only a kernel's version numbers. The rest is free text by whoever built it."""
+    """Return only a kernel's version numbers. The rest is free text from the builder."""
     version = re.match(r"\d+(\.\d+)*", release)
     return version[0] if version else None
 

@@ -1,4 +1,4 @@
-"""A finished A/B for sharing: the picture's texts and bars, and the text to paste."""
+"""A finished A/B for sharing: the picture's text and bars, and the text to paste."""
 
 from collections.abc import Callable, Sequence
 

@@ -15,5 +15,5 @@ _UNKNOWN = PlanKind()
 
 
 def kind_of(plan: Plan | Group) -> PlanKind:
-    """Return the kind of a plan or of its group; the base class for kinds of other versions."""
+    """Return the kind of a plan or of its group; the base class for kinds from other versions."""
     return KINDS.get(plan.kind, _UNKNOWN)

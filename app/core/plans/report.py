@@ -15,7 +15,7 @@ from app.core.storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts by row and column. All columns except the text columns at the left and the last one are numbers.
+    """Text by row and column. All columns except the text columns at the left and the last one are numbers.
 
     Attributes:
         headings: One for each column.

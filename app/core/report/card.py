@@ -1,4 +1,4 @@
-"""The content of a picture to share: its texts, and a chart of bars, two sides, or configurations."""
+"""The content of a picture to share: its text, and a chart of bars, two sides, or configurations."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -26,8 +26,7 @@ MARK = "EPOCHMARK1"
 # Values that aren't in a short form.
 UNKNOWN_VERSION = "?"
 LENGTH_LIMIT = 300
-# Limits of the number of results in one QR code, and of its characters: a code of 65 squares, which fits on a
-# picture.
+# Limits for the results and characters in one QR code, which has 65 squares on a side and fits in a picture.
 RESULTS_LIMIT, LETTERS_LIMIT = 3, 419
 _FIELDS = 17
 _BETWEEN = " "
@@ -109,7 +108,7 @@ def read_short_form(typed: str) -> Result:
     text = " ".join(typed[: _LONGEST + 1].upper().split())
     if not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
-    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone has replaced "-" by a dash
+    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone has replaced "-" with a dash
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     body, _, digits = text.rpartition(":")
     parts = body.split(":")

@@ -115,7 +115,7 @@ class PlanSession:
             status = self._carry_out()
         except AppError as error:
             self.trouble = error
-        except Exception as error:  # a bug of ours, which the program reports
+        except Exception as error:  # a bug in our code, which the program reports
             self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
             raise
         finally:

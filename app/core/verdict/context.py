@@ -29,8 +29,7 @@ class TelemetryWindow:
         records: Telemetry in order.
         times_s: Time of each record, in seconds since the start of the measurement.
         gpu: Index of the GPU that the run used; None for none, UNKNOWN_GPU if unclear.
-        is_within: Whether the records were taken during the measurement. If there were none, these are all
-            records.
+        is_within: Whether the records were taken during the measurement. If there were none, all records are used.
         earlier: Telemetry of the first seconds, before the run computed anything.
     """
 

@@ -53,7 +53,7 @@ class EnergyCurve:
         return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
 
     def _at_j(self, time_s: float) -> float | None:
-        """Interpolate the energy at a time; just outside the range, extrapolate from the nearest two values."""
+        """Interpolate the energy at a given time; just outside the range, extrapolate from the two nearest."""
         times_s, total_j = self.times_s, self.total_j
         if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None

@@ -1,4 +1,4 @@
-"""A stored run with derived data, each computed once."""
+"""A stored run with the data derived from it, which is computed only once."""
 
 from dataclasses import replace
 from functools import cached_property

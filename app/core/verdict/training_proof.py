@@ -51,7 +51,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _says_what_is_counted(run: Run) -> bool:
-    """Return whether a run records what wasn't counted. Runs of older versions don't."""
+    """Return whether a run records what wasn't counted. Runs from older versions don't."""
     return "steps_counted" in run.metrics
 
 

@@ -1,4 +1,4 @@
-"""GPUs of all vendors: specifications and telemetry.
+"""GPUs from all vendors: specifications and telemetry.
 
 NVIDIA's GPUs are first, in the order used by their driver and TensorFlow, followed by the others in the system's
 order. NVIDIA GPUs that NVIDIA's driver doesn't list (nouveau, no driver, a broken one) are last, and only included

@@ -1,7 +1,7 @@
 """NVIDIA's GPUs through NVML, or nvidia-smi if NVML is unavailable.
 
-Values that the driver doesn't report are None. Drivers refuse single values on many cards, return all ones for
-"not available", and lose whole GPUs.
+Values that the driver doesn't report are None. On many cards, drivers refuse individual values, return all ones
+for "not available", or lose whole GPUs.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs through nvidia-smi and GPUtil, where NVML can't be loaded.
+"""NVIDIA's GPUs through nvidia-smi and GPUtil, if NVML can't be loaded.
 
 It starts a program for each read and reports fewer values: no power, no clocks.
 """

@@ -45,8 +45,8 @@ _MACOS_NAMES = (
         "hw.perflevel1.cpusperl2",
     ),
 )
-_PROCESSOR_CORE, _CACHE = 0, 2  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
-_UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
+_PROCESSOR_CORE, _CACHE = 0, 2  # values of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+_UNIFIED, _DATA = 0, 2  # values of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
 _BOOST_FACTOR = 1.05  # minimum factor of acpi-cpufreq's highest clock for a boost; less is the rounded base clock
 

@@ -20,7 +20,7 @@ from app.core.hardware.system_files import output_of, read_text
 from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
 
-PLAN_EVERY_S = 10.0  # it reads files of all CPUs, and rarely changes
+PLAN_EVERY_S = 10.0  # reading the plan opens files of all CPUs, and it rarely changes
 # Clocks are read one after another. A shorter delay in between isn't a clock step.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
@@ -73,7 +73,7 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Reads the conditions repeatedly, from one thread. Changes are since the previous read.
+    """Reads the conditions repeatedly, from one thread. Changes are measured from the previous read.
 
     Args:
         root: Folder that contains Linux's proc and sys.

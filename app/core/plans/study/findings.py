@@ -75,7 +75,7 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
 
 
 def close_to_best(points: Sequence[Point]) -> list[Point]:
-    """Return the configurations within 5 % of the fastest one, in their order."""
+    """Return the configurations within 5 % of the fastest one, in their original order."""
     rates = [point.rate.value for point in points if point.rate is not None]
     best = max(rates, default=0.0)
     return [point for point in points if point.rate is not None and point.rate.value >= CLOSE * best]

@@ -102,7 +102,7 @@ class Point:
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy of CPU and GPU for an epoch, as far as their counters report it; None otherwise."""
+        """Energy of CPU and GPU for an epoch, if their counters report it; None otherwise."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]

@@ -93,7 +93,7 @@ def verdict_word(result: SuiteResult) -> str:
 def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
     """Return a suite's verdict with its first reason, followed by ever shorter versions; () before the first run.
 
-    Without a score, the number of tests that have a result.
+    Without a score, the only text is the number of tests that have a result.
     """
     level = result.verdict
     if level is None:

@@ -1,4 +1,4 @@
-"""Runs as a result file, which another Epochmark can import. Includes only runs with a result."""
+"""Runs as a result file, which another copy of Epochmark can import. Includes only runs with a result."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_
 
     Args:
         database: The results.
-        ids: Numbers of runs.
+        ids: Run numbers.
         steps_limit: Maximum number of step durations in all results together.
 
     Raises:
