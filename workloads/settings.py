@@ -28,7 +28,7 @@ class Setting:
 
     Attributes:
         name: Name in specs.
-        kind: Type of its values: whole numbers, one of several texts, on or off, or a device.
+        kind: Type of its values: whole numbers, one of several strings, on or off, or a device.
         default: None if each workload has its own, or the engine chooses.
         flag: Command-line option.
         choices: Returns the values of a "choice".
@@ -152,7 +152,7 @@ class Setting:
         return isinstance(value, str) and (self.choices is None or value in self.choices())
 
     def allowed(self) -> tuple[str, ...]:
-        """Return the allowed texts; () if there are too many."""
+        """Return the allowed values as text; () if there are too many."""
         automatic = (AUTO,) if self.may_be_auto else ()
         if self.kind == "switch":
             return (*SWITCH, *automatic)

@@ -1,4 +1,4 @@
-"""Flower photos in the form they are read: packed once, in one size, into sixteen TensorFlow record files."""
+"""Flower photos in the form in which they are read: packed once, in one size, into sixteen record files."""
 
 import contextlib
 import os

@@ -1,7 +1,7 @@
 """A book by Nietzsche as characters, and its synthetic twin. Reads files, never the network.
 
-No checksum of the file is published. It is identified by its numbers of bytes, characters and symbols, which the
-study's script prints.
+No checksum of the file is published. It is identified by its byte, character and symbol counts, which the study's
+script prints.
 """
 
 import hashlib
@@ -85,7 +85,7 @@ def load(folder: Path | None) -> Text:
 def windows(
     ids: "NDArray[np.uint8]", length: int = 40, stride: int = 3
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return pieces of `length` characters, one every `stride`, and the character that follows each."""
+    """Return pieces of `length` characters, one every `stride` characters, and the character after each."""
     import numpy as np
 
     if len(ids) <= length:

@@ -1,4 +1,4 @@
-"""Shared by data sets: their sources, their arrays, and recognising their files."""
+"""Shared by data sets: their sources, their arrays, and how to recognise their files."""
 
 import hashlib
 import math
@@ -41,7 +41,7 @@ class MissingDataError(MessageError):
 
 
 class UnfitError(MessageError, ValueError):
-    """A file's contents aren't as expected. The clause has no subject, or "it"."""
+    """A file's contents aren't as expected. The clause has no subject, or the subject "it"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""TensorFlow: on the CPU of every system, and on NVIDIA GPUs under Linux."""
+"""TensorFlow: on the CPU on every system, and on NVIDIA GPUs under Linux."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU as described by its driver. None means that the driver doesn't report it."""
+    """One GPU as described by its driver. Values that the driver doesn't report are None."""
 
     name: str
     vendor: str  # nvidia, amd, intel, apple, other

@@ -49,7 +49,7 @@ def end_as_orphan() -> NoReturn:
 
 
 def _replace(number: int, source: int) -> None:
-    """Replace a standard stream by a copy of the source, for this process and its children."""
+    """Replace a standard stream with a copy of the source, for this process and its children."""
     os.dup2(source, number)
     if sys.platform == "win32":
         import ctypes

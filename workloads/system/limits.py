@@ -49,7 +49,7 @@ class Limit(Workload):
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject settings that would have no effect, so that results don't claim them."""
+        """Also reject settings that would have no effect, so that no result is labelled with them."""
         super().check(spec)
         usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:

@@ -48,8 +48,8 @@ class Feed:
     def cut(self, examples: int) -> "Feed":
         """Return only the first examples, for arrays, so that every epoch is the same short one.
 
-        If `fit` were limited by steps instead, it would continue from there in the next epoch, and end in the
-        middle of one.
+        If `fit` were limited by steps instead, the next epoch would continue where it stopped, and the data would
+        end in the middle of an epoch.
         """
         if self.y is None:
             return self

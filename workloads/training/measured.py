@@ -13,10 +13,10 @@ data that packages include: real digits and all of Fashion-MNIST. CIFAR-10, IMDb
 flowers weren't available for the measurement; their bands are based on the twin and on other data (Fashion-MNIST
 in colour, other English prose).
 
-Memory: peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13 and
-JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size, which
-wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX. GPTs
-and timm's networks were measured only at small batch sizes, the larger one a quarter to three eighths of the
+Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
+and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
+which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX.
+GPTs and timm's networks were measured only at small batch sizes, the larger one a quarter to three eighths of the
 default, so their needs at the default are extrapolated.
 
 Operations: products and convolutions behind the gradients, with a multiplication and an addition as two, counted
