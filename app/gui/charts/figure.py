@@ -59,7 +59,7 @@ class ChartStyle:
         draw_text(painter, place, text, outlined=self.outlined)
 
     def width(self, text: str, size_px: int) -> float:
-        """Return the width of a text."""
+        """Return the width of a line of text."""
         return QFontMetricsF(self.font(size_px)).horizontalAdvance(text)
 
 

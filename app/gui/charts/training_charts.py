@@ -121,7 +121,7 @@ class EpochChart(Plot):
         Args:
             durations_s: Finished epochs.
             planned: Total number of epochs.
-            current_s: Current epoch; None between epochs.
+            current_s: Duration of the current epoch so far; None between epochs.
             whole: False for shortened epochs, whose median is meaningless.
             apart: Whether the first value is treated separately. False for runs instead of epochs, whose values
                 may have any unit.

@@ -91,7 +91,7 @@ class HeadlineCard(Card):
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
     ) -> None:
-        """Show a running run. `run` is None until it is stored, `verdict` until there is one."""
+        """Show a run in progress. `run` is None until it is stored, `verdict` until there is one."""
         self._state.setCurrentIndex(0)
         self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
@@ -247,7 +247,7 @@ def _note(run: RunSummary, measured_s: float | None = None) -> str:
 
 
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
-    """Return the texts and tone of a running run's pill."""
+    """Return the texts and tone of the pill for a run in progress."""
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):

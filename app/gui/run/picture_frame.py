@@ -130,7 +130,7 @@ def fitting(text: str, wanted: QFont, width: float) -> QFont:
 
 
 def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> list[str]:
-    """Return a text in lines, broken only between its parts."""
+    """Return text in lines, broken only between its parts."""
     lines: list[str] = []
     for part in text.split(between):
         longer = f"{lines[-1]}{between}{part}" if lines else part
@@ -142,7 +142,7 @@ def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> li
 
 
 def broken(text: str, chosen: QFont, width: float) -> list[str]:
-    """Return a text in lines, broken between words or, if half a line would be empty, within a word."""
+    """Return text in lines, broken between words or, if half a line would be empty, within a word."""
     lines = []
     while text:
         end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= width), 1)

@@ -96,7 +96,7 @@ class RunView(QWidget):
         return super().eventFilter(watched, event)
 
     def refresh(self) -> None:
-        """Draw the current state of the running run."""
+        """Draw the current state of the run in progress."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page:
             return

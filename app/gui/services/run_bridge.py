@@ -38,7 +38,7 @@ RUNS_PAGE = "benchmark"
 
 
 class BusyError(AppError):
-    """Another Epochmark process is measuring on this computer."""
+    """Another instance of Epochmark is measuring on this computer."""
 
 
 class RunBridge(QObject):
@@ -166,8 +166,8 @@ class RunBridge(QObject):
         Args:
             plan: The plan.
             machine: The computer to store the results for.
-            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError. This is
-                checked only before the first run.
+            allow_concurrent: Whether to run even if another instance of Epochmark is measuring; otherwise
+                BusyError. This is checked only before the first run.
             resumed: The stored plan and its remaining runs; None for a new one.
         """
         if self.is_running:

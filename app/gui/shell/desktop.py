@@ -63,7 +63,7 @@ def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -
 
 
 class LauncherEntry:
-    """The launcher entry on Linux, through Unity's signal, which docks of KDE, Ubuntu and others also support."""
+    """The launcher entry on Linux, through Unity's signal, which docks in KDE, Ubuntu and others also support."""
 
     def __init__(self) -> None:
         from PySide6.QtDBus import QDBusConnection, QDBusMessage

@@ -27,7 +27,7 @@ from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX, WIDE_WINDOW_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
-_WORD_PX, _LEAST_PX = 40, 90  # of a word; below the latter, no text is shown at all
+_WORD_PX, _LEAST_PX = 40, 90  # minimum widths of a word, and of a label that shows any text
 HEAD_PX = 34  # height of a button, and of the line with a page's title
 
 
@@ -216,7 +216,7 @@ class Card(QFrame):
 
 
 class Button(QPushButton):
-    """A button with an icon in the theme's colours. In a narrow window, where its text doesn't fit, only the icon.
+    """A button with an icon in the theme's colours. Its text is hidden in narrow windows, where it doesn't fit.
 
     Args:
         kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
@@ -312,7 +312,7 @@ class Button(QPushButton):
 
 
 def is_narrow(widget: QWidget) -> bool:
-    """Return whether a widget is in the main window while that is narrow."""
+    """Return whether a widget is in the main window while the window is narrow."""
     window = widget.window()
     return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX
 

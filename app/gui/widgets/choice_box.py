@@ -30,7 +30,7 @@ class ChoiceBox(QComboBox):
         self._label.setText(name)
 
     def shown_text(self) -> str:
-        """Return the value as far as it fits, elided, because Qt would cut it without a sign."""
+        """Return the value as far as it fits, elided, because Qt would cut it off without any sign."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         part = QStyle.SubControl.SC_ComboBoxEditField

@@ -92,7 +92,7 @@ class MethodDialog(QDialog):
 
 
 def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
-    """Ask whether to run alongside another Epochmark that is running a benchmark."""
+    """Ask whether to run alongside another instance of Epochmark that is running a benchmark."""
     text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
     buttons = QMessageBox.StandardButton
     answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)

@@ -28,7 +28,7 @@ class Pill(QLabel):
 
 
 class PillRow(QWidget):
-    """One line of short facts. Those that don't fit are counted at its end, with all of them as tooltip."""
+    """One line of short facts. Those that don't fit are counted at its end, and its tooltip lists all."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -156,7 +156,7 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """Shows a few rows of texts completely; the area around it scrolls.
+    """Shows a few rows of text completely; the area around it scrolls.
 
     Args:
         name: Name for screen readers.

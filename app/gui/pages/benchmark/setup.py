@@ -324,7 +324,7 @@ class SetupView(QWidget):
         self.run_button.setText(sentence("setup.run_anyway" if self.preflight.cautions else "menu.run"))
 
     def _estimate_soon(self) -> None:
-        """Hide the previous choice's time, and look up this one's unless another choice follows immediately."""
+        """Hide the previous choice's time, and look up the new one's unless another choice follows immediately."""
         self._latest.drop()
         asked = self._standard()
         if asked is None or asked != self._estimated:

@@ -38,7 +38,7 @@ DEVICE_MORE_PX = 90  # for "RTX 4090 Laptop GPU", once the name is wide enough
 # Padding in the style sheet, and Qt's own around a text.
 CELL_PX, HEADING_PX = 27, 28
 TRIANGLE_PX = 22  # including its margin, before the number of a group's runs
-# A workload of another version may have any name.
+# A workload from another version may have any name.
 WIDEST_PX = 260
 
 

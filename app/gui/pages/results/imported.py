@@ -89,7 +89,7 @@ class ImportedCard(Card):
 
     def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))
-        # Without any, there is nothing to choose, and the search words get the space.
+        # Without imported results, there is nothing to choose, and the search words get the space.
         model.found.connect(lambda _: filters.offer_source(offered=model.has_imported))
         self._services, self._filters = services, filters
         self._asked = 0
