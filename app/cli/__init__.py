@@ -40,7 +40,7 @@ def main(
         draw_share: Writes a result's picture to a file, in dark or light colours, with an embedded result file;
             provided by the layer above, because drawing needs Qt.
         notice: Printed before anything else.
-        scan_picture: Reads the QR code on a picture; also provided by the layer above.
+        scan_picture: Reads the QR code in a picture; also provided by the layer above.
     """
     ending = Ending()
     try:

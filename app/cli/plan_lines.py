@@ -9,7 +9,7 @@ WORDS_CELLS = 16  # minimum width of texts before they are wrapped
 
 
 def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
-    """Return the columns of a plan's table: `left` text columns, then numbers, and a text about each row.
+    """Return the columns of a plan's table: `left` text columns, then numbers, and text about each row.
 
     If the table doesn't fit, all numbers except the first are dropped.
     """

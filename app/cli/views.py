@@ -31,7 +31,7 @@ class View:
     """Receives events in the session's thread. If its output fails, it cancels the run.
 
     Attributes:
-        error: Why the output was lost; None if it wasn't, or if its reader just stopped reading.
+        error: Why the output was lost; None if it wasn't lost, or if its reader just stopped reading.
     """
 
     def __init__(self) -> None:
