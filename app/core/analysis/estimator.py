@@ -35,8 +35,8 @@ INTERVAL_BLOCKS = 2
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
 # A longer slow beginning may be a change of speed instead of a warm-up. A fast beginning is always counted, so a
-# slow one must be counted as well, or a computer with two speeds would look too fast. Only parts as slow as an
-# interruption are excluded.
+# slow beginning must be counted as well, or a computer with two speeds would look too fast. Only parts as slow as
+# an interruption are excluded.
 WARMUP_S_AT_MOST = 5.0
 # Batch lengths for batch means, from short to long. The longest reveal changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
@@ -167,7 +167,7 @@ def block_size(steps_s: Sequence[float]) -> int:
 
 
 def block_means(steps_s: Sequence[float], size: int) -> list[float]:
-    """Return the mean step duration of each whole block, ignoring an incomplete one at the end."""
+    """Return the mean step duration of each whole block, ignoring an incomplete block at the end."""
     if size == 1:
         return list(steps_s)
     starts = range(0, len(steps_s) - size + 1, size)

@@ -114,11 +114,11 @@ def summarise(
     """Return the headline, its interval and the statistics behind it.
 
     Args:
-        workload: Workload id. For an unknown one, the headline counts plain examples.
+        workload: Workload id. For an unknown workload, the headline counts plain examples.
         variant: Difference from the default network.
         metric: Metric of its headline.
         batch_size: Examples per step.
-        per_epoch: Statistics of whole epochs; None without any.
+        per_epoch: Statistics of whole epochs; None if there are none.
         per_step: Statistics of steps; None without usable ones.
         step_median_s: Median duration of all steps, of every kind.
         reported: Headline reported by the workload itself, if it can't be computed from steps.

@@ -1,8 +1,8 @@
 """Allowance for shared hosts, where other users change a device's speed between runs.
 
 The guests of a host share its memory, caches and clock; guests of a GPU share its power limit. The effect can't be
-measured from inside a guest, and one calm minute doesn't predict the next ones. So the same rule applies to all
-presets.
+measured from inside a guest, and one calm minute doesn't predict the following minutes. So the same rule applies
+to all presets.
 """
 
 import math

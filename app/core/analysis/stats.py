@@ -53,7 +53,7 @@ class DurationStatistics:
 
 
 def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
-    """Summarise whole epochs in order; None without any."""
+    """Summarise whole epochs in order; None if there are none."""
     if not durations_s:
         return None
     counted = durations_s[1:] or durations_s

@@ -119,7 +119,7 @@ class StepTimes:
         return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
 
     def pass_s(self, batches: int) -> float:
-        """Return the seconds of a validation pass with this many batches, based on timed ones; 0.0 without any.
+        """Return the seconds of a validation pass with this many batches, based on timed batches; 0.0 if none.
 
         Interrupted batches are replaced by typical ones.
         """

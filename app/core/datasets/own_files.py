@@ -111,7 +111,7 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return the first names as text, and the number of remaining ones."""
+    """Return the first names as text, and the number of remaining names."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)

@@ -8,9 +8,9 @@ from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
 from workloads.engines.registry import DEFAULT_ENGINE
 
-# Rows from this rank on are about GPUs; earlier ones about TensorFlow itself and the computer.
+# Rows from this rank on are about GPUs; earlier rows are about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
-# Rows about how a process ended, whatever it used.
+# Rows about how a process ended, whether or not it used a GPU.
 _RANKS_OF_PROCESSES = range(60, 70)
 
 
@@ -59,7 +59,7 @@ def _log(trial: Trial, engine: str) -> LogDiagnosis:
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
-    # GPUs are hidden from this one, and TensorFlow complains about it.
+    # GPUs are hidden from this trial, and TensorFlow complains about it.
     own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
     return replace(diagnosis, findings=own)
 

@@ -192,7 +192,7 @@ def _encoding(data: bytes) -> str:
 
 
 def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
-    """Yield the lines that help others diagnose: the first line of each finding, then the unknown ones."""
+    """Yield the lines that help others diagnose: the first line of each finding, then the unknown lines."""
     for finding in diagnosis.findings:
         yield finding.line
     for _, line in diagnosis.unknown_lines:

@@ -53,7 +53,7 @@ def fetch(
 
     Args:
         wheels: The files.
-        sizes: Their sizes, as far as known.
+        sizes: Their sizes, where known.
         folder: Folder for the files until they are installed. Partial files are kept for the next attempt.
         scratch: Existing folder for temporary files.
         progress: May raise to cancel, after which nothing more is written.

@@ -179,7 +179,7 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
 
 
 def use_previous(paths: Paths) -> int:
-    """Swap the previous and the current table; return the number of rows of the new current one.
+    """Swap the previous and the current table; return the number of rows in the table that is now current.
 
     Raises:
         UsageError: There is no previous table.
@@ -199,7 +199,7 @@ def use_previous(paths: Paths) -> int:
 
 
 def _use(paths: Paths, content: bytes) -> bool:
-    """Replace the current table; return False if the new one is identical."""
+    """Replace the current table; return False if the new table is identical."""
     current = _good(paths.table)
     if current == content:
         return False

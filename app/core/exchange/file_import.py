@@ -45,7 +45,7 @@ def read_results(path: Path) -> tuple[Result, ...]:
     Exports don't contain digests, so the digests of their results are computed here.
 
     Args:
-        path: A regular file, or a link to one. A file that is too large is rejected without reading it.
+        path: A regular file, or a link to a regular file. A file that is too large is rejected without reading it.
 
     Raises:
         EpochLogError: It is an epoch log.

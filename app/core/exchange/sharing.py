@@ -55,7 +55,7 @@ class SharedResult:
         fields: Every field of the result, including excluded ones.
         card: Content of the picture.
         text: Text to paste.
-        enclosed: The result file; b"" if the result can't be in one.
+        enclosed: The result file; b"" if the result can't be saved in a file.
         row: CSV with headings and one row for each run.
     """
 

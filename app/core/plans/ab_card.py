@@ -188,7 +188,7 @@ def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
 
 
 def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
-    """Return the distinct texts of runs, in order."""
+    """Return the distinct strings for runs, in order."""
     return list(dict.fromkeys(text_of(run) for run in runs))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of plans. To add one, write a class, add it here, and add its sentences."""
+"""The kinds of plans. To add a kind, write a class, add it here, and add its sentences."""
 
 from app.core.plans.ab import AbTest
 from app.core.plans.engines import EngineComparison

@@ -43,8 +43,8 @@ class Pattern(str):
 def private_names() -> dict[str, str]:
     """Return the names of this computer, its user and all home folders, with their replacements.
 
-    A name is hidden wherever it is a whole word, ignoring case; a host name also with its domain. A name of fewer
-    than three letters, or one that is an ordinary word, is hidden only before and after an "@".
+    A name is hidden wherever it is a whole word, ignoring case; a host name is hidden together with its domain. A
+    name of fewer than three letters, or one that is an ordinary word, is hidden only before and after an "@".
     """
     users, hosts = set(_users()), set(_hosts())
     names: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Removes anything that identifies the owner from a text: paths, names, serial numbers, addresses."""
+"""Removes anything that identifies the owner from text: paths, names, serial numbers, addresses."""
 
 import re
 from collections.abc import Mapping

@@ -225,7 +225,7 @@ def rate_text(run: RunSummary) -> str:
 
 
 def interval_text(run: RunSummary) -> str:
-    """Return the confidence interval of a headline as text; "" without one.
+    """Return the confidence interval of a headline as text; "" if there is none.
 
     With too few epochs for 95 %, it is shown as a range with its confidence level.
     """
@@ -362,7 +362,7 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return the last line of a text: the program, and the date unless it is excluded ("")."""
+    """Return the last line of the text: the program, and the date unless it is excluded ("")."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])

@@ -75,7 +75,7 @@ def short_form(result: Result) -> str:
 
 
 def short_forms(results: Iterable[Result]) -> str:
-    """Join the short forms of as many results as fit in one QR code; "" if none has one."""
+    """Join the short forms of as many results as fit in one QR code; "" if none has a short form."""
     forms = list(dict.fromkeys(filter(None, map(short_form, results))))[:RESULTS_LIMIT]
     while len(_BETWEEN.join(forms)) > LETTERS_LIMIT:
         forms.pop()
@@ -129,7 +129,7 @@ def rounded(value: float) -> float:
 
 
 def may_be(whole: Result, code: Result) -> bool:
-    """Return whether a result parsed from a short form may be this one.
+    """Return whether a result parsed from a short form may be this result.
 
     Names of components may have been excluded from one of them if there is an interval to identify the run.
     """

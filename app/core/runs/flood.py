@@ -1,4 +1,4 @@
-"""Limits how many events from a worker are stored. A broken one may send endlessly and would fill the disk."""
+"""Limits how many events from a worker are stored. A broken worker may send endlessly and would fill the disk."""
 
 from collections import Counter
 

@@ -53,7 +53,7 @@ class PlanSession:
         callbacks: Called while it runs.
         group_id: The stored group; None for a single run.
         runs: Runs to do.
-        ownership: The lock of the group, released at the end; None without one.
+        ownership: The lock of the group, released at the end; None if there is none.
     """
 
     def __init__(

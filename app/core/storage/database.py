@@ -40,8 +40,8 @@ class Database:
     """One connection, for one thread.
 
     Args:
-        path: The file; created if missing. A damaged one is set aside (never deleted), and its readable contents
-            are copied into a new one.
+        path: The file; created if missing. A damaged file is set aside (never deleted), and its readable contents
+            are copied into a new file.
         busy_timeout_s: How long to wait for another instance of Epochmark that is writing.
 
     Raises:

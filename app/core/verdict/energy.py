@@ -1,8 +1,8 @@
 """Energy of a run and its epochs, from the stored telemetry.
 
-Hardware counters are preferred; without one (NVIDIA GPUs before Volta), the power of each second is integrated
-(trapezoids). Unknown values are None, because nothing is estimated from rated power. Idle consumption is included;
-memory, fans and the power supply, which no counter covers, are not.
+Hardware counters are preferred; without a counter (NVIDIA GPUs before Volta), the power of each second is
+integrated (trapezoids). Unknown values are None, because nothing is estimated from rated power. Idle consumption
+is included; memory, fans and the power supply, which no counter covers, are not.
 """
 
 import bisect

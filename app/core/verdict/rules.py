@@ -70,7 +70,7 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
-    """Return the warnings issued during the run, each once."""
+    """Return the warnings issued during the run, without duplicates."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
         if warning.code != "loss_out_of_band":  # has its own rule
             warning_text = text(warning.said) if warning.said is not None else warning.message

@@ -21,7 +21,7 @@ from workloads.protocol.telemetry import GpuTelemetry
 _logger = logging.getLogger(__name__)
 
 _LIMIT_S = 1.0
-_EVERY_S = 0.9  # short enough that telemetry each second gets new values
+_EVERY_S = 0.9  # short enough that each second's telemetry has new values
 _MAX_BYTES = 2**24
 _MIB_BYTES = 2**20
 # Prefixes of the drivers' class names.

@@ -93,7 +93,7 @@ class NvidiaGpus:
         self._meters: dict[int, EnergyMeter] = {}
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs that NVIDIA's driver reports. Wakes sleeping ones, unless all are asleep."""
+        """List the GPUs that NVIDIA's driver reports. Wakes sleeping GPUs, unless all are asleep."""
         if self._all_asleep():
             return _known.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
         started_s = time.monotonic()

@@ -1,6 +1,6 @@
 """Tests NVIDIA's library in a disposable process before using it.
 
-A broken library crashes the process that loads or calls it, and one that hangs while loading freezes all of
+A broken library crashes the process that loads or calls it, and a library that hangs while loading freezes all of
 Python's threads. So it is used in this process only after another process has survived using it. The test takes
 tens of milliseconds, once, and only on computers that have the library.
 """

@@ -122,7 +122,7 @@ def nvidia_version(version: str) -> str:
 def pair(
     entries: Iterable[AdapterEntry], adapters: Sequence[Adapter] | None
 ) -> tuple[tuple[AdapterEntry, Adapter | None], ...]:
-    """Match each driver's entry with its adapter; identical ones are matched in order.
+    """Match each driver's entry with its adapter; identical cards are matched in order.
 
     The registry keeps the entries of removed cards, so entries without an adapter are omitted; if DXGI doesn't
     respond (None), all are kept.

@@ -196,7 +196,7 @@ def _core(folder: Path) -> tuple[str, str]:
 
 
 def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
-    """Add up the caches of each level and type, counting shared ones once."""
+    """Add up the caches of each level and type, counting shared caches once."""
     caches: dict[tuple[int, str, str], int] = {}
     for folder in folders:
         for cache in sorted(folder.glob("cache/index[0-9]*")):

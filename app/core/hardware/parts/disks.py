@@ -242,7 +242,7 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
 def _volume_of(place: Path) -> str:
     """Return the device that macOS has mounted at a path, or else its mount point.
 
-    `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't know.
+    `os.path.ismount` mistakes a firmlink such as /Users for a volume, but diskutil doesn't recognise it.
     """
     number = place.stat().st_dev
     for partition in psutil.disk_partitions():

@@ -255,7 +255,7 @@ def read_telemetry(
     Args:
         duration_s: Total duration.
         count: Number of reads.
-        with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping ones.
+        with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping GPUs.
         stop: Event that ends it early.
         patience_s: How much longer to wait for a hanging driver.
     """

@@ -62,7 +62,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "warning.page_cache_kept": "Files were probably read from memory because the system didn't clear its file cache (folder {folders:, }).",
     "warning.page_cache_unknown": "Files may have been read from memory because the system doesn't report whether it cleared its file cache (folder {folders:, }).",
     "worker.fault": "{kind}: {text}",
-    "worker.out_of_memory": "The computer or the device ran out of memory. Try a smaller batch.",
+    "worker.out_of_memory": "Out of memory, on the computer or the device. Try a smaller batch.",
     "worker.unreadable_job": "The job couldn't be read ({reason}).",
     "workload.batch_too_large": (
         "A batch of {batch_size:,} is larger than the {samples:,} training examples of {workload}."

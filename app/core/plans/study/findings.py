@@ -1,4 +1,4 @@
-"""The findings of a study as sentences, each with its numbers. Pure functions."""
+"""The findings of a study as sentences with numbers. Pure functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -302,7 +302,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _missing(result: StudyResult) -> list[str]:
-    """Return the configurations without a result and the reasons, each reason once."""
+    """Return the configurations without a result, grouped by reason."""
     lines = []
     for state in ("failed", "refused"):
         points = [point for point in result.points if point.state == state]

@@ -80,8 +80,8 @@ class Definition:
     Attributes:
         parts: Its tests, in the order they are run.
         engine: The reference computer's engine, which is the default and whose score is listed first.
-        rounds: Number of rounds, each with all tests, because anything that slows all tests equally differs
-            between rounds.
+        rounds: Number of rounds, each consisting of all tests, because anything that slows all tests equally
+            differs between rounds.
         machine, software, date: Computer, software and date of the reference values.
     """
 

@@ -214,7 +214,7 @@ def points_of(part: SuitePart, run: RunSummary) -> Score | None:
 
 
 def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
-    """Return the score of a test's last usable runs; None without one.
+    """Return the score of a test's last usable runs; None if there are none.
 
     Args:
         part: A test of a suite.

@@ -55,7 +55,7 @@ def result_file(database: Database, ids: Sequence[int], steps_limit: int = STEPS
 
 
 def enclosed_file(database: Database, ids: Sequence[int]) -> bytes:
-    """Return the result file to embed in a picture of runs; b"" if no run fits in one, or there are too many."""
+    """Return the result file to embed in a picture of runs; b"" if no run fits into it, or there are too many."""
     try:
         content = result_file(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:

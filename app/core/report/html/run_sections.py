@@ -76,7 +76,7 @@ def _reasons(run: JudgedRun) -> Element | None:
 
 
 def _ranking(run: Run) -> Iterator[Element | None]:
-    """Yield the bars of comparable results, and the sources of published ones."""
+    """Yield the bars of comparable results, and the sources of published results."""
     summary = run.summary
     if summary.value is None:
         return
