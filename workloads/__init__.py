@@ -1,6 +1,6 @@
-"""The catalogue of workloads, and the process that runs them. Imports neither app nor Qt nor database.
+"""The catalogue of workloads, and the process that runs them. Imports neither the app nor Qt nor the database.
 
-Nothing here imports an engine, so window and command line can read `CATALOGUE` immediately.
+Nothing here imports an engine, so the window and the command line can read `CATALOGUE` immediately.
 """
 
 from workloads.demo import Demo

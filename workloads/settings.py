@@ -342,7 +342,7 @@ def read_recorded(text: str) -> dict[str, Value]:
 
 
 def unknown_recorded(text: str) -> list[str]:
-    """Return the parts of such a text that are unknown to this version, sorted."""
+    """Return the parts of a recorded text that are unknown to this version, sorted."""
     rows = {setting.name: setting for setting in all_settings()}
     return sorted(
         f"{name}={value}" if value != "" else name

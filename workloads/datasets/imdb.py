@@ -172,7 +172,7 @@ def with_bigrams(reviews: Reviews) -> Reviews:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case: letters and digits, with inner apostrophes."""
+    """Return the words of a review in lower case: letters and digits, with inner apostrophes."""
     return _WORD.findall(text.lower())
 
 

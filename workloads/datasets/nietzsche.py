@@ -116,7 +116,7 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
 
 
 def _twin() -> str:
-    """Return a text of random words, each followed by one of eight, so that characters are predictable."""
+    """Return text of random words, each followed by one of eight words, so that characters are predictable."""
     letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
     words = [_word(number) for number in letters]
     follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()

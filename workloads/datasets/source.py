@@ -96,7 +96,7 @@ class StoredFiles:
         """Return whether `install` or a later run creates a file with this name. All others are the user's.
 
         Args:
-            name: Path in the data set's folder, with slashes; folders end with one.
+            name: Path in the data set's folder, with slashes; the name of a folder ends with a slash.
             noted: The files stored there; None if unknown.
         """
         return name in self._names

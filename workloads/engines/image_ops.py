@@ -63,7 +63,7 @@ def enlarged(values: "NDArray[np.float32]", width: int, height: int) -> "NDArray
 
 
 def resized(picture: Any, side_px: int) -> "NDArray[np.uint8]":
-    """Return a picture's pixels as a square, each interpolated from the four nearest pixels.
+    """Return a picture as a square whose pixels are interpolated from the four nearest pixels.
 
     As in TensorFlow, without smoothing.
     """

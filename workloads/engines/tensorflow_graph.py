@@ -330,8 +330,8 @@ class _Count(Reach):
         """Return the operations of a loop, or of the reversed loop for its gradients."""
         _, limit, *others = loop.inputs
         if others and others[0].op.type in CALL["loops"]:
-            # Its sizes are unspecified, because they are read from lists. Each product is a gradient of one in the
-            # other loop.
+            # Its sizes are unspecified, because they are read from lists. Each product is a gradient of a product
+            # in the other loop.
             forward = others[0].op
             whole = Goal(set(range(len(forward.outputs))), set())
             share = self._products(loop, goal) / max(1, self._products(forward, whole))

@@ -34,7 +34,7 @@ class Disk:
 class Machine:
     """This computer, without anything that identifies its owner. None means unknown.
 
-    The current power source isn't included, see PowerState. Some of the other values may change between runs
+    The current power source isn't included (see PowerState). Some of the other values may change between runs
     (limits, displays, the data set folder's disks); app.core.storage.runs identifies computers by values that
     don't change.
     """

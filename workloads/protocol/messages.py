@@ -11,7 +11,7 @@ class Message(msgspec.Struct, frozen=True):
     """A message.
 
     Attributes:
-        code: Name of its sentence in the catalogue, see app.core.messages: "run.batch_too_large".
+        code: Name of its sentence in the catalogue (see app.core.messages), such as "run.batch_too_large".
         arguments: Plain values for the sentence, with units in their names: numbers, strings, booleans, lists of
             these, or other messages.
     """

@@ -38,7 +38,7 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
 
 
 def end_as_orphan() -> NoReturn:
-    """End this process immediately, whatever its other threads are doing.
+    """End this process immediately, no matter what its other threads are doing.
 
     On Windows, a normal exit waits for a library that another thread is loading, which can take seconds for
     engines.

@@ -57,7 +57,7 @@ class Feed:
         return replace(self, x=self.x[:examples], y=y)
 
     def validation_batches(self, batch_size: int) -> int:
-        """Return the number of batches in the validation pass; 0 without one."""
+        """Return the number of batches in the validation pass; 0 if there is none."""
         return 0 if self.validation is None else -(-self.validation_samples // batch_size)
 
     def fit_arguments(self, engine: Engine, batch_size: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Losses of first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow 2.21,
 on the twins and with three seeds (two for networks whose step takes many seconds), and widened on each side by
 half their span and by a twentieth. `unlearned` is where a learning rate of zero ends: a band around it doesn't
-show that a network learns, nor does one after two steps.
+show that a network learns, nor does a band after two steps.
 
 Real: bands for real data can't be derived from the twin. On real digits, networks learn much faster than on the
 twin (`mnist_mlp`: 0.44 against 1.9), on pictures in random colours more slowly. So these bands are wide: from half

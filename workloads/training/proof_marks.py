@@ -19,7 +19,7 @@ class TrainingEvidence:
         """Report how often the optimizer updated the weights, and how far the output layer's weights moved.
 
         `updates_done` must equal `updates_asked`, the number of timed steps; both are omitted for float16, which
-        skips gradients that overflow. `weights_changed` is the length of the change divided by that of the
+        skips gradients that overflow. `weights_changed` is the length of the change divided by the length of the
         original weights; a learning rate of zero gives 0.
         """
         import numpy as np
