@@ -53,7 +53,7 @@ class Scale:
 
 
 def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
-    """Return a scale for all values. A logarithmic one starts well below the smallest."""
+    """Return a scale for all values. A logarithmic scale starts well below the smallest value."""
     real = [value_s for value_s in values_s if value_s > 0] or [1.0]
     if not log:
         return Scale(0.0, max(real), log=False)

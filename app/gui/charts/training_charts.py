@@ -44,7 +44,7 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show entries, each with a colour name of the theme, a text, and whether the line is dashed.
+        """Show entries, each with a colour name from the theme, its text, and whether the line is dashed.
 
         `about` is the tooltip.
         """

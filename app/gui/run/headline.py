@@ -196,7 +196,7 @@ class HeadlineCard(Card):
         # The facts are shortened in favour of the note.
         self.note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         words.setStretch(1, 1)
-        # Space for two lines while the run is running, so that the layout doesn't jump when a text appears.
+        # Space for two lines while the run is running, so that the layout doesn't jump when text appears.
         self._message_room = QWidget()
         self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
         self._message_room.setLayout(column(self.message, None))

@@ -50,12 +50,12 @@ def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
 
 
 def code_edge_px(text: str) -> int:
-    """Return the edge length of a text's QR code; 0 for none."""
+    """Return the edge length of the QR code for a text; 0 for none."""
     return (len(_modules(text)) + 2 * QUIET) * MODULE_PX if text else 0
 
 
 def room_above_code(box: QRectF, text: str) -> QRectF:
-    """Return a box moved up to end above a text's QR code, or unchanged if it already does."""
+    """Return a box moved up to end above the QR code for a text, or unchanged if it already does."""
     top = HEIGHT_PX - CODE_BELOW_PX - code_edge_px(text)
     return QRectF(
         box.topLeft(), QPointF(box.right(), min(box.bottom(), top - CODE_ABOVE_PX) if text else box.bottom())

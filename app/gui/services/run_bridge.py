@@ -57,7 +57,8 @@ class RunBridge(QObject):
         started: A plan was started; `state` is new.
         moved_on: A run has started or ended, or a question is to be answered; each run has its own `state`.
         advanced: Events have arrived since the last time; with the set of their types.
-        ended: The plan has ended; with the number of its last run, or 0 without one. With `trouble`, the run may
+        ended: The plan has ended; with the number of its last run, or 0 if there was none. With `trouble`, the run
+        may
             be stored incompletely.
         refused: No run could be started; with the AppError.
     """

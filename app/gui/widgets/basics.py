@@ -145,7 +145,7 @@ class ClampedLabel(QLabel):
         self._clamp()
 
     def keep_room_for(self, texts: Iterable[str]) -> None:
-        """Reserve the space of the longest of these texts, so that nothing below jumps."""
+        """Reserve space for the longest of these texts, so that nothing below jumps."""
         self._others, self._others_px = tuple(texts), None
         self._clamp()
 
@@ -349,7 +349,7 @@ def guard_wheel(editor: QWidget) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """Return a text for a tooltip or a question, escaped and wrapped. Qt would interpret tags in plain text."""
+    """Return text for a tooltip or a question, escaped and wrapped. Qt would interpret tags in plain text."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
 
 

@@ -28,7 +28,7 @@ from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, plain_tip, row
 
-# Minimum size of a dialog with a report, below which its texts would be clipped.
+# Minimum size of a dialog with a report, below which its text would be clipped.
 LEAST_PX = (460, 300)
 MEASUREMENT = DOCUMENTATION / "measurement.md"  # not available in an installed app
 

@@ -91,7 +91,7 @@ def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -
 
 
 def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
-    """Show texts in a small table, row by row."""
+    """Fill a small table with text, row by row."""
     table.setRowCount(len(rows))
     for number, texts in enumerate(rows):
         for place, text in enumerate(texts):
@@ -99,7 +99,7 @@ def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
 
 
 def fit_columns(table: QTableWidget, row_px: int) -> None:
-    """Fit a small table's columns to their texts, and give it left-aligned headings and uniform row heights."""
+    """Fit a small table's columns to their text, and give it left-aligned headings and uniform row heights."""
     header = table.horizontalHeader()
     header.setHighlightSections(False)
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)

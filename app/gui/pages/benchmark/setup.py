@@ -116,7 +116,7 @@ class SetupView(QWidget):
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines to compare; () for a run of the chosen one."""
+        """The engines to compare; () to run only the chosen engine."""
         is_wanted = bool(self.form.values().get("all_engines"))
         return tuple(self._services.engines.installed) if is_wanted else ()
 
@@ -332,7 +332,7 @@ class SetupView(QWidget):
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
-        """Return the setup as a Standard run, whatever the preset; None if it can't be run, or not yet."""
+        """Return the setup as a Standard run, regardless of the preset; None if it can't be run, or not yet."""
         machine = self._services.finder.machine
         try:
             return None if machine is None else (self._spec("standard"), machine)

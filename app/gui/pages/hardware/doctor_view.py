@@ -43,7 +43,7 @@ class _Found:
 
 
 class DoctorView(QWidget):
-    """Examines on request. `buttons` is the row of its buttons."""
+    """Runs the examination on request. `buttons` is its row of buttons."""
 
     _stepped = Signal(object)
     _checked = Signal(object)

@@ -46,7 +46,7 @@ _Answer: TypeAlias = "tuple[int, list[ImportedResult]]"
 
 
 class TextModel(TableModel):
-    """Rows of texts. The first cell of each may have a colour marker."""
+    """Rows of text. The first cell of each may have a colour marker."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class ImportedCard(Card):
         self._services.query(look, self._show)
 
     def remove(self, result: ImportedResult | None) -> None:
-        """Delete a result; does nothing without one."""
+        """Delete a result; does nothing if there is none."""
         if result is not None:
             remove_imported(self._services, result, self.changed.emit)
 
