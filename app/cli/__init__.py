@@ -36,7 +36,7 @@ def main(
     """Run one command; return the exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
 
     Args:
-        arguments: The command's arguments; by default, those of this process.
+        arguments: The command's arguments; by default, the arguments of this process.
         draw_share: Writes a result's picture to a file, in dark or light colours, with an embedded result file;
             provided by the layer above, because drawing needs Qt.
         notice: Printed before anything else.

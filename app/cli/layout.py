@@ -71,8 +71,8 @@ class Column:
     Attributes:
         code: Message code of its heading.
         title: Its heading, if it is a name.
-        least: Minimum width in cells before any column is dropped; None for the width of its texts.
-        wraps: Whether texts are then wrapped instead of truncated.
+        least: Minimum width in cells before any column is dropped; None for the width of its text.
+        wraps: Whether text is then wrapped instead of truncated.
         order: Order in which columns are dropped, lowest first; None for never.
         is_late: Whether it shrinks only when it would otherwise be dropped.
         ink: Returns the ink of a cell.

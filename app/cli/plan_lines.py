@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from app.cli.layout import Column
 
-WORDS_CELLS = 16  # minimum width of texts before they are wrapped
+WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
