@@ -119,7 +119,7 @@ def summarise(
         metric: Metric of its headline.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None if there are none.
-        per_step: Statistics of steps; None without usable ones.
+        per_step: Statistics of steps; None if no steps are usable.
         step_median_s: Median duration of all steps, of every kind.
         reported: Headline reported by the workload itself, if it can't be computed from steps.
         reported_ends: Confidence interval of `reported`, if there is one.

@@ -1,4 +1,4 @@
-"""The input of a diagnosis: the facts, and each trial with the findings in its log."""
+"""The input for a diagnosis: the facts, and each trial with the findings in its log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -54,7 +54,7 @@ class TelemetryWindow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The input of the rules.
+    """The input for the rules.
 
     Attributes:
         run: The stored record.
@@ -108,7 +108,7 @@ def reason(code: str, level: Level, said: Message, advice: str = "") -> events.R
 
 
 def evidence_of(run: Run) -> Evidence:
-    """Collect the input of the rules."""
+    """Collect the input for the rules."""
     steps = step_times(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(

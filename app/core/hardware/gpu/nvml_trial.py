@@ -22,7 +22,7 @@ from app.core.hardware.gpu.libraries import find_library
 Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
 LINUX_NAME = "libnvidia-ml.so.1"
 _CLOSE_LIMIT_S = 1.0
-# Windows ends a crashed process with the exception's number as exit code.
+# Windows ends a crashed process with the exception's number as its exit code.
 _FIRST_EXCEPTION = 0xC0000000
 
 _lock = threading.Lock()

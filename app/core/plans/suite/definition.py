@@ -26,7 +26,7 @@ class SuitePart:
         reference: The reference computer's headline, in the workload's unit, which is worth 1,000 points.
         batch_size: Fixed batch size; None for a workload without batches.
         precision: Fixed precision.
-        workload_version: Version of the workload when the suite was defined; results of other versions score no
+        workload_version: Version of the workload when the suite was defined; results from other versions score no
             points.
     """
 
