@@ -61,7 +61,7 @@ class Members:
         self._tar, self._title, self._limits = tar, title, limits
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
-        """Yield each member. Raises HostileArchiveError at the first one beyond the limits."""
+        """Yield each member. Raises HostileArchiveError at the first member beyond the limits."""
         total_bytes = 0
         for count, member in enumerate(self._tar, start=1):
             total_bytes += member.size

@@ -23,7 +23,7 @@ def take_stdin() -> int:
 
 
 def take_stdout() -> BinaryIO:
-    """Reserve standard output for the child's answers. From now on, output of libraries goes to stderr."""
+    """Reserve standard output for the child's answers. From now on, output from libraries goes to stderr."""
     stream = os.fdopen(os.dup(1), "wb")
     _replace(1, 2)
     return stream
