@@ -248,7 +248,7 @@ class BarList(QWidget):
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
-        """Show the source of a bar's value as tooltip."""
+        """Show the source of a bar's value as a tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             number = self._bar_at(event.pos())
             if number is None:

@@ -129,7 +129,7 @@ class HeadlineCard(Card):
         self._show_message(*([" ".join(filter(None, (said, more)))] if said else _advised(verdict, more)))
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
-        """Show the result of several runs, given the last one."""
+        """Show the result of several runs, given the last run."""
         kind = kind_of(group)
         summary = kind.summary(group)
         if summary is None:

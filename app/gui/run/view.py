@@ -90,7 +90,7 @@ class RunView(QWidget):
             QTimer.singleShot(0, self.refresh)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Fit the charts into a changed height."""
+        """Fit the charts to a changed height."""
         if event.type() == QEvent.Type.Resize:
             self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)

@@ -56,7 +56,7 @@ def title(text: str = "") -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line that is elided if it doesn't fit, with the whole text as tooltip."""
+    """One line that is elided if it doesn't fit, with the whole text as its tooltip."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A limited number of lines, elided if they don't fit, with the whole text as tooltip.
+    """A limited number of lines, elided if they don't fit, with the whole text as their tooltip.
 
     Args:
         lines: Maximum number of lines.

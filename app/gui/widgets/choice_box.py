@@ -51,7 +51,7 @@ class ChoiceBox(QComboBox):
         painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show an elided value completely as tooltip, instead of the box's own."""
+        """Show an elided value completely as a tooltip, instead of the box's own tooltip."""
         super().enterEvent(event)
         if self._own_tip is None and self.shown_text() != self.currentText():
             self._own_tip = self.toolTip()

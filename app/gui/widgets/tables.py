@@ -115,7 +115,7 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
         table: The view.
         model: Its model.
         name: Its name for screen readers.
-        row_px: Uniform height of its rows, so that Qt doesn't query each of a hundred thousand.
+        row_px: Uniform height of its rows, so that Qt doesn't query each of a hundred thousand rows.
     """
     table.setModel(model)
     table.setAccessibleName(name)

@@ -304,7 +304,7 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _check(self) -> None:
-        """Show problems of the setup immediately, not only after the click."""
+        """Show problems with the setup immediately, not only after the click."""
         machine, variant = self._services.finder.machine, self._services.engines.variant
         spec, choice = None, self.device.choice
         try:

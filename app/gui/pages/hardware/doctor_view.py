@@ -92,7 +92,7 @@ class DoctorView(QWidget):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The result of the latest examination; None before the first one, and during one."""
+        """The result of the latest examination; None before the first examination, and during an examination."""
         return self._diagnosis
 
     def examine(self) -> None:

@@ -182,7 +182,7 @@ class ImportedCard(Card):
 
 
 class ImportedDetail(QWidget):
-    """Shows all stored details of an imported result. Created when the first one is opened.
+    """Shows all stored details of an imported result. Created when the first result is opened.
 
     Signals:
         left: The user returns to the table.
