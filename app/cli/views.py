@@ -79,7 +79,7 @@ class JsonView(View):
 
 
 class TextView(View):
-    """Prints permanent lines and, on a terminal, one that is updated in place."""
+    """Prints permanent lines and, on a terminal, a line that is updated in place."""
 
     def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
         super().__init__()
