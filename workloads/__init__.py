@@ -1,6 +1,6 @@
-"""The catalogue of workloads, and the process that runs them. Imports neither app nor Qt nor database.
+"""The catalogue of workloads, and the process that runs them. Imports neither the app nor Qt nor the database.
 
-Nothing here imports an engine, so window and command line can read `CATALOGUE` immediately.
+Nothing here imports an engine, so the window and the command line can read `CATALOGUE` immediately.
 """
 
 from workloads.demo import Demo
@@ -77,7 +77,7 @@ _TRAINING: tuple[Training, ...] = (
     parametric.CnnParametric(),
     parametric.RnnParametric(),
 )
-# The first is mnist_cnn without Adam, which only training needs. The second is for studies of training.
+# The first differs from mnist_cnn only in training. The second is for studies of training.
 _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED

@@ -28,7 +28,7 @@ class Setting:
 
     Attributes:
         name: Name in specs.
-        kind: Type of its values: whole numbers, one of several texts, on or off, or a device.
+        kind: Type of its values: whole numbers, one of several strings, on or off, or a device.
         default: None if each workload has its own, or the engine chooses.
         flag: Command-line option.
         choices: Returns the values of a "choice".
@@ -152,7 +152,7 @@ class Setting:
         return isinstance(value, str) and (self.choices is None or value in self.choices())
 
     def allowed(self) -> tuple[str, ...]:
-        """Return the allowed texts; () if there are too many."""
+        """Return the allowed values as text; () if there are too many."""
         automatic = (AUTO,) if self.may_be_auto else ()
         if self.kind == "switch":
             return (*SWITCH, *automatic)
@@ -342,7 +342,7 @@ def read_recorded(text: str) -> dict[str, Value]:
 
 
 def unknown_recorded(text: str) -> list[str]:
-    """Return the parts of such a text that are unknown to this version, sorted."""
+    """Return the parts of a recorded text that are unknown to this version, sorted."""
     rows = {setting.name: setting for setting in all_settings()}
     return sorted(
         f"{name}={value}" if value != "" else name

@@ -36,11 +36,11 @@ def main(
     """Run one command; return the exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
 
     Args:
-        arguments: The command's arguments; by default, those of this process.
+        arguments: The command's arguments; by default, the arguments of this process.
         draw_share: Writes a result's picture to a file, in dark or light colours, with an embedded result file;
             provided by the layer above, because drawing needs Qt.
         notice: Printed before anything else.
-        scan_picture: Reads the QR code on a picture; also provided by the layer above.
+        scan_picture: Reads the QR code in a picture; also provided by the layer above.
     """
     ending = Ending()
     try:

@@ -50,7 +50,7 @@ def _default(setting: Setting) -> str:
 
 
 def add_json(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the option for JSON output. With argparse.SUPPRESS as default, the parent's value is kept."""
+    """Add the option for JSON output. With argparse.SUPPRESS as the default, the parent's value is kept."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json"))
 
 

@@ -105,7 +105,7 @@ def carry_out(
 def follow(
     plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
 ) -> PlanSession:
-    """Run a plan to its end, and report problems other than failed runs. Errors that ended the output are raised.
+    """Run a plan to its end, and report problems other than failed runs. Errors that end the output are raised.
 
     Args:
         plan: The plan.

@@ -1,4 +1,4 @@
-"""The command `import`: other people's results from result files, pictures, exports and folders of them."""
+"""The command `import`: other people's results from result files, pictures, exports, and folders with these."""
 
 import argparse
 import itertools

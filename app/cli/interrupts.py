@@ -46,7 +46,7 @@ class Ending:
     def end(self, code: int) -> None:
         """Restore the signal handlers.
 
-        A process ended by a signal, with this exit code, doesn't exit with another code.
+        With the exit code of an interruption, later signals are ignored, so that they can't change the code.
         """
         self._code = code  # no handler runs between two calls, so none raises from now on
         is_ending = code == EXIT_INTERRUPTED

@@ -27,7 +27,7 @@ _INDENT = re.compile(r" *(?:\S{1,12} {2,}(?=\S))?")
 
 
 def cells(text: str) -> int:
-    """Return the width of a text on a terminal, where some characters take two cells, and some none."""
+    """Return the width of a string in a terminal, where some characters take up two cells and some none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -54,7 +54,7 @@ def wrapped(line: str, room: int) -> list[str]:
 
 
 def elided(text: str, room: int) -> str:
-    """Return a text truncated to `room` cells, after a word if one fits."""
+    """Return text truncated to `room` cells, after a word if one fits."""
     if cells(text) <= room:
         return text
     kept = text
@@ -71,8 +71,8 @@ class Column:
     Attributes:
         code: Message code of its heading.
         title: Its heading, if it is a name.
-        least: Minimum width in cells before any column is dropped; None for the width of its texts.
-        wraps: Whether texts are then wrapped instead of truncated.
+        least: Minimum width in cells before any column is dropped; None for the width of its text.
+        wraps: Whether text is then wrapped instead of truncated.
         order: Order in which columns are dropped, lowest first; None for never.
         is_late: Whether it shrinks only when it would otherwise be dropped.
         ink: Returns the ink of a cell.

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from app.cli.layout import Column
 
-WORDS_CELLS = 16  # minimum width of texts before they are wrapped
+WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
-    """Return the columns of a plan's table: `left` text columns, then numbers, and a text about each row.
+    """Return the columns of a plan's table: `left` text columns, then numbers, and text about each row.
 
     If the table doesn't fit, all numbers except the first are dropped.
     """

@@ -12,7 +12,7 @@ from app.core.plain_text import one_line
 
 SHOWN_CHARS = 60
 STANDARD_OUTPUT = Path("-")
-# Python accepts digits of other scripts, and is slow for thousands of digits.
+# Python accepts digits from other scripts, and is slow for thousands of digits.
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE_LIMIT = 2**63 - 1

@@ -31,7 +31,7 @@ class View:
     """Receives events in the session's thread. If its output fails, it cancels the run.
 
     Attributes:
-        error: Why the output was lost; None if it wasn't, or if its reader just stopped reading.
+        error: Why the output was lost; None if it wasn't lost, or if its reader just stopped reading.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class JsonView(View):
 
 
 class TextView(View):
-    """Prints permanent lines and, on a terminal, one that is updated in place."""
+    """Prints permanent lines and, on a terminal, a line that is updated in place."""
 
     def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
         super().__init__()

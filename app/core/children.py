@@ -41,7 +41,7 @@ class CommandLine:
 class Child(subprocess.Popen[bytes]):
     """A child process in its own group that ends with this process, including all its descendants.
 
-    Its input, output and errors are pipes; output and errors may share one.
+    Its input, output and errors are pipes; output and errors may share a pipe.
 
     Raises:
         OSError: It can't be started.

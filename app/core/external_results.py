@@ -14,7 +14,7 @@ class CommunityRow:
 
     Attributes:
         name: The device.
-        summary: The median over the computers as a row; its id has no meaning.
+        summary: The median across the computers as a row; its id has no meaning.
         low, high: Range of the computers' medians.
         machines, results, cautions: Number of computers, of their results, and of results with the verdict
             "caution".

@@ -28,14 +28,14 @@ _SMALL_BYTES = 1 << 20
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
 PATIENCE_S = 10.0
-# For users' files. Another program may keep one open for longer; then it is written in place.
+# For users' files. Another program may keep a file open for longer; then it is written in place.
 _FILE_PATIENCE_S = 0.5
 _NAMES_AT_MOST = 10_000
 _BLOCK_BYTES = 1 << 16
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file completely, or keep the old one.
+    """Write a file completely, or keep the old file.
 
     A link is followed. An existing file keeps its permissions and owner; a new one follows the umask. Devices and
     pipes are written to; a pipe without a reader blocks. Other hard links to an existing file keep the old
@@ -65,7 +65,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
-    """Write a new file, never over or through an existing one; return its path.
+    """Write a new file, never over or through an existing file; return its path.
 
     Args:
         folder: An existing folder.
@@ -94,7 +94,7 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
 
 def patiently(act: Callable[[], Result], patience_s: float = PATIENCE_S, *, system: str = sys.platform) -> Result:
-    """Rename, delete or open a file; on Windows, wait for a virus scanner, which opens every new one.
+    """Rename, delete or open a file; on Windows, wait for a virus scanner, which opens every new file.
 
     Args:
         act: The operation.

@@ -51,7 +51,7 @@ def format_installed_memory(memory_bytes: float | None) -> str:
 
     Firmware and kernel reserve some of it, so that a system reports 7.7 of 8, 15.5 of 16, 62.6 of 64, 125.6 of
     128. The result is the next common size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) if it is at most
-    4 % larger, and otherwise the reported amount, because a virtual machine may have any.
+    4 % larger, and otherwise the reported amount, because a virtual machine may have any amount.
     """
     if memory_bytes is None or memory_bytes < _GIB_BYTES:
         return format_memory(memory_bytes)

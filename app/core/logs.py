@@ -60,7 +60,7 @@ class _QuietFile(logging.handlers.RotatingFileHandler):
     def rotate(self, source: str, dest: str) -> None:
         """Rotate the file.
 
-        If another Epochmark has it open, which prevents this on Windows, move only its content.
+        If another instance of Epochmark has the file open, which prevents this on Windows, move only its content.
         """
         try:
             super().rotate(source, dest)

@@ -35,13 +35,13 @@ _SPACES = dict.fromkeys(map(ord, _LINE_BREAKS), " ")
 
 
 def safe_text(text: str) -> str:
-    r"""Return a text with controls, except newlines and tabs, shown as escapes: "\x1b" instead of ESC."""
+    r"""Return text with control characters, except newlines and tabs, shown as escapes: "\x1b" instead of ESC."""
     return text.replace("\r\n", "\n").translate(_SHOWN)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a safe text without line breaks or tabs, truncated with "…" to at most `limit` characters."""
-    # Only the visible part is processed, however long the text is.
+    """Return safe text without line breaks or tabs, truncated with "…" to at most `limit` characters."""
+    # Only the visible part is processed, no matter how long the text is.
     line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
     return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"
 

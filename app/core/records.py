@@ -45,7 +45,7 @@ class Headline:
         basis: later_epochs, first_epoch, estimate, repetitions.
         minimum_s, maximum_s: Range of an epoch, or of a step if the headline is computed from steps.
         spread_pct: Sample standard deviation of epochs or parts of steps, in percent of the value.
-        step_median_s: The typical step of all kinds.
+        step_median_s: Median duration of all steps, of every kind.
         value_low, value_high: Confidence interval of `value`, in its unit.
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.
         value_mean: The plain average, including interruptions.
@@ -116,7 +116,7 @@ class RunSummary(Headline):
     app_version: Text
     error_code: Text | None
     error_message: Text | None
-    comment: Text | None  # name or comment by the user
+    comment: Text | None  # name or comment from the user
     verdict: Text | None = None  # valid, caution, invalid; None while running and in old records
     reasons: Text | None = None  # codes of app.core.verdict.rules, worst first, separated by spaces
     group_id: Count | None = None  # its group: repetitions, or both sides of an A/B

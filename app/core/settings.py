@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class OwnDevice(msgspec.Struct, frozen=True, kw_only=True):
-    """The costs of one of the user's devices. None means not set; the computer's costs are used instead.
+    """The costs of one of the user's devices. For values that aren't set (None), the computer's costs are used.
 
     Attributes:
         power_w: Power draw of the whole computer at the wall while the device trains.

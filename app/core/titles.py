@@ -59,7 +59,7 @@ def _known(name: Message, plain: str) -> str:
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Describe briefly how two specs differ, one text for each; "A" and "B" if they don't."""
+    """Describe briefly how two specs differ, one string for each; "A" and "B" if they don't."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
     if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # both with their default
         apart = [setting for setting in apart if setting.name != "jit"]

@@ -17,7 +17,7 @@ _NAME_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of an archive, including unwanted members, because a stream must be unpacked to be skipped."""
+    """Limits for an archive, including unwanted members, because a stream must be unpacked to be skipped."""
 
     members: int
     member_bytes: int
@@ -32,7 +32,7 @@ def plain(name: str) -> str:
 
 @contextmanager
 def refusing_damage() -> Iterator[None]:
-    """Turn errors of unpacking damaged files into HostileArchiveError. Disk errors are still raised as OSError."""
+    """Turn errors from unpacking damaged files into HostileArchiveError. Disk errors remain OSErrors."""
     try:
         yield
     except AttributeError as error:  # raised by tarfile before Python 3.11.4 in place of zlib's error
@@ -61,7 +61,7 @@ class Members:
         self._tar, self._title, self._limits = tar, title, limits
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
-        """Yield each member. Raises HostileArchiveError at the first one beyond the limits."""
+        """Yield each member. Raises HostileArchiveError at the first member beyond the limits."""
         total_bytes = 0
         for count, member in enumerate(self._tar, start=1):
             total_bytes += member.size

@@ -1,4 +1,4 @@
-"""Flower photos in the form they are read: packed once, in one size, into sixteen TensorFlow record files."""
+"""Flower photos in the form in which they are read: packed once, in one size, into sixteen record files."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ class Packer(Protocol):
         """Return the middle of a picture as a square JPEG. Raises OSError if it can't be decoded."""
 
     def record_writer(self, path: Path) -> AbstractContextManager[Any]:
-        """Return a writer for a record file, with a method `write`."""
+        """Return a writer for a record file, which has a `write` method."""
 
     def record(self, features: Mapping[str, Value]) -> bytes:
         """Return an example in the form of a record."""

@@ -51,7 +51,7 @@ def parse_shape(raw: bytes) -> tuple[int, ...]:
 
 
 def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str] | None = None) -> None:
-    """Unpack and check the four files. `contents` has checksums of the contents, for varying archives.
+    """Unpack and check the four files. `contents` has checksums of the contents, for archives that vary.
 
     Raises:
         HostileArchiveError: A file is damaged, not an IDX file, of the wrong shape or checksum, or has a label

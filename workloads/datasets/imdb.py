@@ -54,7 +54,7 @@ class Reviews:
     """Reviews as numbers: the nth is `ids[offsets[n] : offsets[n + 1]]`; labels are 0 (negative) and 1 (positive).
 
     Attributes:
-        words: Numbers of words are below this, numbers of pairs above.
+        words: Word numbers are below this, pair numbers above it.
         vocabulary: All numbers are below this, which is the number of rows an embedding needs.
     """
 
@@ -127,7 +127,7 @@ def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
 
 
 def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) -> "NDArray[np.int32]":
-    """Return (n, length) ids: the last ones of each sequence, padded with zeros at the front."""
+    """Return (n, length) ids: the last ids of each sequence, padded with zeros at the front."""
     import numpy as np
 
     if not ids.size:
@@ -172,7 +172,7 @@ def with_bigrams(reviews: Reviews) -> Reviews:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case: letters and digits, with inner apostrophes."""
+    """Return the words of a review in lower case: letters and digits, with inner apostrophes."""
     return _WORD.findall(text.lower())
 
 

@@ -1,7 +1,7 @@
 """A book by Nietzsche as characters, and its synthetic twin. Reads files, never the network.
 
-No checksum of the file is published. It is identified by its numbers of bytes, characters and symbols, which the
-study's script prints.
+No checksum of the file is published. It is identified by its byte, character and symbol counts, which the study's
+script prints.
 """
 
 import hashlib
@@ -85,7 +85,7 @@ def load(folder: Path | None) -> Text:
 def windows(
     ids: "NDArray[np.uint8]", length: int = 40, stride: int = 3
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return pieces of `length` characters, one every `stride`, and the character that follows each."""
+    """Return pieces of `length` characters, one every `stride` characters, and the character after each."""
     import numpy as np
 
     if len(ids) <= length:
@@ -116,7 +116,7 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
 
 
 def _twin() -> str:
-    """Return a text of random words, each followed by one of eight, so that characters are predictable."""
+    """Return text of random words, each followed by one of eight words, so that characters are predictable."""
     letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
     words = [_word(number) for number in letters]
     follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()

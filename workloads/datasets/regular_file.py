@@ -11,7 +11,7 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
     """Read a regular file without ever blocking.
 
     Args:
-        path: The file; a link to one is followed.
+        path: The file; a link to a file is followed.
         limit_bytes: Maximum size; None for no limit.
 
     Raises:
@@ -29,7 +29,7 @@ def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
     """Open a regular file for reading without ever blocking.
 
     Args:
-        path: The file; a link to one is followed.
+        path: The file; a link to a file is followed.
         buffer_bytes: Size of the buffer; -1 for the default.
 
     Raises:

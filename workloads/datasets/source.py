@@ -1,4 +1,4 @@
-"""Shared by data sets: their sources, their arrays, and recognising their files."""
+"""Shared by data sets: their sources, their arrays, and how to recognise their files."""
 
 import hashlib
 import math
@@ -41,7 +41,7 @@ class MissingDataError(MessageError):
 
 
 class UnfitError(MessageError, ValueError):
-    """A file's contents aren't as expected. The clause has no subject, or "it"."""
+    """A file's contents aren't as expected. The clause has no subject, or the subject "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class StoredFiles:
         """Return whether `install` or a later run creates a file with this name. All others are the user's.
 
         Args:
-            name: Path in the data set's folder, with slashes; folders end with one.
+            name: Path in the data set's folder, with slashes; the name of a folder ends with a slash.
             noted: The files stored there; None if unknown.
         """
         return name in self._names

@@ -2,7 +2,7 @@
 
 A record consists of its length, a checksum of the length, the data, and a checksum of the data. The data is a
 `tf.train.Example` in protobuf's encoding. Only the subset used by Epochmark's files is implemented: features with
-one value, bytes or a whole number. Files aren't trusted, and whatever they contain, little more than a record's
+one value, bytes or a whole number. Files aren't trusted. No matter what they contain, little more than a record's
 limit is kept in memory.
 """
 

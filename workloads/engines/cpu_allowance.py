@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-_PROCESSOR_CORE, _ALL = 0, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+_PROCESSOR_CORE, _ALL = 0, 0xFFFF  # values of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 # Windows 11 and Server 2022 let a process use all groups of up to 64 CPUs; older versions limit it to one group
 # (learn.microsoft.com, "Processor Groups").
 _SPREADS_SINCE_BUILD = 20_348
@@ -30,7 +30,7 @@ def can_limit_cpus() -> bool:
 
 
 def limit_cpus(count: int) -> bool:
-    """Limit this process to `count` logical CPUs; return whether this succeeded. There may be fewer.
+    """Limit this process to `count` logical CPUs; return whether this succeeded, because there may be fewer.
 
     Must be called before threads are started, because they inherit the limit.
     """

@@ -1,4 +1,4 @@
-"""The interface of an engine, the software that trains. Imports no engine, because app and worker share it."""
+"""The interface of an engine, the software that trains. Imports no engine, because the app uses it too."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -249,7 +249,7 @@ class Engine:
         return _Batches(x, y, batch_size)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless batches of arrays, each pass in a new order."""
+        """Return endless batches of arrays, in a new order in each pass."""
         return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
@@ -302,7 +302,7 @@ class Engine:
         raise NotImplementedError
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return functions that copy float32 numbers to the GPU and back, each waiting for the copy."""
+        """Return functions that copy float32 numbers to the GPU and back, and wait for the copy."""
         raise NotImplementedError
 
 

@@ -40,7 +40,7 @@ def decoded(jpeg: bytes) -> Any:
         picture = Image.open(io.BytesIO(jpeg), formats=("JPEG",))
         picture.load()
         return picture if picture.mode == "RGB" else picture.convert("RGB")
-    # Pillow's own errors describe a problem of the file's format, not of the drive.
+    # Pillow's own errors describe a problem with the file's format, not with the drive.
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise OSError(errno.EIO, "a picture is damaged") from error
 
@@ -63,7 +63,7 @@ def enlarged(values: "NDArray[np.float32]", width: int, height: int) -> "NDArray
 
 
 def resized(picture: Any, side_px: int) -> "NDArray[np.uint8]":
-    """Return a picture's pixels as a square, each interpolated from the nearest four.
+    """Return a picture as a square whose pixels are interpolated from the four nearest pixels.
 
     As in TensorFlow, without smoothing.
     """
@@ -118,7 +118,7 @@ def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
 
 
 def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float32]":
-    """Return the same after flipping, changing the contrast, and rotating.
+    """Return the numbers of `floats` for a picture that was flipped, changed in contrast, and rotated.
 
     The picture is mirrored beyond its sides.
 

@@ -110,7 +110,7 @@ class Pictures:
         return _Made(lambda: calls)
 
     def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Return the same from records with "image" (a square's pixels) and "label", alternating between files."""
+        """Do the same for records with "image" (a square's pixels) and "label", alternating between files."""
         return _Made(lambda: _unpacking(paths, packed_px, side_px))
 
     def cached(self, data: Any) -> Any:
@@ -250,7 +250,7 @@ def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
         for jpeg, label in shuffled(_jpegs(examples), SHUFFLED, order):
             variation = image_ops.Variation(
                 is_flipped=change.random() <= 0.5,
-                # Keras only strengthens contrasts, although its documentation promises weaker ones too.
+                # Keras only increases contrast, although according to its documentation, it also reduces it.
                 contrast=change.uniform(1, 1 + CONTRAST),
                 angle=change.uniform(-ROTATION, ROTATION) * 2 * math.pi,
             )

@@ -1,4 +1,4 @@
-"""JAX: on the CPU of every system, and on NVIDIA GPUs under Linux."""
+"""JAX: on the CPU on every system, and on NVIDIA GPUs under Linux."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -123,7 +123,7 @@ class Jax(KerasFeed):
         def multiply(left: Any, right: Any) -> Any:
             return left @ (right.T if transposed else right)
 
-        # The whole product, because XLA would compute only the part that is used.
+        # The whole product, because XLA would otherwise compute only the part that is used.
         return lambda: multiply(left, right).block_until_ready()
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:

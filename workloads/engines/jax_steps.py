@@ -8,7 +8,7 @@ from typing import Any
 
 from workloads.engines.engine import StepEvidence
 
-# Each traced form of the step has its own counter; any further ones share the last counter.
+# Each traced form of the step has its own counter; any further forms share the last counter.
 _FORMS = 8
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 _OPAQUE = ("while", "custom_call", "rnn", "rnn_fwd", "rnn_bwd", "ffi_call", "pallas_call")

@@ -13,7 +13,7 @@ _PATIENCE_S = 0.5
 class Prefetcher(Generic[_Batch]):
     """Batches that a thread creates in advance. Each iteration starts from the beginning, with its own thread.
 
-    The thread starts when the first batch is requested, and has ended when the iterator is closed, dropped or
+    The thread starts when the first batch is requested, and ends when the iterator is closed, dropped or
     exhausted. Its errors are raised where the affected batch is requested, after the preceding batches.
 
     Args:

@@ -27,7 +27,7 @@ ENGINES: dict[str, EngineEntry] = {
     "jax": EngineEntry("workloads.engines.jax", packages_folder="jax"),
 }
 DEFAULT_ENGINE = "tensorflow"
-NO_ENGINE = "none"  # of the demo
+NO_ENGINE = "none"  # the demo's engine
 
 
 def engine_named(name: str) -> Engine:

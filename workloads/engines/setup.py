@@ -122,7 +122,7 @@ def peak_bytes() -> int | None:
     """Return the peak memory of this process so far in bytes; None if unknown."""
     if sys.platform == "win32":
         try:
-            import psutil  # may be missing in a worker's Python
+            import psutil  # may be missing from a worker's Python
         except ImportError:
             return None
         return int(psutil.Process().memory_info().peak_wset)

@@ -1,4 +1,4 @@
-"""TensorFlow: on the CPU of every system, and on NVIDIA GPUs under Linux."""
+"""TensorFlow: on the CPU on every system, and on NVIDIA GPUs under Linux."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -212,7 +212,7 @@ ENGINE = TensorFlow()
 def leave_untuned() -> None:
     """Turn off tf.data's autotuning for all data that `fit` reads, for the life of this process.
 
-    At the end of each epoch Keras drops its iterator, which with TensorFlow 2.21 may wait idle for up to a minute
+    At the end of each epoch, Keras drops its iterator, which with TensorFlow 2.21 may wait idle for up to a minute
     until the tuner next wakes up. Of ten epochs of 47 s, four took 29 to 38 s longer. For data in memory, the
     tuner only chooses the number of threads that slice batches out of arrays, which made no measurable difference.
     """

@@ -281,7 +281,7 @@ class _Count(Reach):
         return empty
 
     def _item(self, tensor: Any) -> tuple[Any, Any] | None:
-        """Return shape and type of a list's elements, as far as the list has them; None if it isn't a list."""
+        """Return shape and type of a list's elements, as far as they are known; None if it isn't a list."""
         operation = tensor.op
         if operation.type == "TensorListFromTensor":
             return operation.inputs[0].shape[1:], operation.inputs[0].dtype
@@ -330,8 +330,8 @@ class _Count(Reach):
         """Return the operations of a loop, or of the reversed loop for its gradients."""
         _, limit, *others = loop.inputs
         if others and others[0].op.type in CALL["loops"]:
-            # Its sizes are unspecified, because they are read from lists. Each product is a gradient of one in the
-            # other loop.
+            # Its sizes are unspecified, because they are read from lists. Each product is a gradient of a product
+            # in the other loop.
             forward = others[0].op
             whole = Goal(set(range(len(forward.outputs))), set())
             share = self._products(loop, goal) / max(1, self._products(forward, whole))
@@ -362,7 +362,7 @@ def _is_sized(loop: Any) -> bool:
 
 
 def _write_constant(tf: Any, definition: Any, node: Any, shape: Any) -> None:
-    """Replace a node's second input by a constant with the sizes of a shape."""
+    """Replace a node's second input with a constant with the sizes of a shape."""
     name = node.name + "/sizes"
     if shape.is_fully_defined() and node.input[1] != name:
         value = tf.make_tensor_proto(shape.as_list(), tf.int32)

@@ -7,8 +7,8 @@ from typing import Any
 from workloads.engines.engine import StepEvidence
 from workloads.engines.tensorflow_graph import UncountableError, matrix_operations
 
-# Each traced form of the step has its own counter. Keras traces the first one twice, then one for a smaller last
-# batch; any further ones share the last counter.
+# Each traced form of the step has its own counter. Keras traces the first form twice, then a form for a smaller
+# last batch; any further forms share the last counter.
 _FORMS = 8
 # The analysis uses undocumented parts of TensorFlow. If they change, the run must not fail.
 _UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)

@@ -1,4 +1,4 @@
-"""PyTorch: on the CPU of every system, and on the GPUs of NVIDIA, AMD, Intel and Apple."""
+"""PyTorch: on the CPU on every system, and on GPUs from NVIDIA, AMD, Intel and Apple."""
 
 import os
 import shutil
@@ -204,7 +204,7 @@ def gpus_of(torch: Any) -> tuple[str, list[str | None]]:
 
 
 def _same_random_numbers(torch: Any, device: str) -> Any:
-    """Return a context that restores the random number generators at its end, except those of Apple's GPUs."""
+    """Return a context that restores the random number generators at its end, except those on Apple's GPUs."""
     kind, _, index = device.partition(":")
     if kind not in ("cuda", "xpu"):
         return torch.random.fork_rng([])
@@ -212,7 +212,7 @@ def _same_random_numbers(torch: Any, device: str) -> Any:
 
 
 def _compile_each_shape(torch: Any) -> None:
-    """Make PyTorch compile steps for each batch shape, as XLA does, instead of once more for any shape."""
+    """Make PyTorch compile a step for each batch shape, as XLA does, and none that fits any shape."""
     torch._dynamo.config.automatic_dynamic_shapes = False
     torch._dynamo.config.recompile_limit = _SHAPES
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from workloads.engines.engine import StepEvidence
 
-# Operations missing in PyTorch's own counter.
+# Operations missing from PyTorch's own counter.
 _OPAQUE = ("_cudnn_rnn", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell", "lstm_mps")
 
 

@@ -82,8 +82,8 @@ class Cifar10KerasCnn(Training):
 class Cifar10Cnn(Training):
     """The Keras example of study 000: convolutions with ReLU and dropout, on augmented images.
 
-    The study's generator augmented single images, this one a whole batch at once: the same kind of work for the
-    CPU, but less of it.
+    The study's generator augmented one image at a time. This one augments a whole batch at once, which is the same
+    kind of work for the CPU, but less of it.
     """
 
     id = "cifar10_cnn"

@@ -24,7 +24,7 @@ class Flowers(Training):
     """A network of keras.applications with five outputs, trained completely.
 
     Attributes:
-        network: Its name there.
+        network: Its name in keras.applications.
     """
 
     kind = "image"

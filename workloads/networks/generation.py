@@ -117,7 +117,7 @@ class Writer:
     """Continues a batch of prompts, and measures how long reading them takes.
 
     Attributes:
-        prefills_s: Seconds taken to read the prompts, each time.
+        prefills_s: Seconds for each reading of the prompts.
     """
 
     def __init__(self, engine: Engine, model: Any, prompt: Any) -> None:

@@ -130,7 +130,7 @@ class _Languini(_Language):
 
 
 class GptMini(_Languini):
-    """The smallest, which fits on any card and takes seconds per step on a CPU."""
+    """The smallest GPT, which fits on any card and takes seconds per step on a CPU."""
 
     id = "gpt_mini"
     parameters_count = 27_549_696
@@ -178,7 +178,7 @@ class NanoGptChar(_Language):
         Parameter("width", "int", 384, message("parameter_help.model_width"), minimum=8, maximum=8_192),
         Parameter("sequence", "int", 256, message("parameter_help.characters"), minimum=2, maximum=8_192),
     )
-    # Chance is ln 57 = 4.04; the mean of the first 100 steps.
+    # For the mean of the first 100 steps; chance is ln 57 = 4.04.
     loss_band = (0.0, 4.1)
     operations_per_example = 18_153_013_248
     # Its learning rate rises slowly from zero, so two steps hardly change the loss, on any text.

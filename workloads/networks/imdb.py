@@ -83,7 +83,7 @@ class ImdbFastTextUnigram(_Imdb):
 
 
 class ImdbFastText(ImdbFastTextUnigram):
-    """The same, with an additional vector for each pair of neighbouring words.
+    """The same network, with an additional vector for each pair of neighbouring words.
 
     The number of pairs, and therefore the size of the network, depends on the reviews.
     """

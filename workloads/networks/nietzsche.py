@@ -70,7 +70,7 @@ class TextGeneratorKeras(_Nietzsche):
     id = "text_generator_keras"
     source = "Max Woolf, text-generator-keras, 2017 (study 000)"
     parameters_count = 458_430
-    # Both heads together: 1.2 times a chance of ln 57 = 4.04.
+    # For both heads together; chance is 1.2 × ln 57 = 4.85.
     loss_band = (0.0, 4.9)
     operations_per_example = 53_903_616
     proof = first_losses(20, 3.55, 4.08, real=(1.89, 4.53, OTHER_DATA), unlearned=5.35)

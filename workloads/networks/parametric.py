@@ -1,4 +1,4 @@
-"""Networks with depth and width as parameters, to find out at which size which hardware wins (ParaDnn, 2019)."""
+"""Networks with depth and width as parameters, to find out which hardware wins at which size (ParaDnn, 2019)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ class FcParametric(_Parametric):
         return 2_001 * width + (depth - 1) * (width + 1) * width + (width + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of intermediate values of all layers, each before and after its activation."""
+        """Return the number of intermediate values of all layers, before and after their activations."""
         depth, width = self.sizes(spec)
         return 2_000 + 2 * depth * width + 3 * self.classes
 

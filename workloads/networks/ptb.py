@@ -119,7 +119,7 @@ class PtbLstm32(_PtbLstm):
 
 
 class PtbLstm64(_PtbLstm):
-    """The same with 64 words per step."""
+    """The same network with 64 words per step."""
 
     id = "lstm_ptb_64"
     epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=113)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU as described by its driver. None means that the driver doesn't report it."""
+    """One GPU as described by its driver. Values that the driver doesn't report are None."""
 
     name: str
     vendor: str  # nvidia, amd, intel, apple, other
@@ -34,7 +34,7 @@ class Disk:
 class Machine:
     """This computer, without anything that identifies its owner. None means unknown.
 
-    The current power source isn't included, see PowerState. Some of the other values may change between runs
+    The current power source isn't included (see PowerState). Some of the other values may change between runs
     (limits, displays, the data set folder's disks); app.core.storage.runs identifies computers by values that
     don't change.
     """

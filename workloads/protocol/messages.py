@@ -11,9 +11,9 @@ class Message(msgspec.Struct, frozen=True):
     """A message.
 
     Attributes:
-        code: Name of its sentence in the catalogue, see app.core.messages: "run.batch_too_large".
-        arguments: Plain values for the sentence, with units in their names: numbers, texts, booleans, lists of
-            them, or other messages.
+        code: Name of its sentence in the catalogue (see app.core.messages), such as "run.batch_too_large".
+        arguments: Plain values for the sentence, with units in their names: numbers, strings, booleans, lists of
+            these, or other messages.
     """
 
     code: Code
@@ -26,5 +26,5 @@ def message(code: str, /, **arguments: Any) -> Message:
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes, with escapes for invisible characters. Backslashes are unchanged."""
+    """Return text in quotes, with escapes for invisible characters. Backslashes are unchanged."""
     return repr(text).replace("\\\\", "\\")

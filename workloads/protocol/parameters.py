@@ -19,7 +19,7 @@ class Parameter:
 
     Attributes:
         minimum: Smallest allowed number, or None for no limit; the same for `maximum`.
-        choices: The allowed texts of a "choice". A value of kind "folders" contains one or more paths, separated
+        choices: The allowed values of a "choice". A value of kind "folders" contains one or more paths, separated
             as in PATH.
         in_variant: Whether non-default values change the network, so that it is compared only with the same
             variant.

@@ -17,8 +17,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The request for a run.
 
     Attributes:
-        epochs: Passes over the training data; always 1 for Quick, which estimates one, and for Sustained, which
-            has a fixed duration instead.
+        epochs: Passes over the training data; always 1 for Quick, which estimates one epoch, and for Sustained,
+            which has a fixed duration instead.
         steps: Training steps per shortened epoch; None for whole epochs.
         duration_s: Minimum training time of Sustained, or maximum time of Quick since the engine's start; None for
             the preset's default.

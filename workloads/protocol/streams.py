@@ -23,7 +23,7 @@ def take_stdin() -> int:
 
 
 def take_stdout() -> BinaryIO:
-    """Reserve standard output for the child's answers. From now on, output of libraries goes to stderr."""
+    """Reserve standard output for the child's answers. From now on, output from libraries goes to stderr."""
     stream = os.fdopen(os.dup(1), "wb")
     _replace(1, 2)
     return stream
@@ -38,7 +38,7 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
 
 
 def end_as_orphan() -> NoReturn:
-    """End this process immediately, whatever its other threads are doing.
+    """End this process immediately, no matter what its other threads are doing.
 
     On Windows, a normal exit waits for a library that another thread is loading, which can take seconds for
     engines.
@@ -49,7 +49,7 @@ def end_as_orphan() -> NoReturn:
 
 
 def _replace(number: int, source: int) -> None:
-    """Replace a standard stream by a copy of the source, for this process and its children."""
+    """Replace a standard stream with a copy of the source, for this process and its children."""
     os.dup2(source, number)
     if sys.platform == "win32":
         import ctypes

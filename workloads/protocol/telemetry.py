@@ -1,4 +1,4 @@
-"""Telemetry of one moment, as a typed record."""
+"""Telemetry at one moment, as a typed record."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,7 +13,7 @@ Whole = Index | Reading  # a whole number, which some drivers report with a deci
 
 @dataclass(frozen=True, slots=True)
 class GpuTelemetry:
-    """Telemetry of one GPU. None means that the driver doesn't report the value, never zero."""
+    """Telemetry of one GPU. Values that the driver doesn't report are None, never zero."""
 
     index: Index  # in Machine.gpus
     utilization_pct: Reading | None = None
@@ -32,7 +32,7 @@ class GpuTelemetry:
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """Telemetry of the computer. None means not available, never zero."""
+    """Telemetry of the computer. Values that aren't available are None, never zero."""
 
     cpu_pct: Reading | None = None  # all CPUs together, 0 to 100
     cpu_clock_mhz: Reading | None = None

@@ -49,7 +49,7 @@ class Limit(Workload):
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject settings that would have no effect, so that results don't claim them."""
+        """Also reject settings that would have no effect, so that no result is labelled with them."""
         super().check(spec)
         usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:
@@ -61,7 +61,7 @@ class Limit(Workload):
             raise WorkloadError("bad_parameters", message("limits.no_data", workload=self.title))
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Set the engine up and measure."""
+        """Set up the engine and measure."""
         reporter.phase("import")
         engine = start_engine(job.spec, reporter)
         check_gpu(engine, self.gpu_need(job.spec))

@@ -124,7 +124,7 @@ class Storage(Workload):
 
 
 class _Measurement:
-    """Measures folders one after another, and compares later ones with the first."""
+    """Measures folders one after another, and compares later folders with the first."""
 
     def __init__(
         self, spec: RunSpec, network: Network, pictures: Pictures, jpegs: list[bytes], reporter: Reporter
@@ -183,7 +183,7 @@ class _Measurement:
         return paths
 
     def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
-        """Return images per second over several passes, each from the drive, until the time is up."""
+        """Return images per second over several passes that read from the drive, until the time is up."""
         self._case += 1
         reads = use is _look
         # For training and prediction, a smaller batch would have to be compiled.

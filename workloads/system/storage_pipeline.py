@@ -52,7 +52,7 @@ def from_jpegs(pictures: Pictures, paths: Sequence[Path], side_px: int = INPUT_P
 
 
 def from_shards(pictures: Pictures, paths: Sequence[Path]) -> Any:
-    """Return the same from the files written by `pack`."""
+    """Return pictures and labels as `from_jpegs` does, but from the files written by `pack`."""
     return pictures.from_records(paths, PACKED_PX, INPUT_PX)
 
 

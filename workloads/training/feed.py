@@ -48,8 +48,8 @@ class Feed:
     def cut(self, examples: int) -> "Feed":
         """Return only the first examples, for arrays, so that every epoch is the same short one.
 
-        If `fit` were limited by steps instead, it would continue from there in the next epoch, and end in the
-        middle of one.
+        If `fit` were limited by steps instead, the next epoch would continue where it stopped, and the data would
+        end in the middle of an epoch.
         """
         if self.y is None:
             return self
@@ -57,7 +57,7 @@ class Feed:
         return replace(self, x=self.x[:examples], y=y)
 
     def validation_batches(self, batch_size: int) -> int:
-        """Return the number of batches in the validation pass; 0 without one."""
+        """Return the number of batches in the validation pass; 0 if there is none."""
         return 0 if self.validation is None else -(-self.validation_samples // batch_size)
 
     def fit_arguments(self, engine: Engine, batch_size: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Losses of first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow 2.21,
 on the twins and with three seeds (two for networks whose step takes many seconds), and widened on each side by
 half their span and by a twentieth. `unlearned` is where a learning rate of zero ends: a band around it doesn't
-show that a network learns, nor does one after two steps.
+show that a network learns, nor does a band after two steps.
 
 Real: bands for real data can't be derived from the twin. On real digits, networks learn much faster than on the
 twin (`mnist_mlp`: 0.44 against 1.9), on pictures in random colours more slowly. So these bands are wide: from half
@@ -13,10 +13,10 @@ data that packages include: real digits and all of Fashion-MNIST. CIFAR-10, IMDb
 flowers weren't available for the measurement; their bands are based on the twin and on other data (Fashion-MNIST
 in colour, other English prose).
 
-Memory: peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13 and
-JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size, which
-wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX. GPTs
-and timm's networks were measured only at small batch sizes, the larger one a quarter to three eighths of the
+Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
+and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
+which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX.
+GPTs and timm's networks were measured only at small batch sizes, the larger one a quarter to three eighths of the
 default, so their needs at the default are extrapolated.
 
 Operations: products and convolutions behind the gradients, with a multiplication and an addition as two, counted

@@ -12,8 +12,8 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     """Return a distribution-free confidence interval of the median, and its confidence level in percent.
 
     The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
-    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With fewer than six values the
-    extremes, at a lower confidence level. None with fewer than two values.
+    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With fewer than six values, these
+    are the extremes, at a lower confidence level. None with fewer than two values.
     """
     return _interval(values, len(values))
 
@@ -43,7 +43,7 @@ def lag_correlation(values: Sequence[float]) -> float:
 
 
 def _interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
-    """Return the same for autocorrelated values with the given effective sample size."""
+    """Return the interval and level for autocorrelated values with this effective sample size."""
     if len(values) < 2:
         return None, None, None
     rank, confidence_pct = _rank(independent)

@@ -19,7 +19,7 @@ class TrainingEvidence:
         """Report how often the optimizer updated the weights, and how far the output layer's weights moved.
 
         `updates_done` must equal `updates_asked`, the number of timed steps; both are omitted for float16, which
-        skips gradients that overflow. `weights_changed` is the length of the change divided by that of the
+        skips gradients that overflow. `weights_changed` is the length of the change divided by the length of the
         original weights; a learning rate of zero gives 0.
         """
         import numpy as np
@@ -36,9 +36,9 @@ class TrainingEvidence:
 def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
     """Report the work of the timed steps as counted by the engine, next to the expected work.
 
-    `examples_done` must not be less than `examples_asked`; `operations_per_example` not less than the registry's
-    (see workloads.training.operations). `operations_float32_pct` and the like add up to 100. `steps_counted` is
-    the number of steps whose operations were counted; 0 means none.
+    `examples_done` must not be less than `examples_asked`; `operations_per_example` must not be less than the
+    registry's (see workloads.training.operations). `operations_float32_pct` and the like add up to 100.
+    `steps_counted` is the number of steps whose operations were counted; 0 means none.
     """
     is_counted = evidence is not None and evidence.operations_per_example is not None
     counted = steps if evidence is None or evidence.steps_counted is None else evidence.steps_counted

@@ -14,7 +14,7 @@ from workloads.workload import Workload
 
 # From the engine's start to the result.
 BUDGET_S = 60.0
-# A large network's step can take half a minute on a CPU. The first one traces and compiles.
+# A large network's step can take half a minute on a CPU. The first step traces and compiles.
 STEPS_AT_LEAST = 4
 # Steps of an epoch if the study has none.
 EPOCH_STEPS = 250

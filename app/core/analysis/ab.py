@@ -13,11 +13,11 @@ from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
 from workloads.training.medians import median_interval
 
-# Below this, the interval is too wide to mean much.
+# With fewer pairs, the interval is too wide to be useful.
 ENOUGH_PAIRS = 3
 # From this ratio on, a factor reads better than a percentage.
 AS_TIMES = 2.0
-# How much longer one arm of an interval may be before a symmetric "±" would mislead.
+# How much longer one arm of an interval may be before a symmetric "±" would be misleading.
 _EVEN = 1.1
 # Larger numbers overflow Python's floats.
 _LARGEST_LOG = 700.0
@@ -68,7 +68,7 @@ class PairResult:
         return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
 
     def headline(self) -> str:
-        """Return a short summary of sides A and B, as a percentage or, from twice as fast on, as a factor."""
+        """Return a short summary of both sides: a percentage, or a factor if one is at least twice as fast."""
         if self.ratio is None:
             return sentence("ab.no_pair")
         if self.low is not None and not self.is_shown:
@@ -150,7 +150,7 @@ class RepeatResult:
         return sentence("repeat.spreads", **arguments, within_pct=self.within_pct)
 
     def limits(self, metric: str) -> str:
-        """Return the confidence interval as a sentence; "" if it means nothing."""
+        """Return the confidence interval as a sentence; "" if it isn't meaningful."""
         low, high = format_value(metric, self.low), format_value(metric, self.high)
         if self.confidence_pct is None or low == high:
             return ""
@@ -196,8 +196,8 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
 def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | None]) -> RepeatResult:
     """Return how much repetitions vary, and the confidence interval of their median.
 
-    The interval is based on order statistics, which assume no distribution. Runs on a busy computer are skewed,
-    and a few runs can't show by how much.
+    The interval is based on order statistics, which assume no distribution. Results from a busy computer have a
+    skewed distribution, and a few runs can't show how skewed it is.
 
     Args:
         values: Headlines of the completed runs.
@@ -245,7 +245,7 @@ def is_usable(run: RunSummary | None) -> bool:
 
 
 def _is_demo(run: RunSummary) -> bool:
-    """Return whether a run is of the demo workload. Its verdict is always invalid, but its results may be used."""
+    """Return whether a run used the demo workload. Its verdict is always invalid, but its results may be used."""
     return run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo
 
 
@@ -287,7 +287,7 @@ def _times(ratio: float, digits: int) -> str:
 
 
 def _digits(low: float, high: float, *, apart: bool) -> int:
-    """Return the number of decimals, at least two, that separate the ends (and 1, if `apart`)."""
+    """Return how many decimals, at least two, make the two ends distinguishable (also from 1 if `apart`)."""
     for digits in (2, 3):
         ends = {f"{value:.{digits}f}" for value in (low, high)}
         if len(ends) == 2 and not (apart and f"{1:.{digits}f}" in ends):

@@ -9,9 +9,9 @@ from app.core.titles import data_title, preset_title, switch_title
 from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
-# Fields of RunSummary that must match, in addition to the settings marked so.
+# Fields of RunSummary that must match, in addition to the settings that are marked accordingly.
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
-# The actual values of these settings have their own fields, see `differences`.
+# The actual values of these settings have their own fields (see `differences`).
 _TOLD_APART = ("engine", "device", "data")
 
 
@@ -81,7 +81,7 @@ def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
-    """Return the properties that another result must match to be comparable and, last, those that may differ."""
+    """Return the properties that another result must match to be comparable, followed by those that may differ."""
     summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [

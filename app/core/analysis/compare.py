@@ -39,7 +39,7 @@ _PRECISIONS = {
 }
 # Reasons listed per device; a table with forty batch sizes would repeat the same reason forty times.
 _REASONS = 3
-# Largest ratio between batch sizes that are still ranked together. The value is a judgement.
+# Largest ratio between batch sizes that are still ranked together. The value is a judgement call.
 LIKE_BATCH_TIMES = 4
 
 
@@ -49,10 +49,11 @@ class Bar:
 
     Attributes:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
-        remarks: Known differences from the run in question, as texts.
-        apart: How many of the remarks, from the first, are needed to distinguish it from bars of the same name.
-        is_like: Whether its precision matches the run in question and its batch size is similar. Other bars are
-            drawn below and never ranked.
+        remarks: Known differences from the run in question, as text.
+        apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
+            name.
+        is_like: Whether its precision matches that of the run in question and its batch size is similar. Other
+            bars are drawn below and never ranked.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Bar:
 
     @property
     def shown(self) -> float:
-        """The value in the unit it is shown in."""
+        """The value in the unit used for display."""
         return self.value * headline_kind(self.metric).scale
 
     @property
@@ -104,7 +105,7 @@ def chart_metric(workload: str, run: RunSummary | None = None) -> str:
 
 
 def refusal(run: RunSummary, row: PublishedRow) -> str | None:
-    """Explain why a run and a row must not be drawn together; None if they may."""
+    """Explain why a run and a row must not be drawn together; None if they may be."""
     if converted(row, run.metric) is None:
         unit = headline_kind(ROW_METRICS.get(row.metric, row.metric)).unit
         return sentence("compare.published_otherwise", unit=unit)
@@ -159,7 +160,7 @@ def bars(
 
 
 def _disambiguated(chart: Sequence[Bar]) -> list[Bar]:
-    """Return bars with unique names, made unique by their numbers or their first remarks."""
+    """Return bars with unique names, using their run or result numbers, or their first remarks."""
     names = Counter(bar.name for bar in chart)
     telling = distinguishing_remarks([bar.row for bar in chart if bar.row is not None and names[bar.name] > 1])
     return [_with_remarks(bar, telling) if names[bar.name] > 1 else bar for bar in chart]
@@ -336,7 +337,7 @@ def place(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | N
 
 
 def _conditions(chart: Sequence[Bar]) -> list[str]:
-    """Return the precisions of published bars, and whether they were compiled if all agree."""
+    """Return the precisions of published bars and, if they all agree, whether they were compiled."""
     rows = [bar.row for bar in chart if bar.row is not None]
     compiled = {part for row in rows for part in row.software_parts if part in ("compiled", "eager")}
     return [*dict.fromkeys(row.precision_words for row in rows), *(compiled if len(compiled) == 1 else ())]
@@ -357,7 +358,7 @@ def baseline_name(bar: Bar) -> str:
 
 
 def chart_note(metric: str, chart: Iterable[Bar]) -> str:
-    """Return the note below a chart: the metric, the better direction and the years of the published results."""
+    """Return the note below a chart: metric, whether higher or lower is better, years of the published results."""
     chart = list(chart)
     years = sorted({bar.row.year for bar in chart if bar.row and bar.row.year})
     kind = headline_kind(metric)
@@ -383,7 +384,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def rank_text(chart: Sequence[Bar]) -> str:
-    """Return the rank of the user's own bar as text; "" if there is none, if it is alone, or if it is invalid.
+    """Return the rank of the user's own bar as text; "" if there is no such bar, or if it is alone or invalid.
 
     Each device counts once, as drawn. Bars that aren't like the run and other people's results don't count.
     """
@@ -395,7 +396,7 @@ def rank_text(chart: Sequence[Bar]) -> str:
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary | None = None) -> list[Bar]:
-    """Return [bar], or [] without a headline. With `reference`, its remarks list only the differences."""
+    """Return [bar] for a run, [] without a headline. With `reference`, its remarks list only the differences."""
     if run.value is None:
         return []
     name = own_name(run) if kind == "own" else sentence("compare.you")
@@ -415,7 +416,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
 
 
 def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return [bar] of an imported result with its conditions, or [] if it can't be drawn next to the run."""
+    """Return [bar] for an imported result with its conditions, or [] if it can't be drawn next to the run."""
     summary = other.summary
     is_refused = run is not None and run_refusal(run, summary) is not None
     if summary.workload != workload or summary.metric != metric or is_refused:
@@ -432,7 +433,7 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
 
 
 def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return [bar] of a community row with its conditions, or [] if it can't be drawn next to the run."""
+    """Return [bar] for a community row with its conditions, or [] if it can't be drawn next to the run."""
     is_same = (each.summary.workload, each.summary.metric) == (workload, metric)
     name, value = sentence("compare.community_name", name=each.name), each.summary.value
     if not is_same or value is None or not is_beside(each, run):
@@ -441,7 +442,7 @@ def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSumma
 
 
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:
-    """Return [bar] of a published row, or [] if its value can't be converted.
+    """Return [bar] for a published row, or [] if its value can't be converted.
 
     A different batch size is a remark.
     """

@@ -10,10 +10,10 @@ from app.core.result_file.canonical import sealed
 from app.core.result_file.record import Environment, Epoch, Machine, Result, Spec, Statistics
 from workloads.workload import Workload
 
-# The record requires one, but logs don't contain it.
+# A record requires the name of an engine, but logs don't contain one.
 UNKNOWN_ENGINE = "unknown"
-# Limits for detecting totals: how similar their differences are, and how large relative to the first epoch, which
-# includes start-up.
+# Limits for detecting totals: how similar their differences must be, and how large compared with the first epoch,
+# which includes start-up.
 _STEADY, _SHARE_OF_FIRST = 2.0, 0.2
 
 

@@ -35,8 +35,8 @@ INTERVAL_BLOCKS = 2
 INTERRUPTIONS_AT_MOST = 3
 INTERRUPTED_SHARE_AT_MOST = 0.1
 # A longer slow beginning may be a change of speed instead of a warm-up. A fast beginning is always counted, so a
-# slow one must be counted as well, or a computer with two speeds would look too fast. Only parts as slow as an
-# interruption are excluded.
+# slow beginning must be counted as well, or a computer with two speeds would look too fast. Only parts as slow as
+# an interruption are excluded.
 WARMUP_S_AT_MOST = 5.0
 # Batch lengths for batch means, from short to long. The longest reveal changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
@@ -58,7 +58,7 @@ class Interruption:
     """Consecutive steps that took far longer than usual.
 
     Attributes:
-        first: Number of the first one in the sequence.
+        first: Position of the first of these steps in the sequence.
         steps: Number of steps.
         excess_s: How much longer than usual they took in total.
     """
@@ -70,12 +70,12 @@ class Interruption:
 
 @dataclass(frozen=True, slots=True)
 class Estimation:
-    """The result of timed steps.
+    """The estimate computed from timed steps.
 
     Attributes:
         step_s: The typical step: mean after the warm-up, excluding interruptions if they are rare.
-        low_s, high_s: Its 95 % confidence interval, widened to include the mean with the excluded steps; None with
-            fewer than two blocks.
+        low_s, high_s: Its 95 % confidence interval, widened to include the mean of all steps, excluded ones too;
+            None with fewer than two blocks.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
         blocks: Number of blocks they were timed in.
@@ -104,7 +104,7 @@ class Estimation:
 
 
 def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
-    """Estimate the typical step from durations in order; None without any.
+    """Estimate the typical step from durations in order; None if there are none.
 
     Args:
         steps_s: Durations of steps of one kind, without the first steps of epochs, which also set up the input.
@@ -167,7 +167,7 @@ def block_size(steps_s: Sequence[float]) -> int:
 
 
 def block_means(steps_s: Sequence[float], size: int) -> list[float]:
-    """Return the mean step duration of each whole block, ignoring an incomplete one at the end."""
+    """Return the mean step duration of each whole block, ignoring an incomplete block at the end."""
     if size == 1:
         return list(steps_s)
     starts = range(0, len(steps_s) - size + 1, size)
@@ -175,15 +175,15 @@ def block_means(steps_s: Sequence[float], size: int) -> list[float]:
 
 
 def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
-    """Return the number of warm-up blocks by MSER, the cut that minimises the standard error of the mean.
+    """Return the number of warm-up blocks as cut by MSER, which minimises the standard error of the mean.
 
     Interruptions are first clipped to the threshold because they aren't part of the warm-up. At most a third is
     cut, and only if it is at least 5 % slower than the rest.
 
     Args:
         blocks_s: Mean step of each block in order, in seconds.
-        at_most_s: Longest plausible warm-up (sum of `blocks_s`). Of a longer one, only blocks as slow as an
-            interruption are cut.
+        at_most_s: Longest plausible warm-up (sum of `blocks_s`). If the warm-up seems longer, only blocks as slow
+            as an interruption are cut.
     """
     count = len(blocks_s)
     if count < _WARMUP_BLOCKS:
@@ -215,7 +215,7 @@ def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
 
 
 def _slow_beginning(blocks_s: Sequence[float], at_most: int) -> int:
-    """Return the length of the longest beginning that is as slow as an interruption compared with the rest."""
+    """Return the length of the longest initial part that is as slow as an interruption compared with the rest."""
     count, before_s, rest_s, longest = len(blocks_s), 0.0, math.fsum(blocks_s), 0
     for number, block_s in enumerate(blocks_s[:at_most], 1):
         before_s, rest_s = before_s + block_s, rest_s - block_s
@@ -228,7 +228,8 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
     """Flag the blocks that took far longer than the others.
 
     The threshold is recomputed without the interruptions until nothing changes, because a burst of slow blocks
-    widens it. Neighbours at least half as far outside belong to the interruption.
+    widens it. A neighbouring block belongs to the interruption if it exceeds the median by more than half as much
+    as the threshold does.
     """
     kept = list(blocks_s)
     middle_s = limit_s = math.inf
@@ -252,8 +253,8 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 def half_width(values: Sequence[float]) -> float | None:
     """Return half the width of the 95 % confidence interval of the mean of a correlated series.
 
-    The widest of six estimates: one from the effective sample size by autocorrelation, five from batch means. None
-    with fewer than two values.
+    The widest of six estimates: one from the effective sample size, based on autocorrelation, and five from batch
+    means. None with fewer than two values.
     """
     count = len(values)
     if count < INTERVAL_BLOCKS:

@@ -114,13 +114,13 @@ def summarise(
     """Return the headline, its interval and the statistics behind it.
 
     Args:
-        workload: Workload id. For an unknown one, the headline counts plain examples.
+        workload: Workload id. For an unknown workload, the headline counts plain examples.
         variant: Difference from the default network.
         metric: Metric of its headline.
         batch_size: Examples per step.
-        per_epoch: Statistics of whole epochs; None without any.
-        per_step: Statistics of steps; None without usable ones.
-        step_median_s: The typical step of all kinds.
+        per_epoch: Statistics of whole epochs; None if there are none.
+        per_step: Statistics of steps; None if no steps are usable.
+        step_median_s: Median duration of all steps, of every kind.
         reported: Headline reported by the workload itself, if it can't be computed from steps.
         reported_ends: Confidence interval of `reported`, if there is one.
         on_shared_host: Whether to widen the interval by the possible effect of other users of a shared host.
@@ -185,7 +185,7 @@ def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | Non
 
 
 def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:
-    """Return the current estimate of a running run in its headline's unit; None if steps don't yield a headline.
+    """Return the current estimate for a run in progress as a headline; None if steps don't yield a headline.
 
     It excludes the part of an epoch outside its steps, which is known only at the end.
 
@@ -224,10 +224,10 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 
 
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
-    """Return the ± of a headline wherever it is shown or judged; None without an interval.
+    """Return the ± of a headline, as used wherever it is shown or judged; None without an interval.
 
     This is the distance of the farther end of the 95 % interval from the value, in percent of the duration, even
-    where the headline is a rate, because Quick narrows the interval of the duration.
+    if the headline is a rate, because Quick narrows the interval of the duration.
     """
     if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
         return None

@@ -18,7 +18,7 @@ FIRST_SOURCE_IDS = "s004-"
 # Largest plausible speed ratio between single cores of CPUs from the same years.
 CORE_FACTOR_MOST = 3.0
 FILES = ("reference_hardware.csv", "reference_2026.csv")
-# Readable texts for match values that aren't self-explanatory.
+# Readable text for match values that aren't self-explanatory.
 _PRECISIONS = {
     "amp_fp16": "float16 autocast",
     "amp_bf16": "bfloat16 autocast",
@@ -32,7 +32,7 @@ _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One published measurement. None means that the source doesn't state it.
+    """One published measurement. Fields that the source doesn't state are None.
 
     Attributes:
         match: exact, close (one difference, see notes), context or claim.
@@ -92,7 +92,7 @@ class PublishedRow:
 
     @property
     def software_words(self) -> str:
-        """The software as a short text, for rows that state the engine, its version and whether it compiled."""
+        """The software as short text, for rows that state the engine, its version and whether it compiled."""
         if not self.engine:
             return short_software(self.software)
         return ", ".join(self.software_parts[:2])
@@ -118,7 +118,7 @@ def short_name(device: str) -> str:
 
 @cache
 def reference_rows() -> tuple[PublishedRow, ...]:
-    """Return all rows, in the files' order."""
+    """Return all rows, in the order of the files."""
     return tuple(row for name in FILES for row in _rows(RESOURCES / "reference" / name))
 
 
@@ -209,7 +209,7 @@ def _distinct(said: Mapping[str, Sequence[str]], kinds: Sequence[int]) -> int:
 
 
 def _said(row: PublishedRow) -> tuple[str, ...]:
-    """Return the candidate remarks of a row, most distinguishing kind first; "" where not stated."""
+    """Return the candidate remarks of a row, most distinguishing kind first; "" for those that aren't stated."""
     batch = sentence("share.batch", batch_size=row.batch_size) if row.batch_size else ""
     compiled = next((part for part in row.software_parts if part in ("compiled", "eager")), "")
     order = "NHWC" if "NHWC" in row.software_parts else ""
@@ -218,12 +218,12 @@ def _said(row: PublishedRow) -> tuple[str, ...]:
 
 
 def says_precision(workload: str) -> bool:
-    """Return whether a workload's bars show their precision because published ones may differ from the run's."""
+    """Return whether a workload's bars show their precision, because it may differ from the run's."""
     return workload in CATALOGUE and "precision" in CATALOGUE[workload].published_differ
 
 
 def disagreement(row: PublishedRow) -> str:
-    """Return how much the CPUs in a row's table differ if core counts can't explain it; "" if they can.
+    """Return how much the CPUs in a row's table differ, unless core counts can explain the difference ("").
 
     In this case, nominally identical software was built or configured differently, so the table is a poor
     comparison of CPUs.

@@ -58,12 +58,12 @@ class RunSeries:
 
     Attributes:
         epochs: Whole epochs, in order.
-        steps_per_s: Throughput over seconds since the worker started; each point covers at least a second.
+        steps_per_s: Throughput by seconds since the worker started; each point covers at least a second.
         loss: Running training loss over epochs (1.5 is the middle of the second).
-        telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, over the same
-            seconds. GPU curves are named "gpu0_utilization_pct" and so on.
+        telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, on the same time
+            axis. GPU curves are named "gpu0_utilization_pct" and so on.
         current_epoch_s: Total duration of the steps in the current epoch so far; None between epochs.
-        estimate, low, high: The estimate and its interval over time, over the same seconds.
+        estimate, low, high: The estimate and its interval, on the same time axis.
         latest_estimate: The latest estimate; None before the first.
         verdict: The provisional verdict; None before the first.
         interrupted_t_s: Times of interruptions.
@@ -146,7 +146,7 @@ class RunSeries:
             curve.add(event.t_s, value)
 
     def _add_telemetry(self, t_s: float, telemetry: Telemetry) -> None:
-        """Add the numbers of a telemetry record. Texts and lists have no curve."""
+        """Add the numeric values of a telemetry record. Strings and lists have no curve."""
         values = {name: getattr(telemetry, name) for name in _CURVES}
         for gpu in telemetry.gpus:
             values |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
@@ -173,7 +173,7 @@ def series_of(run: Run) -> RunSeries:
 
 
 def estimates(run: Run) -> Iterator[events.Estimate]:
-    """Yield a stored run's estimate at up to 60 moments."""
+    """Yield a stored run's estimate at up to 60 points in time."""
     blocks = [block for block in run.steps if block.phase == "measure"]
     stride = max(1, len(blocks) // MOMENTS)
     is_shared = _includes_host(run)

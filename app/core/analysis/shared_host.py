@@ -1,8 +1,8 @@
 """Allowance for shared hosts, where other users change a device's speed between runs.
 
 The guests of a host share its memory, caches and clock; guests of a GPU share its power limit. The effect can't be
-measured from inside a guest, and one calm minute doesn't predict the next ones. So the same rule applies to all
-presets.
+measured from inside a guest, and one calm minute doesn't predict the following minutes. So the same rule applies
+to all presets.
 """
 
 import math
@@ -14,15 +14,16 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.hardware.part_texts import OWN_COMPUTER, split_virtualization
 from workloads.protocol.machine import Machine
 
-# Standard deviation between Quick runs minutes apart, in percent, beyond the variation of their own steps: the
-# root mean square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host
+# Standard deviation between Quick runs minutes apart, in percent, in excess of the variation between their own
+# steps: the root mean square of eight series of ten runs, 1.4 to 8.2 each, on two cores of a shared host
 # (docs/measurement.md). Shared GPUs haven't been measured and are assumed to behave similarly.
 BETWEEN_RUNS_PCT = 4.5
 # The same as half the width of a 95 % interval.
 BETWEEN_RUNS_HALF_PCT = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * BETWEEN_RUNS_PCT
 # Code of the corresponding caution in verdicts.
 SHARED_HOST = "shared_host"
-# NVML counts a GPU as busy while any kernel runs on it. Below this, it waits for the CPU between kernels.
+# NVML counts a GPU as busy while any kernel runs on it. If it is busy for less than this share of the time, it
+# waits for the CPU between kernels.
 GPU_IDLES_PCT = 60.0
 # NVIDIA's vGPUs ("GRID V100D-8Q", "NVIDIA A10-24Q", "NVIDIA A100-4-20C"), its MIG slices, and AMD's MxGPU.
 _SLICE = re.compile(r"\bGRID\b|\bMIG\b|\bMxGPU\b|-\d+[ABCQ]\Z")
@@ -34,7 +35,7 @@ def shared_part(
 ) -> Shared | None:
     """Return which resource of a run's device may be shared with others; None if no sharing is detected.
 
-    Time slicing of a whole GPU among containers can't be detected, nor a GPU partitioned by Hyper-V.
+    Time slicing of a whole GPU among containers can't be detected, and neither can a GPU partitioned by Hyper-V.
 
     Args:
         machine: The run's computer.

@@ -13,11 +13,11 @@ from app.core.analysis.student_t import CONFIDENCE, student_t
 from app.core.analysis.timed_steps import StepTimes
 from workloads.training.medians import related_interval
 
-# The first one traces and compiles; a network with ten-second steps gets only three more.
+# The first step traces and compiles; a network with ten-second steps completes only three more.
 ESTIMATE_STEPS_AT_LEAST = 4
 SUSTAINED_STEPS_AT_LEAST = 30
 DRIFT_PARTS = 12
-# The median of three steps survives one interruption.
+# The median of three steps isn't affected by one interruption.
 DRIFT_PART_STEPS_AT_LEAST = 3
 Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
@@ -53,7 +53,7 @@ class DurationStatistics:
 
 
 def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
-    """Summarise whole epochs in order; None without any."""
+    """Summarise whole epochs in order; None if there are none."""
     if not durations_s:
         return None
     counted = durations_s[1:] or durations_s
@@ -103,7 +103,7 @@ def estimate_epoch(
 def step_statistics(
     steps: StepTimes, *, is_estimate: bool = False, is_uneven: bool = False
 ) -> DurationStatistics | None:
-    """Summarise the steps of a workload whose headline is one step; None without usable steps.
+    """Summarise the steps of a workload whose headline is based on one step; None without usable steps.
 
     Args:
         steps: The timed steps. The first epoch is warm-up if there is another; otherwise the first step, which
@@ -172,9 +172,9 @@ def sustained_pct(steps: StepTimes) -> float | None:
 def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
     """Return how much longer steps took at the end than at the beginning, and its uncertainty, in percent.
 
-    Compares the last third with the first on a line fitted through the medians of twelfths, which are robust to
-    single interruptions. The uncertainty is half of the 95 % confidence interval, from the residuals. None with
-    too few steps.
+    Compares the last third with the first on a line fitted through the medians of twelve equal parts, which are
+    robust to single interruptions. The uncertainty is half of the 95 % confidence interval, computed from the
+    residuals. None with too few steps.
     """
     size = len(steps_s) // DRIFT_PARTS
     if size < DRIFT_PART_STEPS_AT_LEAST:

@@ -28,7 +28,7 @@ def t_limit(freedom: int) -> float:
     low, high = 0.0, 1.0
     while _inside(high, freedom) < CONFIDENCE:
         high *= 2
-    for _ in range(60):  # to the last digits of a float
+    for _ in range(60):  # down to the last digits of a float
         middle = (low + high) / 2
         low, high = (middle, high) if _inside(middle, freedom) < CONFIDENCE else (low, middle)
     return high

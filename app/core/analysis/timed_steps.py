@@ -54,7 +54,7 @@ class StepTimes:
     first_epoch_steps: int = 0
     _starts_t_s: list[float] = field(default_factory=list)
     _ends: list[tuple[int, float]] = field(default_factory=list)  # number of usual steps so far, and report time
-    # The last estimation, with the numbers of usual and first steps it was computed from.
+    # The last estimation, with the counts of usual and first steps that it was computed from.
     _estimated: tuple[tuple[int, int], Estimation | None] = field(default=((0, 0), None), compare=False)
 
     def add(self, block: Steps) -> None:
@@ -109,7 +109,7 @@ class StepTimes:
     def estimation(self) -> Estimation | None:
         """Estimate the typical step, excluding warm-up and interruptions; None without steps."""
         counts = len(self.usual_s), len(self.starts_s)
-        if self._estimated[0] != counts:  # computed once for several calls per headline
+        if self._estimated[0] != counts:  # computed once, because each headline asks for it several times
             # Epochs of one step have only first steps.
             self._estimated = counts, estimate_steps(self.usual_s or self.starts_s)
         return self._estimated[1]
@@ -119,7 +119,7 @@ class StepTimes:
         return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
 
     def pass_s(self, batches: int) -> float:
-        """Return the seconds of a validation pass with this many batches, from timed ones; 0.0 without any.
+        """Return the seconds of a validation pass with this many batches, based on timed batches; 0.0 if none.
 
         Interrupted batches are replaced by typical ones.
         """

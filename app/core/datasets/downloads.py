@@ -49,7 +49,7 @@ class _NoSuchPartError(DownloadError):
 
 
 class RefusedError(DownloadError):
-    """The server refuses the file or isn't trusted. Another program may have a login or a certificate."""
+    """The server refuses the file or isn't trusted. Another program may have the required login or certificate."""
 
 
 def download(
@@ -73,7 +73,7 @@ def download(
 
     Raises:
         DownloadError: The connection failed, or the server refused.
-        AppError: The file is the wrong one, or the disk refused it.
+        AppError: It is the wrong file, or it couldn't be saved.
     """
     check_address(url)
     part = target.with_name(target.name + ".part")
@@ -104,7 +104,7 @@ def check_address(url: str) -> None:
 
 
 def _refuse_strangers(*paths: Path) -> None:
-    """Raise AppError unless each path is a plain file or missing.
+    """Raise AppError unless each path is a regular file or doesn't exist.
 
     A link could point to one of the user's files.
     """
@@ -205,7 +205,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
         UsageError: The address is invalid.
         DownloadError: The connection failed, or the server refused.
     """
-    # Imported late, because TLS uses memory in a window that usually downloads nothing.
+    # Imported late, because TLS takes up memory, and the window usually downloads nothing.
     import urllib.error
     import urllib.request
     from http.client import HTTPException, InvalidURL
@@ -222,7 +222,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
         response: HTTPResponse = _opener().open(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
         error.close()
-        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its text has the other address
+        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its text contains the new address
             said = message("dataset.server_redirects", address=shown(url), status=error.code)
         else:
             reason = one_line(str(error.reason), _REASON_LIMIT)

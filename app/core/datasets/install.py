@@ -17,7 +17,7 @@ from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
 
-Waits = Callable[[], None]  # called repeatedly while another Epochmark is working on it; may raise to cancel
+Waits = Callable[[], None]  # called repeatedly while another instance works on it; may raise to cancel
 _LOOK_EVERY_S = 0.2
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -30,7 +30,7 @@ class InstalledDataset:
     title: str
     installed: bool
     fetchable: bool  # False: only the user may supply it
-    size_bytes: int | None  # of the official files; None if not published
+    size_bytes: int | None  # total size of the official files; None if not published
     files: tuple[SourceFile, ...]
     citation: str
     licence: str
@@ -85,10 +85,11 @@ def fetch_dataset(
     Args:
         paths: The app's folders.
         dataset_id: The data set.
-        url: A mirror of its file, or of the folder with its files if there are several (default: official).
+        url: A mirror of its file, or of the folder with its files if there are several (default: the official
+            server).
         progress: Called with the total of all files.
-        waits: Called while another Epochmark is working on it. If that one installs the data set, it isn't
-            downloaded again.
+        waits: Called while another instance of Epochmark is working on it. If that instance installs the data set,
+            it isn't downloaded again.
 
     Raises:
         AppError: It can't be downloaded, checked or installed; a partial download is kept for the next attempt.
@@ -126,10 +127,10 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
         paths: The app's folders.
         dataset_id: The data set.
         places: The files, or the folder that contains them. Several files are identified by name.
-        waits: Called while another Epochmark is working on it.
+        waits: Called while another instance of Epochmark is working on it.
 
     Raises:
-        AppError: A file is missing, unreadable, the wrong one, or can't be installed.
+        AppError: A file is missing, unreadable or the wrong one, or the data set can't be installed.
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
@@ -157,7 +158,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     Args:
         paths: The app's folders.
         dataset_id: The data set.
-        waits: Called while another Epochmark is working on it.
+        waits: Called while another instance of Epochmark is working on it.
 
     Raises:
         UsageError: The files there weren't installed by Epochmark; they are kept.

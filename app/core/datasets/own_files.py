@@ -77,7 +77,7 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
 
 
 def is_marked(folder: Path, module: Dataset) -> bool:
-    """Return whether a folder next to the final location has a mark that names it. A copy of it doesn't."""
+    """Return whether a folder next to the final location has a mark that names it; in a copy, it doesn't."""
     content = _read(folder / MARK)
     return content is not None and content == mark_of(folder, module)
 
@@ -111,7 +111,7 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return the first names as text, and the number of remaining ones."""
+    """Return the first names as text, and the number of remaining names."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)

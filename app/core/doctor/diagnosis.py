@@ -52,7 +52,7 @@ class EngineDiagnosis:
     """The diagnosis of one engine.
 
     Attributes:
-        version, variant: None if its folder doesn't state it.
+        version, variant: None if its folder doesn't state them.
         problem: Why it can't be started at all; None if it can.
         devices: The CPU first, then the GPUs it supports.
     """
@@ -82,7 +82,7 @@ class Diagnosis:
 
     Attributes:
         devices: The CPU first.
-        findings: Rows that match the trials' logs, each once, causes first.
+        findings: Rows that match the trials' logs, each listed once, causes first.
         harmless: Matching rows that need no attention.
         unknown_lines: Lines of a trial's log that look like errors but match no row.
         conclusion: One or two messages; the first is the headline.

@@ -1,4 +1,4 @@
-"""The input of a diagnosis: the facts, and each trial with the findings in its log."""
+"""The input for a diagnosis: the facts, and each trial with the findings in its log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
 from workloads.engines.registry import DEFAULT_ENGINE
 
-# Rows from this rank on are about GPUs; earlier ones about TensorFlow itself and the computer.
+# Rows from this rank on are about GPUs; earlier rows are about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
-# Rows about how a process ended, whatever it used.
+# Rows about how a process ended, whether or not it used a GPU.
 _RANKS_OF_PROCESSES = range(60, 70)
 
 
@@ -45,7 +45,7 @@ class Evidence:
 
 
 def evidence_of(facts: Facts, trials: Sequence[Trial], engine: str = DEFAULT_ENGINE) -> Evidence:
-    """Combine facts and an engine's trials. Errors of failed imports and steps are added to the log."""
+    """Combine facts and an engine's trials. Errors from failed imports and steps are added to the log."""
     return Evidence(
         facts,
         {trial.target: trial for trial in trials},
@@ -59,7 +59,7 @@ def _log(trial: Trial, engine: str) -> LogDiagnosis:
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
-    # GPUs are hidden from this one, and TensorFlow complains about it.
+    # GPUs are hidden from this trial, and TensorFlow complains about it.
     own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
     return replace(diagnosis, findings=own)
 

@@ -1,6 +1,6 @@
 """Facts about GPUs that need no engine: driver, devices, libraries, packages and environment.
 
-Each query has a time limit; values it doesn't find are None. No path, name, serial number or address is kept.
+Each query has a time limit; values that can't be found are None. No path, name, serial number or address is kept.
 """
 
 import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 LOOKS_LIMIT_S = 2.8
-OLDEST_CAPABILITY = (6, 0)  # compute capability of TensorFlow 2.21's oldest code
+OLDEST_CAPABILITY = (6, 0)  # the lowest compute capability that TensorFlow 2.21 has code for
 NAMELESS = "NVIDIA GPU"
 _MAX_READ_BYTES = 65_536
 _PACKAGES = re.compile(
@@ -118,7 +118,7 @@ def gather_facts(
         environment: The environment variables that engines would see.
         limit_s: How long to wait for a driver that may hang.
     """
-    from importlib.metadata import distributions  # importing it takes half of the time of everything here
+    from importlib.metadata import distributions  # this import accounts for half of the time here
 
     end_s = time.monotonic() + limit_s
     nvml, gpus = _Look(ask_nvml), _Look(list_gpus)

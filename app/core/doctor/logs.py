@@ -164,7 +164,7 @@ def read_log(path: Path) -> str:
     try:
         if path.is_dir():
             raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_log"))
-        # Opening a pipe waits for a writer. Those of shells, <(command), have one.
+        # Opening a pipe waits for a writer. A pipe created by a shell, <(command), has one.
         if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
             raise UsageError(message("doctor.log_is_no_file", path=str(path)), message("doctor.name_or_pipe_log"))
         with path.open("rb") as file:
@@ -192,7 +192,7 @@ def _encoding(data: bytes) -> str:
 
 
 def informative_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
-    """Yield the lines that help others diagnose: the first line of each finding, then the unknown ones."""
+    """Yield the lines that help others diagnose: the first line of each finding, then the unknown lines."""
     for finding in diagnosis.findings:
         yield finding.line
     for _, line in diagnosis.unknown_lines:

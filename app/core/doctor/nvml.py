@@ -30,7 +30,7 @@ _STATES: tuple[tuple[str, NvmlState], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
-    """One GPU as listed by NVIDIA's driver. None means that the driver doesn't report it."""
+    """One GPU as listed by NVIDIA's driver. Values that the driver doesn't report are None."""
 
     name: str
     capability: str | None = None  # compute capability: "8.9"
@@ -40,10 +40,10 @@ class NvidiaGpu:
 
 @dataclass(frozen=True, slots=True)
 class Nvml:
-    """The answer of NVIDIA's management library."""
+    """The response from NVIDIA's management library."""
 
     state: NvmlState
-    text: str = ""  # the library's error text if it neither works nor is missing
+    text: str = ""  # the library's error text if it is present but doesn't work
     driver: str | None = None
     gpus: tuple[NvidiaGpu, ...] = ()
 

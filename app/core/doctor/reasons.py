@@ -143,7 +143,7 @@ def _cudnn_dropped(case: _Case) -> bool:
 
 
 _Rule: TypeAlias = tuple[str, Callable[[_Case], bool]]
-# Certain, whatever a log contains.
+# Certain, no matter what a log contains.
 _CERTAIN: tuple[_Rule, ...] = (
     ("windows_native", lambda case: case.facts.system == "windows" and not case.is_listed),
     ("wsl1", lambda case: case.facts.system == "wsl1"),

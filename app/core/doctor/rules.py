@@ -66,7 +66,7 @@ def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
     cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
     named = [_take(left, partial(_has_name, card.name)) for card in cards]
     for card, listed in zip(cards, named, strict=True):
-        # Sources name the same GPU differently. One that is too old can't be the one TensorFlow lists.
+        # Sources name the same GPU differently. A GPU that is too old can't be the GPU that TensorFlow lists.
         device = listed or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
         yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
     for device in left:

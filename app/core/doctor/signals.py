@@ -27,7 +27,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     macos: tuple[_Text, ...] = ()
 
     def filled(self, engine: str | None) -> "Commands":
-        """Fill an engine's names into the {placeholders}. If it is unknown, omit commands with placeholders."""
+        """Replace the {placeholders} with an engine's names. If it is unknown, omit commands with placeholders."""
         return Commands(
             **{
                 system: tuple(_filled(command, engine) for command in commands if engine or "{" not in command)
@@ -42,7 +42,7 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Overrides of a row's texts for one engine. None means the same as for other engines."""
+    """Overrides of a row's text for one engine. Fields that are None aren't overridden."""
 
     title: _Text | None = None
     meaning: _Text | None = None
@@ -54,7 +54,7 @@ class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One row: a pattern of log lines, their meaning and the fix.
 
-    The {placeholders} in its texts are the fields of `which_engine.Words`.
+    The {placeholders} in its text are the fields of `which_engine.Words`.
 
     Attributes:
         seen: An example of the text, for readers of the table.

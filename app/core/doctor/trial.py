@@ -33,7 +33,7 @@ TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", 
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device that an engine lists. None means that the engine doesn't report it."""
+    """A device that an engine lists. Values that the engine doesn't report are None."""
 
     id: str  # "cpu", "gpu:0"
     name: str | None = None
@@ -155,7 +155,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
 
 @dataclass(slots=True)
 class _Told:
-    """Answers of a process, line by line. Other lines are skipped."""
+    """Answers from a process, line by line. Other lines are skipped."""
 
     imported: _Import | None = None
     build: Build | None = None

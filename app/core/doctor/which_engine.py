@@ -23,7 +23,7 @@ _NAMES: dict[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Names of an engine in the texts of fixes. The table's {placeholders} are named after these fields."""
+    """Names of an engine in the text of fixes. The table's {placeholders} are named after these fields."""
 
     engine: str
     package: str

@@ -80,7 +80,7 @@ def device_choices(
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
-    """Return the choice that is probably fastest. Graphics cards precede the processor, the default engine others.
+    """Return the probably fastest choice: graphics cards before the processor, the default engine before others.
 
     Args:
         choices: The available choices.
@@ -108,7 +108,7 @@ def gpu_help(
     for name in installable():
         if engines is None or name in engines:
             best = next(iter(builds_for(name, machine)), None)
-            if best is not None and best.gpus:  # otherwise an installed one would be among the choices
+            if best is not None and best.gpus:  # an installed engine that uses it would be among the choices
                 return _help(best.gpus[0], name, chosen.engine, machine)
     return None
 

@@ -53,7 +53,7 @@ def fetch(
 
     Args:
         wheels: The files.
-        sizes: Their sizes, as far as known.
+        sizes: Their sizes, where known.
         folder: Folder for the files until they are installed. Partial files are kept for the next attempt.
         scratch: Existing folder for temporary files.
         progress: May raise to cancel, after which nothing more is written.
@@ -100,7 +100,7 @@ def _fetch_one(wheel: Wheel, folder: Path, scratch: Path, report: Callable[[int]
 
 
 def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None:
-    """Download in a thread, so that an unresponsive server can't prevent cancelling."""
+    """Download in a thread, so that an unresponsive server can't prevent cancellation."""
     arrived_bytes = 0
     given_up = threading.Event()
 

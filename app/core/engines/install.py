@@ -41,7 +41,7 @@ Phase = Literal["resolve", "download", "unpack", "check", "try"]
 Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NAMES_SHOWN = 3
-_UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels, while nothing better is known
+_UNPACKED = 4  # upper limit for the unpacked size as a multiple of the wheels' size, unless more is known
 _IMPORT = (
     "import os, sys; sys.path.append(sys.argv[1]);"
     # Same as in workloads.engines.cpp_runtime, which this process can't import.
@@ -175,7 +175,7 @@ def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None
 
     Raises:
         UsageError: It isn't installed, or is included in Epochmark.
-        AppError: Another Epochmark is working on it, or its folder can't be read.
+        AppError: Another instance of Epochmark is working on it, or its folder can't be read.
     """
     check_installable(engine)
     title, place = engine_title(engine), engine_folder(paths, engine)

@@ -23,7 +23,7 @@ class EngineRow:
     Attributes:
         is_included: Whether it is included in Epochmark, so that it can be neither installed nor removed.
         version: Installed version; None if it isn't installed or the version is unknown.
-        stamp: Stamp of the installation; None without one.
+        stamp: Stamp of the installation; None if there is none.
         problem: Why it can't be used although it is installed.
         offers: The variants for this computer, the recommended one first.
         gpus: The graphics cards that it uses, or would use with the recommended variant.

@@ -1,7 +1,7 @@
 """Variants of the installable engines: one row for each system and kind of graphics card.
 
 Sizes of fully locked variants, and of the CPU variants on Linux, are sums over the wheels for Python 3.11. Other
-download sizes are from elsewhere, and None is unknown. Requirements for NVIDIA cards are from PyTorch's support
+download sizes are from other sources; None means unknown. Requirements for NVIDIA cards are from PyTorch's support
 matrix of 2026 (pytorch/pytorch#172352) and JAX's installation page. Only the CPU variants on Linux have been run.
 """
 

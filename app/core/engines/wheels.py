@@ -127,7 +127,7 @@ def resolve(variant: Variant, scratch: Path, check: CancelCheck, source: Path | 
 
 
 def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
-    """Return pip's requirements for packages that only the variant's own index has."""
+    """Return pip's requirements for packages that only the variant's own index offers."""
     options = ["--constraint", str(limits)] if variant.asks_for_more else ["--no-deps"]
     if source is None and variant.index is not None:
         options += ["--extra-index-url", variant.index]

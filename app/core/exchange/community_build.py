@@ -29,10 +29,10 @@ from app.core.result_file.record import Result
 from app.core.result_file.summary import summary_of
 from workloads import CATALOGUE
 
-# The same device varies with cooling, memory and drivers, but by less than this ratio from other people's results.
+# Results for the same device vary with cooling, memory and drivers, but they differ by less than this ratio.
 FACTOR_AT_MOST = 3.0
 OTHERS_AT_LEAST = 3
-# Clocks of different computers may disagree by this much.
+# Clocks of different computers may disagree by this factor.
 _TOLERANCE = 1.01
 
 
@@ -66,7 +66,7 @@ class Row:
         kind: "cpu" or "gpu".
         settings: Settings that differ from their defaults: "name=value …".
         median, low, high: Median and range over the computers, each represented by the median of its results.
-        machines: Number of computers, as far as they are distinguishable without an ID.
+        machines: Number of computers, to the extent that they are distinguishable without an ID.
         results: Number of results that count.
         cautions: Number of these with the verdict "caution".
         codes: Checksums of the results, in order.
@@ -141,7 +141,7 @@ def table_text(rows: Sequence[Row]) -> str:
 
 
 def reason_not_taken(result: Result) -> Message | None:
-    """Return why a table would reject a result, as far as known without other results; None if it wouldn't."""
+    """Return why a table would reject a result, judged without other results; None if it wouldn't."""
     return _refusal(result, {})
 
 

@@ -128,7 +128,7 @@ def load_table(paths: Paths) -> list[CommunityRow]:
 def get_table(
     paths: Paths, address: str, *, patience_s: float = PATIENCE_S, time_limit_s: float = TIME_LIMIT_S
 ) -> int | None:
-    """Download a table and make it the current one. The current one becomes the previous one.
+    """Download a table and make it the current one. The old table is kept as the previous one.
 
     Args:
         paths: The folders.
@@ -179,7 +179,7 @@ def _fetched(address: str, time_limit_s: float) -> bytes:
 
 
 def use_previous(paths: Paths) -> int:
-    """Swap the previous and the current table; return the number of rows of the new current one.
+    """Swap the previous and the current table; return the number of rows in the table that is now current.
 
     Raises:
         UsageError: There is no previous table.
@@ -199,7 +199,7 @@ def use_previous(paths: Paths) -> int:
 
 
 def _use(paths: Paths, content: bytes) -> bool:
-    """Replace the current table; return False if the new one is identical."""
+    """Replace the current table; return False if the new table is identical."""
     current = _good(paths.table)
     if current == content:
         return False

@@ -32,7 +32,7 @@ _DISTINCTIVE_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True)
 class LogDetails:
-    """Details of logs supplied by the user, because logs don't contain them.
+    """Details that the user supplies because logs don't contain them.
 
     Attributes:
         workload: The trained workload; None to infer it from the beginning of the file name.
@@ -76,7 +76,7 @@ def import_log(database: Database, path: Path, folder: Path | None, details: Log
 def _is_distinctive(durations_s: Sequence[float]) -> bool:
     """Return whether the durations are distinctive enough to identify a log.
 
-    Few or rounded ones could match by chance.
+    A few or rounded durations could match by chance.
     """
     return len(durations_s) >= _DISTINCTIVE_EPOCHS and any(duration_s % 1 for duration_s in durations_s)
 

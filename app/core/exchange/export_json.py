@@ -42,7 +42,7 @@ class _Parts(msgspec.Struct):
 
 
 def read(content: bytes) -> tuple[Result, ...]:
-    """Return the results of an export's runs, skipping runs without one. Raises UnfitError."""
+    """Return the results of an export's runs, skipping runs without a result. Raises UnfitError."""
     try:
         whole = msgspec.json.decode(content, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -79,7 +79,7 @@ def _result(number: int, raw: msgspec.Raw) -> Result | None:
         telemetry=telemetry,
     )
     try:
-        return fitting_result(run, private={})  # its texts were redacted when it was exported
+        return fitting_result(run, private={})  # its text was redacted when it was exported
     except UnfitError as error:
         raise UnfitError("exchange.in_run", number=number, problem=error.problem) from error
 

@@ -45,11 +45,11 @@ def read_results(path: Path) -> tuple[Result, ...]:
     Exports don't contain digests, so the digests of their results are computed here.
 
     Args:
-        path: A regular file, or a link to one. A file that is too large is rejected without reading it.
+        path: A regular file, or a link to a regular file. A file that is too large is rejected without reading it.
 
     Raises:
         EpochLogError: It is an epoch log.
-        UsageError: It can't be read, is of another kind, or contains anything invalid.
+        UsageError: It can't be read, is another kind of file, or contains anything invalid.
     """
     content = read_content(path, SIZE_LIMIT_BYTES)
     try:

@@ -53,7 +53,7 @@ def import_files(
     Args:
         database: The results.
         paths: Files and folders.
-        scan: Reads the QR code on a picture; None if unavailable.
+        scan: Reads the QR code in a picture; None if unavailable.
         logs: Details of epoch logs; None to reject each log with an EpochLogError.
 
     Raises:

@@ -16,7 +16,7 @@ _HEAD = KEYWORD + b"\0\x01\0\0\0"
 
 
 def embed(picture: bytes, content: bytes) -> bytes:
-    """Return a PNG with an embedded text, replacing any existing one.
+    """Return a PNG with embedded text, replacing any existing text.
 
     Raises:
         UnfitError: It isn't a PNG, or the text is too large.
@@ -48,7 +48,7 @@ def _is_ours(kind: bytes, body: memoryview) -> bool:
 
 
 def _chunks(picture: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Yield type and content of each chunk up to the last. Raises UnfitError at the first invalid one."""
+    """Yield type and content of each chunk up to the last. Raises UnfitError at the first invalid chunk."""
     if not picture.startswith(SIGNATURE):
         raise UnfitError("exchange.not_png")
     view, at = memoryview(picture), len(SIGNATURE)

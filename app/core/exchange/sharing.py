@@ -1,4 +1,4 @@
-"""Builds what the user shares (picture, texts, file) without the excluded fields."""
+"""Builds what the user shares (picture, text, file) without the excluded fields."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,8 +27,8 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 CSV = "csv"
 TEXT_FORMS = (*FORMS, CSV)
 _EPOCHS = (None,) * len(fields(EpochColumns))
-# Replacement values in a run's row and machine, by field of a preview. A picture shows nothing in place of an
-# excluded name.
+# Replacement values in a run's row and machine, by preview field. A picture shows nothing in place of an excluded
+# name.
 _ROW: dict[str, dict[str, Any]] = {
     "cpu": {"cpu_name": None},
     "cores": {"physical_cores": None, "logical_cores": None},
@@ -55,7 +55,7 @@ class SharedResult:
         fields: Every field of the result, including excluded ones.
         card: Content of the picture.
         text: Text to paste.
-        enclosed: The result file; b"" if the result can't be in one.
+        enclosed: The result file; b"" if the result can't be saved in a file.
         row: CSV with headings and one row for each run.
     """
 
@@ -141,7 +141,7 @@ def _results(database: Database, ids: Sequence[int]) -> list[Result]:
 
 
 def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
-    """Return the result of the run encoded in the picture's QR code; None if it has none."""
+    """Return a run's result, which is encoded in the picture's QR code; None if the run has none."""
     try:
         result = result_of(run)
     except UsageError:

@@ -38,7 +38,7 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h, for server cores without any other name.
+# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h, for server cores that have no other name.
 _ARM_PARTS = {
     ("0x41", "0xd0c"): "Arm Neoverse N1",
     ("0x41", "0xd40"): "Arm Neoverse V1",
@@ -299,7 +299,7 @@ def _read_system(root: Path) -> SystemFacts:
 
 
 def _version(release: str) -> str | None:
-    """Return only a kernel's version numbers. The rest is free text by whoever built it."""
+    """Return only a kernel's version numbers. The rest is free text from the builder."""
     version = re.match(r"\d+(\.\d+)*", release)
     return version[0] if version else None
 
@@ -351,7 +351,7 @@ def read_bios_version(root: Path = Path("/")) -> str | None:
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the machine ID, which stays the same across restarts and reveals nothing; None without one."""
+    """Return the machine ID, which stays the same across restarts and reveals nothing; None if there is none."""
     return machine_id(_secret(root))
 
 

@@ -15,7 +15,7 @@ NOT_KNOWN = "n/a"
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
 # Names of virtual machines that run on the user's own computer, not on a host with other guests.
 OWN_COMPUTER = ("wsl", "VirtualBox", "Parallels", "Apple Virtualization")
-_LIMIT_ROWS = 8  # more GPUs get one line each
+_LIMIT_ROWS = 8  # if there are more GPUs, each has a single line
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Enough for the first CPUs of a large server. The whole file can have several hundred kilobytes.
+# Enough for the first CPUs of a large server. The whole file can be several hundred kilobytes long.
 MAX_READ_BYTES = 65_536
 MAX_NAME_CHARS = 80
 _MAX_OUTPUT_BYTES = 2**20

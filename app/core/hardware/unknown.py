@@ -50,7 +50,7 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Messag
     """Explain why a value is "n/a".
 
     Args:
-        part: ID of the value, see app.core.hardware.part_texts.
+        part: ID of the value (see app.core.hardware.part_texts).
         machine: The computer's record.
         is_forbidden: For CPU power, whether there is a counter without read permission.
     """
@@ -76,7 +76,7 @@ def gpu_reason(gpu: Gpu, what: str = "") -> Message:
 
     Args:
         gpu: The GPU's record.
-        what: ID of the value, see app.core.hardware.part_texts.
+        what: ID of the value (see app.core.hardware.part_texts).
     """
     if gpu.shares_memory and what in ("power_limit", "link"):
         return message("unknown.gpu_in_cpu")

@@ -74,7 +74,8 @@ def sentence(code: str, /, **arguments: Any) -> str:
 def text(said: Message) -> str:
     """Return the sentence for a message; a message that isn't in the catalogue is shown as plain text.
 
-    Messages may be read from files, so this never raises and never returns an empty text, whatever they contain.
+    Messages may be read from files, so this never raises and never returns an empty string, no matter what they
+    contain.
     """
     try:
         return _rendered(said) or said.code

@@ -26,7 +26,7 @@ class AbTest(PlanKind):
     is_same_work = True
 
     def headline(self, group: Group) -> str:
-        """Return the speed ratio; "n/a" without one."""
+        """Return the speed ratio; "n/a" if there is none."""
         ratio = judge_pairs(group).ratio
         return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
 

@@ -1,4 +1,4 @@
-"""A finished A/B for sharing: the picture's texts and bars, and the text to paste."""
+"""A finished A/B for sharing: the picture's text and bars, and the text to paste."""
 
 from collections.abc import Callable, Sequence
 
@@ -188,7 +188,7 @@ def _share_with(run: JudgedRun, runs: Sequence[RunSummary]) -> str:
 
 
 def _each(runs: Sequence[RunSummary], text_of: Callable[[RunSummary], str]) -> list[str]:
-    """Return the distinct texts of runs, in order."""
+    """Return the distinct strings for runs, in order."""
     return list(dict.fromkeys(text_of(run) for run in runs))
 
 

@@ -37,7 +37,7 @@ _NAME_LIMIT = 40
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a plan in texts.
+    """The result of a plan as text.
 
     Attributes:
         headline: The result in a few characters (a median, a factor, a score); "n/a" without a result.
@@ -53,7 +53,7 @@ class Answer:
 
 
 class PlanKind:
-    """A kind of plan. The base class handles groups of any kind, including kinds of other versions.
+    """A kind of plan. The base class handles groups of any kind, including kinds from other versions.
 
     Attributes:
         key: Stored name.
@@ -73,7 +73,7 @@ class PlanKind:
     is_same_work: ClassVar[bool] = False
 
     def name(self, group: Group) -> str:
-        """Return the name of the group's kind; the stored name for kinds of other versions."""
+        """Return the name of the group's kind; the stored name for kinds from other versions."""
         return sentence(f"group.kind_{self.key}") if self.key else one_line(group.kind, _NAME_LIMIT)
 
     def phrase(self, group: Group) -> str:

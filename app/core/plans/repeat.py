@@ -21,7 +21,7 @@ class Repeat(PlanKind):
     is_same_work = True
 
     def headline(self, group: Group) -> str:
-        """Return the median; "n/a" without one."""
+        """Return the median; "n/a" if there is none."""
         result, metric = judge_repeats(group), metric_of(group)
         if result.median is None:
             return "n/a"
@@ -50,7 +50,7 @@ class Repeat(PlanKind):
         return [interval, _change(group)]
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the typical run with the median as its value; None without one."""
+        """Return the typical run with the median as its value; None if there is none."""
         runs = [run for run in group.runs if is_usable(run)]
         return standing_for(runs, self.worst_verdict(group)[0]) if runs else None
 

@@ -1,4 +1,4 @@
-"""Interface of a plan's report: texts for its page, command, picture and files."""
+"""Interface of a plan's report: text for its page, command, picture and files."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from app.core.storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts by row and column. All columns except the text columns at the left and the last one are numbers.
+    """Text by row and column. All columns except the text columns at the left and the last one are numbers.
 
     Attributes:
         headings: One for each column.
@@ -33,7 +33,7 @@ class Table:
 
 
 class PlanReport(ABC):
-    """A stored or running plan with its texts.
+    """A stored or running plan, described as text.
 
     Attributes:
         problem: Error in the user's settings for it, such as in a table of prices; None without errors.
@@ -77,7 +77,7 @@ class PlanReport(ABC):
         return [run.id for run in self.group.runs]
 
     def with_details(self, database: Database, paths: Paths) -> "PlanReport":
-        """Return a copy with the data loaded that complete texts need."""
+        """Return a copy that has loaded all data needed for complete text."""
         del database, paths
         return self
 

@@ -1,4 +1,4 @@
-"""Texts that identify this computer or a user and must not appear in shared messages."""
+"""Strings that identify this computer or a user and must not appear in shared messages."""
 
 import contextlib
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 _LENGTH_AT_LEAST = 3
 _NAME_VARIABLES = ("LOGNAME", "USER", "USERNAME")
 _HOST_VARIABLES = ("HOSTNAME", "COMPUTERNAME")
-# Generic names, and words that sentences need: a host named "cpu" would garble every message. Where a name is
-# certainly meant (name@host, paths), they are hidden too.
+# Generic names, and words that sentences need: a host named "cpu" would garble every message. Where they are
+# unmistakably names (name@host, paths), they are hidden too.
 _WORDS = """
 about access account adam admin administrator after all amd and android any apple apps arch are arm art backup
 batch bench benchmark bin bob book box build builder bus but cache can card cent centos chance char clang class
@@ -30,12 +30,12 @@ worker workstation write wsl xla you young zero
 """
 _ORDINARY = frozenset(_WORDS.split())
 _NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}]+"
-# Windows user names may contain spaces if a separator follows, which shows that the path continues.
+# A Windows user name is matched with its spaces if a separator follows, which shows that the path continues.
 _WINDOWS_NAME = rf"(?:[^/\\:*?\"'`<>|,;\n]+(?=[\\/])|{_NAME})"
 
 
 class Pattern(str):
-    """A regular expression used in place of a text to hide."""
+    """A regular expression used in place of a string to hide."""
 
     __slots__ = ()
 
@@ -43,8 +43,8 @@ class Pattern(str):
 def private_names() -> dict[str, str]:
     """Return the names of this computer, its user and all home folders, with their replacements.
 
-    A name is hidden wherever it is a whole word, ignoring case; a host name also with its domain. A name of fewer
-    than three letters, or one that is an ordinary word, is hidden only before and after an "@".
+    A name is hidden wherever it is a whole word, ignoring case; a host name is hidden together with its domain. A
+    name of fewer than three letters, or one that is an ordinary word, is hidden only before and after an "@".
     """
     users, hosts = set(_users()), set(_hosts())
     names: dict[str, str] = {}

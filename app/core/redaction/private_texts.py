@@ -1,4 +1,4 @@
-"""Private texts that must not be shared, and their replacements."""
+"""Private text that must not be shared, and its replacements."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from workloads.protocol.spec import RunSpec, spec_as_dict
 
 
 def private_texts() -> dict[str, str]:
-    """Return the private texts that must not be shared, and their replacements."""
+    """Return private text that must not be shared, with its replacements."""
     folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
     folders[Path(app.__file__).parents[1]] = "<program>"
     names: dict[str, str] = {}
@@ -49,7 +49,7 @@ def chosen_folders(spec: RunSpec) -> list[str]:
 
 
 def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
-    """Return the folders chosen for runs as private texts, longest first."""
+    """Return the folders chosen for runs as private text, longest first."""
     texts: dict[str, str] = {}
     for spec in specs:
         for number, folder in enumerate(chosen_folders(spec), 1):
@@ -67,7 +67,7 @@ def _spellings(folder: Path) -> tuple[str, ...]:
 
 
 def table_private_texts(database: Database) -> dict[str, str]:
-    """Return the private texts to hide in a table, whose rows don't contain the chosen folders."""
+    """Return the private text to hide in a table, whose rows don't contain the chosen folders."""
     choosing = [
         workload.id
         for workload in CATALOGUE.values()
@@ -99,7 +99,7 @@ def without_folders(spec: RunSpec) -> dict[str, Any]:
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
-    """Return the text with private texts replaced wherever they are whole names."""
+    """Return text with private strings replaced, except at the start of a longer word."""
     if text is not None:
         for secret, stand_in in private.items():
             expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"

@@ -1,4 +1,4 @@
-"""Removes anything that identifies the owner from a text: paths, names, serial numbers, addresses."""
+"""Removes anything that identifies the owner from text: paths, names, serial numbers, addresses."""
 
 import re
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
 
     Args:
         text: Any text, even another computer's log.
-        private: Texts to replace first; by default, this user's folders and names.
+        private: Strings to replace first; by default, this user's folders and names.
     """
     text = hide(text, private_texts() if private is None else private) or ""
     for pattern, stand_in in _compiled():

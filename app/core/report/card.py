@@ -1,4 +1,4 @@
-"""The content of a picture to share: its texts, and a chart of bars, two sides, or configurations."""
+"""The content of a picture to share: its text, and a chart of bars, two sides, or configurations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -100,7 +100,7 @@ class Figure:
         kind: "lines", or "rows" with names.
         value_title, x_title: Titles of the axes, with units.
         rows: Names of the rows.
-        ticks: Values of the numeric axis to label, with their texts.
+        ticks: Values of the numeric axis to label, with their labels.
         is_log_value, is_log_x: Whether an axis is logarithmic.
         begins_at_zero: Whether the value axis begins at zero, so that lengths and heights are proportional.
         baseline: A dashed line at this value, with its name.

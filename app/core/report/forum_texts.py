@@ -1,4 +1,4 @@
-"""Converts a result's text to the markup of forums: the first line bold, the others as a list."""
+"""Converts a result's text to forum markup: the first line bold, the others as a list."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ FORMS: dict[str, Callable[[str], str]] = {}
 
 
 def in_form(text: str, form: str) -> str:
-    """Return a text of several lines in one of FORMS, ready to paste."""
+    """Return several lines of text in one of FORMS, ready to paste."""
     return FORMS[form](text)
 
 

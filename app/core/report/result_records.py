@@ -21,7 +21,7 @@ from workloads.protocol.machine import UNKNOWN_MACHINE
 from workloads.protocol.telemetry import Telemetry
 
 _LINE, _COMMENT = 300, 2_000
-# Values in a summary of telemetry: fields of Telemetry, and of the GPU that trained.
+# Values in a telemetry summary: fields of Telemetry, and of the GPU that trained.
 _FIGURES = (
     *("cpu_pct", "other_cpu_pct", "steal_pct", "cpu_clock_mhz", "cpu_temperature_c", "cpu_power_w"),
     *("memory_used_bytes", "memory_available_bytes", "swap_used_bytes"),
@@ -45,7 +45,7 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
 
     Args:
         run: A run with a headline.
-        private: Texts that must not be shared; by default, this computer's.
+        private: Strings that must not be shared; by default, this computer's names and folders.
 
     Raises:
         UsageError: It has no result, or its record is damaged.
@@ -59,11 +59,11 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
 
 
 def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
-    """Return the same; raises UnfitError if the result is inconsistent.
+    """Return the same as `result_of`, but raise UnfitError if the result is inconsistent.
 
     Args:
         run: A run with a headline.
-        private: Texts that must not be shared.
+        private: Strings that must not be shared.
     """
     try:
         result = sealed(msgspec.convert(_plain(run, private), Result))
@@ -76,7 +76,7 @@ def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
 def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     summary = run.summary
     level, reasons = summary.verdict, (summary.reasons or "").split()
-    if level is None:  # from before verdicts were stored
+    if level is None:  # stored before verdicts existed
         verdict = judge(run)
         level, reasons = verdict.level, [each.code for each in verdict.reasons if each.level != "fact"]
     epochs = run.epochs if len(run.epochs) == summary.epochs_done <= EPOCHS_LIMIT else ()
@@ -215,5 +215,5 @@ def _figures(telemetry: Telemetry, index: int | None) -> Iterator[tuple[str, flo
 
 
 def _line(text: str | None, limit: int = _LINE) -> str | None:
-    """Return an external text as one safe line; None if it is empty."""
+    """Return external text as one safe line; None if it is empty."""
     return one_line(text, limit).strip() or None if text else None

@@ -1,4 +1,4 @@
-"""Texts shared by terminal and window: computer, result, verdict, advice."""
+"""Text shared by terminal and window: computer, result, verdict, advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -225,7 +225,7 @@ def rate_text(run: RunSummary) -> str:
 
 
 def interval_text(run: RunSummary) -> str:
-    """Return the confidence interval of a headline as text; "" without one.
+    """Return the confidence interval of a headline as text; "" if there is none.
 
     With too few epochs for 95 %, it is shown as a range with its confidence level.
     """
@@ -290,7 +290,7 @@ def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
 
 
 def verdict_for_text(judged: events.Judged, *more: str) -> str:
-    """Return a verdict as a line of a text to post, with its causes and details."""
+    """Return a verdict as a line of text to post, with its causes and details."""
     causes = " · ".join(filter(None, ("; ".join(_causes(judged)), *more)))
     if not causes:
         return sentence("result.text_verdict", verdict=verdict_line(judged))
@@ -362,14 +362,14 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return the last line of a text: the program, and the date unless it is excluded ("")."""
+    """Return the last line of the text: the program, and the date unless it is excluded ("")."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])
 
 
 def _title_line(run: RunSummary) -> str:
-    """Return the value, its certainty, the better direction, and the workload."""
+    """Return the value, its certainty, whether higher or lower is better, and the workload."""
     parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
     is_gpu = run.device is not None and run.device.startswith("gpu")
     unknown = sentence("result.unknown_device")

@@ -1,4 +1,4 @@
-"""The picture of a run to share: its texts and bars."""
+"""The picture of a run to share: its text and bars."""
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
@@ -61,7 +61,7 @@ def check_shown(summary: RunSummary) -> None:
 
 
 def _codes(run: Run) -> tuple[str, str]:
-    """Return the first digits of a result's digest and its short form; "" for a missing one."""
+    """Return the first digits of a result's digest and its short form; "" for whichever is missing."""
     try:
         result = result_of(run)
     except UsageError:

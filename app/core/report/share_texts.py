@@ -1,4 +1,4 @@
-"""Texts that all pictures to share have in common: a short description of the computer."""
+"""Text that all pictures to share have in common: a short description of the computer."""
 
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence

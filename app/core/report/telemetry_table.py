@@ -81,7 +81,7 @@ def telemetry_name(name: str) -> str:
 
 
 def _of_gpu(name: str) -> tuple[str, str]:
-    """Split "gpu0_power_w" into the GPU's number and the value's name; two empty texts if it isn't a GPU's."""
+    """Split "gpu0_power_w" into the GPU's number and the value's name; two empty strings if it isn't a GPU's."""
     gpu, _, key = name.removeprefix("gpu").partition("_")
     return (gpu, key) if name.startswith("gpu") and gpu.isdigit() else ("", "")
 

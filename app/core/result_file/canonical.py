@@ -51,7 +51,7 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 
 def digest_of(result: Result) -> str:
-    """Return a result's digest. The comment isn't covered, and step durations only by their own hash."""
+    """Return a result's digest. It doesn't cover the comment, and covers step durations only by their own hash."""
     steps = result.steps and msgspec.structs.replace(result.steps, durations_s=None)
     return hashlib.sha256(
         canonical(msgspec.structs.replace(result, steps=steps, comment=None, digest=None))

@@ -11,9 +11,9 @@ import msgspec
 
 FORMAT: Final = "epochmark-result"
 FORMAT_VERSION: Final = 1
-# Limit of one file; even a picture of a long study is far below it.
+# Limit for one file; even a picture of a long study is far below it.
 RESULTS_LIMIT = 10_000
-# Limits of one result. More epochs or steps are omitted, which `epochs_done` and `steps.count` show.
+# Limits for one result. Epochs and steps beyond them are omitted, which `epochs_done` and `steps.count` show.
 EPOCHS_LIMIT, STEPS_LIMIT = 1_000, 20_000
 
 Token = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*$", max_length=80)]

@@ -26,8 +26,7 @@ MARK = "EPOCHMARK1"
 # Values that aren't in a short form.
 UNKNOWN_VERSION = "?"
 LENGTH_LIMIT = 300
-# Limits of the number of results in one QR code, and of its characters: a code of 65 squares, which fits on a
-# picture.
+# Limits for the results and characters in one QR code, which has 65 squares on a side and fits in a picture.
 RESULTS_LIMIT, LETTERS_LIMIT = 3, 419
 _FIELDS = 17
 _BETWEEN = " "
@@ -76,7 +75,7 @@ def short_form(result: Result) -> str:
 
 
 def short_forms(results: Iterable[Result]) -> str:
-    """Join the short forms of as many results as fit in one QR code; "" if none has one."""
+    """Join the short forms of as many results as fit in one QR code; "" if none has a short form."""
     forms = list(dict.fromkeys(filter(None, map(short_form, results))))[:RESULTS_LIMIT]
     while len(_BETWEEN.join(forms)) > LETTERS_LIMIT:
         forms.pop()
@@ -109,7 +108,7 @@ def read_short_form(typed: str) -> Result:
     text = " ".join(typed[: _LONGEST + 1].upper().split())
     if not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
-    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone has replaced "-" by a dash
+    if len(text) > LENGTH_LIMIT or not text.isascii():  # a phone has replaced "-" with a dash
         raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     body, _, digits = text.rpartition(":")
     parts = body.split(":")
@@ -130,7 +129,7 @@ def rounded(value: float) -> float:
 
 
 def may_be(whole: Result, code: Result) -> bool:
-    """Return whether a result parsed from a short form may be this one.
+    """Return whether a result parsed from a short form may be this result.
 
     Names of components may have been excluded from one of them if there is an interval to identify the run.
     """

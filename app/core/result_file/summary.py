@@ -16,7 +16,7 @@ _NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_byt
 
 
 def summary_of(result: Result) -> RunSummary:
-    """Return another computer's result as a row with the id 0. Missing fields are None, a missing date ""."""
+    """Return another computer's result as a row with the id 0. Missing fields are None; a missing date is ""."""
     environment, verdict = result.environment, result.verdict
     values: dict[str, Any] = {}
     for part in (result.spec, result.machine, result.statistics):

@@ -1,4 +1,4 @@
-"""Limits how many events of a worker are stored. A broken one may send endlessly and would fill the disk."""
+"""Limits how many events from a worker are stored. A broken worker may send endlessly and would fill the disk."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ _EPOCHS, _FIRST_BLOCKS, _BLOCKS_A_SECOND, _BLOCKS_OF_AN_EPOCH = 1_000_000, 1_000
 
 
 class Flood:
-    """Counts a run's events. Those above the limit of their kind are dropped and only counted."""
+    """Counts a run's events. Those above the limit for their kind are dropped and only counted."""
 
     def __init__(self) -> None:
         self.left_out = 0

@@ -1,4 +1,4 @@
-"""A running run's live estimate and verdict, and whether Quick has measured enough."""
+"""The live estimate and verdict of a run in progress, and whether Quick has measured enough."""
 
 import logging
 import statistics
@@ -99,7 +99,7 @@ class LiveVerdict:
             self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
-        """Return the event, or None if computing it fails, because a bug of ours must not abort the run."""
+        """Return the event, or None if computing it fails, because a bug in our code must not abort the run."""
         self._begun_s = self._clock()
         try:
             return tell()

@@ -14,7 +14,7 @@ CERTAIN = 1.2
 
 
 def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) -> Message | None:
-    """Explain why a run certainly runs out of memory, and which batch size would fit; None if it isn't certain.
+    """Explain why a run is certain to run out of memory, and which batch size would fit; None if it isn't.
 
     Args:
         spec: The run.

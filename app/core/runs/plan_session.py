@@ -53,7 +53,7 @@ class PlanSession:
         callbacks: Called while it runs.
         group_id: The stored group; None for a single run.
         runs: Runs to do.
-        ownership: The lock of the group, released at the end; None without one.
+        ownership: The lock of the group, released at the end; None if there is none.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class PlanSession:
             status = self._carry_out()
         except AppError as error:
             self.trouble = error
-        except Exception as error:  # a bug of ours, which the program reports
+        except Exception as error:  # a bug in our code, which the program reports
             self.trouble = AppError(message("fault.task_stopped", reason=str(error)))
             raise
         finally:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from workloads.protocol import events
 
-# A line that took at least this long was waited for; others had already been in the pipe.
+# If a line took at least this long, the reader waited for it; otherwise, it was already in the pipe.
 WAITED_S = 0.001
 # In each interval of this length, only the fastest arrival is kept.
 SPAN_S = 0.25

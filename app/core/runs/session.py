@@ -56,7 +56,7 @@ class Limits:
             run isn't ended before `start_s`.
         start_s: Silence after which a worker counts as hung before its first step; NVIDIA states up to 30 minutes
             for compiling kernels for a GPU that TensorFlow wasn't built for.
-        hung_s, hung_steps: The same after the first step: the longer of seconds and typical steps.
+        hung_s, hung_steps: The same limit after the first step, in seconds or typical steps, whichever is longer.
         cancel_s: Time between asking a worker to stop and terminating it.
         terminate_s: Time between terminating a worker and killing it.
         exit_s: Time between a worker's last event and killing its process or its remaining children, and between
@@ -228,7 +228,7 @@ class Session:
             self._enforce_limits(worker)
 
     def _is_over(self, worker: Worker) -> bool:
-        """Return whether the worker is done although its stream is open, as one of its children may hold it."""
+        """Return whether the worker is done, even if one of its children still holds its stream open."""
         done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
         return done and self._silent_s > self._limits.exit_s
 

@@ -49,7 +49,7 @@ WorkerMessage: TypeAlias = events.Event | BadLine | StreamClosed
 class Worker:
     """A started worker. Its events arrive in `messages`, which others may also feed.
 
-    The last one is `StreamClosed`, preceded by metrics that compare the worker's clock with this process's.
+    The last message is `StreamClosed`, preceded by metrics that compare the worker's clock with this process's.
 
     Raises:
         AppError: It can't be started.

@@ -23,8 +23,8 @@ class WorkloadEstimate:
     Attributes:
         spec: Spec of that run, with the chosen engine and device if they support it, otherwise with the defaults.
         duration_s: Duration of earlier runs; None without a comparable run.
-        memory_bytes: Approximate memory need; None if it was never measured.
-        problem: Why it certainly doesn't fit into memory; None if it isn't certain.
+        memory_bytes: Approximate memory requirement; None if it was never measured.
+        problem: Why it is certain not to fit into memory; None if that isn't certain.
         data: "real", "synthetic" (the real data isn't installed) or "generated" (it needs none).
         published: Number of published results, and how many of them have the default batch size.
     """

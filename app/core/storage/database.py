@@ -32,7 +32,7 @@ class DatabaseError(AppError):
 
 
 def storable(value: object) -> object:
-    """Return a value that SQLite accepts. Invalid Unicode in a text (such as a file name) becomes "?"."""
+    """Return a value that SQLite accepts. Invalid Unicode in a string (such as a file name) becomes "?"."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -40,12 +40,12 @@ class Database:
     """One connection, for one thread.
 
     Args:
-        path: The file; created if missing. A damaged one is set aside (never deleted), and its readable contents
-            are copied into a new one.
-        busy_timeout_s: How long to wait for another Epochmark that is writing.
+        path: The file; created if missing. A damaged file is set aside (never deleted), and its readable contents
+            are copied into a new file.
+        busy_timeout_s: How long to wait for another instance of Epochmark that is writing.
 
     Raises:
-        DatabaseError: It was written by a newer Epochmark, is locked, or its disk is full or read-only.
+        DatabaseError: It was written by a newer version of Epochmark, is locked, or its disk is full or read-only.
     """
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -187,7 +187,7 @@ class Database:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            # A single text that isn't UTF-8 must not prevent reading the others.
+            # A single string that isn't UTF-8 must not prevent reading the others.
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -214,7 +214,7 @@ class _DamagedError(sqlite3.DatabaseError):
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the file's format. Raises DatabaseError if it isn't ours, or sqlite3's errors if it is damaged."""
     before, version = -1, 0
-    while before != version:  # another Epochmark is creating the file: tables, ID and format in one transaction
+    while before != version:  # another process is creating the file: tables, ID and format in one transaction
         before = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -309,7 +309,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
     add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another Epochmark may have done this already.
+        # Another process may have done this already.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         steps = [MIGRATIONS[number] for number in range(version, FORMAT)] if version else [SCHEMA]
         for step in steps:

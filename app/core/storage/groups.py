@@ -118,7 +118,7 @@ class _PlanShape(msgspec.Struct):
 
 
 def _read_plan(row: Mapping[str, Any]) -> Plan:
-    """Return a stored plan, as far as it can be read."""
+    """Return the readable parts of a stored plan."""
     plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
     return decode_leniently(plain | {"kind": str(row["kind"])}, Plan)
 

@@ -38,7 +38,7 @@ IMPORTED_AGAIN = (
     f" UNION ALL {_EARLIER_OF} AND started_at IS NULL AND :is_exact"
     f" UNION ALL {_EARLIER_OF} AND :date IS NULL AND :is_exact"
 )
-# Candidates for the same run, for a QR import with its few digits, and vice versa.
+# Results that may be from the same run as a QR import, which has only a few digits, and vice versa.
 _LIKE = "SELECT id, document FROM imported_results WHERE workload = ? AND value BETWEEN ? AND ?"
 _OWN_LIKE = (
     "SELECT id, value, value_low, value_high FROM runs WHERE workload = ? AND value BETWEEN ? AND ?"
@@ -49,7 +49,7 @@ _CODES = (
     " AND started_at IS NULL AND value BETWEEN ? AND ?"
     " AND json_valid(document) AND json_extract(document, '$.app_version') = ? ORDER BY id DESC LIMIT 500"
 )
-# The id is the one of an upgraded QR import, or NULL.
+# The id belongs to an upgraded QR import, or is NULL.
 _STORE = (
     "INSERT OR REPLACE INTO imported_results"
     " (id, imported_at, digest, label, source, workload, started_at, value, document)"
@@ -155,7 +155,7 @@ def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
 
 
 def _moment(connection: sqlite3.Connection, source: str) -> str:
-    """Return an import time later than that of any earlier file with this name (together, they are the key)."""
+    """Return an import time after all earlier imports of a file with this name; name and time form the key."""
     sql = "SELECT MAX(imported_at) FROM imported_results WHERE source = ?"
     latest = connection.execute(sql, (storable(one_line(source, SOURCE_LIMIT)),)).fetchone()[0]
     now = now_text()

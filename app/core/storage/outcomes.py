@@ -74,7 +74,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 def recover_runs(database: Database) -> list[int]:
     """Mark runs whose owner no longer exists as interrupted, keeping their epochs; return their numbers.
 
-    Each run is processed separately; one that can't be ended now is left for the next start.
+    Each run is processed separately; a run that can't be ended now is left for the next start.
     """
     with database.complaints():
         rows = database.connection.execute(
@@ -96,7 +96,7 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def running_on(database: Database, engine: str) -> list[int]:
-    """Return the numbers of runs in progress with an engine. Call `recover_runs` first."""
+    """Return the numbers of runs in progress that use an engine. Call `recover_runs` first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
         return [row[0] for row in database.connection.execute(sql, (engine,))]

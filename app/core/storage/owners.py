@@ -1,6 +1,6 @@
-"""Which process owns a running run or plan, known by a lock that is held until it or its process ends.
+"""Which process owns a run or plan in progress, known by a lock that is held until it or the process ends.
 
-Unaffected by clock changes and by process IDs of other containers.
+Unaffected by clock changes and by process IDs in other containers.
 """
 
 import contextlib

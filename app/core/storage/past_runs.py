@@ -12,7 +12,7 @@ from app.core.storage.runs import ids_text
 
 PAST_RUNS = 500
 
-# Record and key of each condition. A file may contain anything in place of a text.
+# Record and key of each condition. A file may contain anything in place of a string.
 _PLACES = {
     "gpu_driver": ("machine", "$.gpus[0].driver"),
     "kernel": ("machine", "$.kernel"),

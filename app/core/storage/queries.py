@@ -95,7 +95,7 @@ class History:
 
 
 def find_ids(database: Database, query: Query) -> list[int]:
-    """Return the numbers of matching runs, in order. Raises UsageError for an unknown sort key."""
+    """Return the run numbers of matching runs, in order. Raises UsageError for an unknown sort key."""
     order = _order(query)
     words = set(query.text.casefold().split())
     conditions = ["deleted_at IS NULL"]
@@ -124,7 +124,7 @@ def find_history(database: Database, query: Query) -> History:
 
 
 def set_comment(database: Database, run_id: int, comment: str | None) -> None:
-    """Store the user's comment on a run. An empty text or spaces remove it.
+    """Store the user's comment on a run. An empty or blank comment removes the stored one.
 
     Raises:
         UsageError: The comment is too long or isn't one line of plain text, or the run doesn't exist.
@@ -153,7 +153,7 @@ def trash_runs(database: Database, ids: Sequence[int]) -> None:
 
 
 def restore_runs(database: Database, ids: Sequence[int]) -> int:
-    """Restore runs from the trash; return their number."""
+    """Restore runs from the trash; return how many were restored."""
     sql = f"UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND {_CHOSEN}"
     with database.transaction() as connection:
         return connection.execute(sql, (ids_text(ids),)).rowcount
@@ -277,7 +277,7 @@ def _order(query: Query) -> str:
 
 
 def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
-    """Return the runs that contain all words. Texts shared by many runs are searched once."""
+    """Return the runs that contain all words. Strings shared by many runs are searched once."""
     cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
     comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}

@@ -35,9 +35,9 @@ _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
-# Characters that don't occur in valid numbers: None, nan, inf, texts, bytes, large exponents.
+# Characters that don't occur in valid numbers, but do in None, nan, inf, strings, bytes and large exponents.
 _ODD = re.compile(r"[a-df-z'A-DF-Z]|e\+3")
-# Cells that may contain folder names in an undetectable form, or the process.
+# Cells that may contain folder names in an undetectable form, or details of the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
 
@@ -88,7 +88,7 @@ def _exact(values: Sequence[object]) -> str:
 
 
 def all_ids(database: Database) -> list[int]:
-    """Return the numbers of all stored runs, oldest first."""
+    """Return the run numbers of all stored runs, oldest first."""
     with database.complaints():
         sql = "SELECT id FROM runs WHERE deleted_at IS NULL ORDER BY id"
         return [row[0] for row in database.connection.execute(sql)]

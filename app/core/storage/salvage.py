@@ -46,7 +46,7 @@ def salvage(damaged: Path, fresh: Path) -> int:
 
     Args:
         damaged: The damaged file with its write-ahead log; unchanged.
-        fresh: Path of the new one.
+        fresh: Path of the new file.
 
     Raises:
         OSError, sqlite3.Error: It can't be written.
@@ -157,7 +157,7 @@ class _Copier:
             low = self._after(end) if leaps else end + 1
 
     def _after(self, end: int) -> int:
-        """Return the next existing key, or a very high one."""
+        """Return the next existing key, or a very high key."""
         sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
         try:
             next_rowid = self._connection.execute(sql, (end,)).fetchone()[0]

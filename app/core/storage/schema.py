@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 APPLICATION_ID = 0x45706D6B  # "Epmk"
 
-# Schema of new files. A migrated one has the same columns in the same order.
+# Schema of new files. A migrated file has the same columns in the same order.
 SCHEMA = """
     CREATE TABLE machines (
         id INTEGER PRIMARY KEY,

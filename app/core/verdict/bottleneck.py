@@ -54,7 +54,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """Average numbers of logical CPUs; None means unknown.
+    """Average counts of logical CPUs; None means unknown.
 
     Attributes:
         there: CPUs of the computer.

@@ -14,7 +14,7 @@ from workloads.protocol import events
 # A common limit for background load in benchmarks. A busy loop next to a run on two cores cost 62 % (V. Stinner,
 # FOSDEM 2017), so a tenth may cost several percent.
 OTHER_LOAD_PCT = 10.0
-# The host may take this in one run but not in the next, which is more than results should vary.
+# The host may take this share of the time in one run but not in the next, and results shouldn't vary that much.
 STEAL_PCT = 5.0
 # A solid-state disk moves hundreds of times as much; a lower rate is only idle pages.
 SWAP_BYTES_PER_S = 1_000_000.0

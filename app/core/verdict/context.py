@@ -29,8 +29,7 @@ class TelemetryWindow:
         records: Telemetry in order.
         times_s: Time of each record, in seconds since the start of the measurement.
         gpu: Index of the GPU that the run used; None for none, UNKNOWN_GPU if unclear.
-        is_within: Whether the records were taken during the measurement. If there were none, these are all
-            records.
+        is_within: Whether the records were taken during the measurement. If there were none, all records are used.
         earlier: Telemetry of the first seconds, before the run computed anything.
     """
 
@@ -55,7 +54,7 @@ class TelemetryWindow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The input of the rules.
+    """The input for the rules.
 
     Attributes:
         run: The stored record.
@@ -109,7 +108,7 @@ def reason(code: str, level: Level, said: Message, advice: str = "") -> events.R
 
 
 def evidence_of(run: Run) -> Evidence:
-    """Collect the input of the rules."""
+    """Collect the input for the rules."""
     steps = step_times(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(

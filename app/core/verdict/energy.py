@@ -1,8 +1,8 @@
 """Energy of a run and its epochs, from the stored telemetry.
 
-Hardware counters are preferred; without one (NVIDIA GPUs before Volta), the power of each second is integrated
-(trapezoids). Unknown values are None, because nothing is estimated from rated power. Idle consumption is included;
-memory, fans and the power supply, which no counter covers, are not.
+Hardware counters are preferred; without a counter (NVIDIA GPUs before Volta), the power of each second is
+integrated (trapezoids). Unknown values are None, because nothing is estimated from rated power. Idle consumption
+is included; memory, fans and the power supply, which no counter covers, are not.
 """
 
 import bisect
@@ -53,7 +53,7 @@ class EnergyCurve:
         return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
 
     def _at_j(self, time_s: float) -> float | None:
-        """Interpolate the energy at a time; just outside the range, extrapolate from the nearest two values."""
+        """Interpolate the energy at a given time; just outside the range, extrapolate from the two nearest."""
         times_s, total_j = self.times_s, self.total_j
         if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None

@@ -1,4 +1,4 @@
-"""A stored run with derived data, each computed once."""
+"""A stored run with the data derived from it, which is computed only once."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -13,7 +13,7 @@ from workloads.protocol import events
 
 
 class JudgedRun:
-    """A run for views, dialogs, pictures, texts and exports, which all show the same data.
+    """A run for views, dialogs, pictures, text and exports, which all show the same data.
 
     A run may have a million steps, and deriving data from them takes up to a second, so the window calls
     `prepared` in the background.

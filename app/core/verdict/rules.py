@@ -20,7 +20,7 @@ from app.core.verdict.training_rules import TRAINING_RULES
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# The pass criterion of 3DMark's and Novabench's stress tests. A drift counts if it certainly exceeds this.
+# The pass criterion of 3DMark's and Novabench's stress tests. A drift counts only if it is certain to exceed this.
 DRIFT_PCT = 3.0
 # Quick's target, and the largest ± of a valid result.
 INTERVAL_PCT = 100 * PRECISION
@@ -70,7 +70,7 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
-    """Return the warnings issued during the run, each once."""
+    """Return the warnings issued during the run, without duplicates."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
         if warning.code != "loss_out_of_band":  # has its own rule
             warning_text = text(warning.said) if warning.said is not None else warning.message
@@ -247,7 +247,7 @@ def _shared_host(evidence: Evidence) -> Message | None:
         return None
     if half_pct is None and run.basis == "estimate":  # has its own caution
         return None
-    if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # of few epochs, a range
+    if half_pct is None or (run.confidence_pct or 0.0) < _INTERVAL_CONFIDENCE_PCT:  # a range, with few epochs
         return message("verdict.shared_at_least", half_pct=max(half_pct or 0.0, BETWEEN_RUNS_HALF_PCT))
     is_its_own = run.basis == "estimate" and not _is_precise(_own_half_pct(evidence) or 0.0)
     if _is_precise(half_pct) or is_its_own:

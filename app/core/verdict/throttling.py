@@ -11,7 +11,7 @@ from workloads.protocol.telemetry import Telemetry
 
 # One second in twenty, which is more than chance.
 THROTTLED_PCT = 5.0
-# The CPU clock before it has warmed up, as in every run.
+# In every run, the CPU clock takes this long to settle, because the CPU has to warm up.
 CLOCK_SETTLES_S = 5.0
 # A clock 5 % lower makes a run about as much slower.
 CLOCK_FALLEN_PCT = 95.0
@@ -21,7 +21,7 @@ _HELD_DOWN_BY = ("thermal", "hardware slowdown", "power brake")
 _HEAT = ("thermal", "hardware slowdown")
 # By design, server CPUs process wide vectors at up to a third below their base clock.
 SLOW_CLOCK_PCT = 70.0
-# Most cores are busy, so that the mean of all clocks is representative.
+# If most cores are this busy, the mean of all clocks is representative.
 _BUSY_PCT = 80.0
 _BUSY_AT_LEAST = 5
 # About ten degrees above this, CPUs reduce their clock.
@@ -103,7 +103,7 @@ def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
 
 
 def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the clocks of the first and last third if it fell; otherwise None."""
+    """Return the clocks of the first and last third if the clock fell; otherwise None."""
     clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:

@@ -9,7 +9,7 @@ from workloads import CATALOGUE
 
 
 def proof_lines(run: Run) -> list[tuple[str, str]]:
-    """Return the evidence as labels and texts; empty for runs that don't train."""
+    """Return the evidence as labels and values; empty for runs that don't train."""
     metrics, lines = run.metrics, []
     if (loss := metrics.get("proof_loss")) is not None:
         lines.append((sentence("heading.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
@@ -51,7 +51,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _says_what_is_counted(run: Run) -> bool:
-    """Return whether a run records what wasn't counted. Runs of older versions don't."""
+    """Return whether a run records what wasn't counted. Runs from older versions don't."""
     return "steps_counted" in run.metrics
 
 

@@ -55,7 +55,8 @@ def _operations_missing(evidence: Evidence) -> Message | None:
 def _operations_unknown(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     is_counted = metrics.get("examples_done") is None or metrics.get("operations_per_example") is not None
-    # On GPUs, honest engines hide them too, because cuDNN's recurrent layers are one operation of unknown size.
+    # On GPUs, honest engines hide operations too, because cuDNN's recurrent layers are one operation of unknown
+    # size.
     is_hidden = gpu_index(evidence.run.summary.device or "") is not None
     if is_counted or is_hidden or declared_operations(evidence.run.summary) is None:
         return None

@@ -152,7 +152,7 @@ class BarList(QWidget):
         self.update()
 
     def _fitting(self) -> int:
-        """Return how many bars fit; with details all do, because the list scrolls."""
+        """Return how many bars fit; with details, all of them do, because the list scrolls."""
         if self._detailed:
             return len(self._all)
         return max(1, (self.height() - AXIS_PX) // ROW_MIN_PX - (1 if self._slot else 0))
@@ -248,7 +248,7 @@ class BarList(QWidget):
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
-        """Show the source of a bar's value as tooltip."""
+        """Show the source of a bar's value as a tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             number = self._bar_at(event.pos())
             if number is None:

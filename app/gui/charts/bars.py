@@ -53,7 +53,7 @@ class Scale:
 
 
 def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
-    """Return a scale for all values. A logarithmic one starts well below the smallest."""
+    """Return a scale for all values. A logarithmic scale starts well below the smallest value."""
     real = [value_s for value_s in values_s if value_s > 0] or [1.0]
     if not log:
         return Scale(0.0, max(real), log=False)
@@ -112,7 +112,7 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
 
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the same text followed by shorter versions, for limited space.
+    """Return the text of `value_text` followed by shorter versions, for limited space.
 
     Factors are shown with the baseline's year, except with `ratios`, where the heading names the baseline.
     """
@@ -128,7 +128,7 @@ def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tupl
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return the width that bars must leave, so that the text of each fits after it.
+    """Return the width that bars must leave, so that each bar's text fits after it.
 
     Args:
         room: Width of bars and texts together.

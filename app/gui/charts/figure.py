@@ -59,7 +59,7 @@ class ChartStyle:
         draw_text(painter, place, text, outlined=self.outlined)
 
     def width(self, text: str, size_px: int) -> float:
-        """Return the width of a text."""
+        """Return the width of a line of text."""
         return QFontMetricsF(self.font(size_px)).horizontalAdvance(text)
 
 
@@ -232,7 +232,7 @@ class _Pen:
         return QPointF(left, self.plot.bottom() - self.values.share(value) * self.plot.height())
 
     def paint(self, series: Series) -> None:
-        """Paint the line with its dots and intervals, and the texts of highlighted values."""
+        """Paint the line with its dots and intervals, and the text of highlighted values."""
         painter, colour = self.painter, _colour(self.figure, series, self.look.tokens)
         spots = [spot for spot in series.spots if spot is not None]
         style = Qt.PenStyle.DashLine if series.is_dashed else Qt.PenStyle.SolidLine

@@ -19,7 +19,7 @@ from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import label
 
 AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 42, 24, 12
-_BELOW_PX = 6  # so that the first time doesn't touch the lowest value, which is next to it
+_BELOW_PX = 6  # so that the first time label doesn't touch the lowest value next to it
 # Minimum height of a chart, or slightly less where this avoids scrolling.
 LOW_PX, LOWEST_PX = 140, 112
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
@@ -129,7 +129,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.viewport().setAccessibleDescription(description)
 
     def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
-        """Show either a text about missing data in place of the axes, or the axes.
+        """Show either text about missing data in place of the axes, or the axes.
 
         Args:
             is_empty: Whether there is nothing to draw.

@@ -92,7 +92,7 @@ class EstimateChart(Plot):
         self.set_range("y", *self._view)
 
     def _in_view(self, *curves: Curve) -> list[Curve]:
-        """Return the curves from the time on when all are in view, because a clipped band looks broken."""
+        """Return the curves from the time at which all are in view, because a clipped band looks broken."""
         bottom, top = self._view
         moments = list(zip(*(curve.y for curve in curves), strict=True))
         unseen = [any(y is not None and not bottom <= y <= top for y in moment) for moment in moments]

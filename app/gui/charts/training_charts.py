@@ -44,7 +44,7 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show entries, each with a colour name of the theme, a text, and whether the line is dashed.
+        """Show entries, each with a colour name from the theme, its text, and whether the line is dashed.
 
         `about` is the tooltip.
         """
@@ -121,7 +121,7 @@ class EpochChart(Plot):
         Args:
             durations_s: Finished epochs.
             planned: Total number of epochs.
-            current_s: Current epoch; None between epochs.
+            current_s: Duration of the current epoch so far; None between epochs.
             whole: False for shortened epochs, whose median is meaningless.
             apart: Whether the first value is treated separately. False for runs instead of epochs, whose values
                 may have any unit.

@@ -106,7 +106,7 @@ class ResultActions:
         self._services.notify(sentence("picture.copied"), "", "", None)
 
     def copy_plain(self, text: str) -> None:
-        """Copy a text to the clipboard."""
+        """Copy text to the clipboard."""
         self._begin_copy()
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.notify(sentence("result.copied"), "", "", None)
@@ -270,7 +270,7 @@ def _endings(kinds: str) -> list[str]:
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format of its suffix; return their number."""
+    """Write runs to a file in the format of its suffix; return how many were written."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of

@@ -91,7 +91,7 @@ class HeadlineCard(Card):
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
     ) -> None:
-        """Show a running run. `run` is None until it is stored, `verdict` until there is one."""
+        """Show a run in progress. `run` is None until it is stored, `verdict` until there is one."""
         self._state.setCurrentIndex(0)
         self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
@@ -129,7 +129,7 @@ class HeadlineCard(Card):
         self._show_message(*([" ".join(filter(None, (said, more)))] if said else _advised(verdict, more)))
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
-        """Show the result of several runs, given the last one."""
+        """Show the result of several runs, given the last run."""
         kind = kind_of(group)
         summary = kind.summary(group)
         if summary is None:
@@ -196,7 +196,7 @@ class HeadlineCard(Card):
         # The facts are shortened in favour of the note.
         self.note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         words.setStretch(1, 1)
-        # Space for two lines while the run is running, so that the layout doesn't jump when a text appears.
+        # Space for two lines while the run is running, so that the layout doesn't jump when text appears.
         self._message_room = QWidget()
         self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
         self._message_room.setLayout(column(self.message, None))
@@ -247,7 +247,7 @@ def _note(run: RunSummary, measured_s: float | None = None) -> str:
 
 
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
-    """Return the texts and tone of a running run's pill."""
+    """Return the texts and tone of the pill for a run in progress."""
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):

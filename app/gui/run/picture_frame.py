@@ -50,12 +50,12 @@ def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
 
 
 def code_edge_px(text: str) -> int:
-    """Return the edge length of a text's QR code; 0 for none."""
+    """Return the edge length of the QR code for a text; 0 for none."""
     return (len(_modules(text)) + 2 * QUIET) * MODULE_PX if text else 0
 
 
 def room_above_code(box: QRectF, text: str) -> QRectF:
-    """Return a box moved up to end above a text's QR code, or unchanged if it already does."""
+    """Return a box moved up to end above the QR code for a text, or unchanged if it already does."""
     top = HEIGHT_PX - CODE_BELOW_PX - code_edge_px(text)
     return QRectF(
         box.topLeft(), QPointF(box.right(), min(box.bottom(), top - CODE_ABOVE_PX) if text else box.bottom())
@@ -130,7 +130,7 @@ def fitting(text: str, wanted: QFont, width: float) -> QFont:
 
 
 def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> list[str]:
-    """Return a text in lines, broken only between its parts."""
+    """Return text in lines, broken only between its parts."""
     lines: list[str] = []
     for part in text.split(between):
         longer = f"{lines[-1]}{between}{part}" if lines else part
@@ -142,7 +142,7 @@ def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> li
 
 
 def broken(text: str, chosen: QFont, width: float) -> list[str]:
-    """Return a text in lines, broken between words or, if half a line would be empty, within a word."""
+    """Return text in lines, broken between words or, if half a line would be empty, within a word."""
     lines = []
     while text:
         end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= width), 1)

@@ -40,7 +40,7 @@ class ResultCard(Card):
 
 
 def name_box(box: QComboBox, code: str) -> None:
-    """Set a box's name for screen readers and as tooltip, and allow it to become narrow."""
+    """Set a box's name for screen readers and as its tooltip, and allow it to become narrow."""
     box.setAccessibleName(sentence(code))
     set_tip(box, sentence(code))
     give_way(box)

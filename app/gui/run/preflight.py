@@ -145,7 +145,7 @@ class PreflightLine(QWidget):
         set_tone(self.text, "caution" if self.cautions else "")
 
     def _shorter(self) -> list[str]:
-        """Return ever shorter texts: first without advice, then with fewer cautions."""
+        """Return ever shorter versions: first without advice, then with fewer cautions."""
         texts = [reason.text for reason in self.cautions]
         fewer = [
             " ".join([*texts[:count], sentence("preflight.more", count=len(texts) - count)])

@@ -138,7 +138,7 @@ class ShareDialog(QDialog):
     def _refresh(self) -> None:
         """Rebuild the shared content in the background, because a group may have many runs."""
         self._asked += 1
-        self.shared = None  # until rebuilt, nothing may be shared: the old result may have fields just unticked
+        self.shared = None  # until rebuilt, nothing may be shared, because fields may just have been unticked
         self._allow()
         number, hidden = self._asked, self.hidden
         run, group = self._shared

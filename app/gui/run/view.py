@@ -90,13 +90,13 @@ class RunView(QWidget):
             QTimer.singleShot(0, self.refresh)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Fit the charts into a changed height."""
+        """Fit the charts to a changed height."""
         if event.type() == QEvent.Type.Resize:
             self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)
 
     def refresh(self) -> None:
-        """Draw the current state of the running run."""
+        """Draw the current state of the run in progress."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page:
             return

@@ -36,7 +36,7 @@ class EngineFinder(QObject):
 
     def look(self) -> None:
         """Find the installed engines, again if this was done before."""
-        # Problems of engines are shown in the settings; bugs are raised anyway.
+        # Problems with engines are shown in the settings; bugs are raised anyway.
         done = self._latest.only(self._on_read)
         self._tasks.start(partial(installed_engines, self._paths()), done, lambda _: None)
 

@@ -1,7 +1,7 @@
 """Makes Python collect garbage only in the window's thread.
 
 Python collects in any thread that happens to create an object. In another thread, a Qt object in the garbage can
-cause a deadlock, if its destructor holds a lock of Qt and waits for Python's, while the window's thread holds
+cause a deadlock if its destructor holds a lock of Qt and waits for Python's, while the window's thread holds
 Python's and waits in `connect` for Qt's.
 
 Objects created at the start (modules, the window and its charts) live as long as the window. Scanning them takes

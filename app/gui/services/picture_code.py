@@ -1,4 +1,4 @@
-"""Reads the QR code on a shared picture, including screenshots, JPEGs and photos."""
+"""Reads the QR code in a shared picture, including screenshots, JPEGs and photos."""
 
 import contextlib
 import logging
@@ -31,7 +31,7 @@ _LARGEST_PX = 3_000
 
 
 def scan_file(path: Path) -> str:
-    """Return the text of the QR code on a picture; "" if there is none, or the file isn't a supported picture."""
+    """Return the text of the QR code in a picture; "" if there is none, or the file isn't a supported picture."""
     try:
         if not path.is_file() or path.stat().st_size > SIZE_LIMIT_BYTES:
             return ""
@@ -118,7 +118,7 @@ def _has_several_scans(jpeg: bytes) -> bool:
 
 
 def scan(picture: QImage) -> str:
-    """Return the text of the QR code on a picture; "" if there is none of ours."""
+    """Return the text of the QR code in a picture; "" if there is none of ours."""
     if picture.isNull():
         return ""
     import numpy as np  # both imports take as long as opening a page

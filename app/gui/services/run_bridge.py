@@ -38,7 +38,7 @@ RUNS_PAGE = "benchmark"
 
 
 class BusyError(AppError):
-    """Another Epochmark process is measuring on this computer."""
+    """Another instance of Epochmark is measuring on this computer."""
 
 
 class RunBridge(QObject):
@@ -57,7 +57,8 @@ class RunBridge(QObject):
         started: A plan was started; `state` is new.
         moved_on: A run has started or ended, or a question is to be answered; each run has its own `state`.
         advanced: Events have arrived since the last time; with the set of their types.
-        ended: The plan has ended; with the number of its last run, or 0 without one. With `trouble`, the run may
+        ended: The plan has ended; with the number of its last run, or 0 if there was none. With `trouble`, the run
+        may
             be stored incompletely.
         refused: No run could be started; with the AppError.
     """
@@ -166,8 +167,8 @@ class RunBridge(QObject):
         Args:
             plan: The plan.
             machine: The computer to store the results for.
-            allow_concurrent: Whether to run although another Epochmark is measuring; otherwise BusyError. This is
-                checked only before the first run.
+            allow_concurrent: Whether to run even if another instance of Epochmark is measuring; otherwise
+                BusyError. This is checked only before the first run.
             resumed: The stored plan and its remaining runs; None for a new one.
         """
         if self.is_running:

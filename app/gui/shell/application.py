@@ -54,7 +54,7 @@ class _Banner(QObject):
 
 
 class BannerHandler(logging.Handler):
-    """Shows the core's warnings in the window: damaged files that were set aside, hanging telemetry."""
+    """Shows the core's warnings in the window, such as damaged files that were set aside, or hanging telemetry."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -107,7 +107,7 @@ def _plan_sentence(bridge: RunBridge, group: Group) -> str:
 
 
 def _what(bridge: RunBridge) -> str:
-    """Return what is running: the name of a suite or a study, otherwise the workload's."""
+    """Return what is running: the name of a suite or a study, otherwise the name of the workload."""
     from app.core.plans.registry import kind_of
 
     return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""

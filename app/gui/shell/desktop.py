@@ -30,7 +30,7 @@ class TaskBar(Protocol):
     """The program's entry in the task bar."""
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None for none."""
+        """Show progress, 0 to 1; None to hide it."""
 
 
 def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
@@ -63,7 +63,7 @@ def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -
 
 
 class LauncherEntry:
-    """The launcher entry on Linux, through Unity's signal, which docks of KDE, Ubuntu and others also support."""
+    """The launcher entry on Linux, through Unity's signal, which docks in KDE, Ubuntu and others also support."""
 
     def __init__(self) -> None:
         from PySide6.QtDBus import QDBusConnection, QDBusMessage
@@ -71,7 +71,7 @@ class LauncherEntry:
         self._bus, self._message = QDBusConnection.sessionBus(), QDBusMessage
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None for none."""
+        """Show progress, 0 to 1; None to hide it."""
         if not self._bus.isConnected():
             return
         signal = self._message.createSignal("/io/epochmark", "com.canonical.Unity.LauncherEntry", "Update")
@@ -95,7 +95,7 @@ class WindowsTaskBar:
         self._call(_INITIALISE)
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None for none."""
+        """Show progress, 0 to 1; None to hide it."""
         window = ctypes.c_void_p(self._window_id)
         self._call(_SET_STATE, window, ctypes.c_int(_NO_PROGRESS if fraction is None else _NORMAL))
         if fraction is not None:

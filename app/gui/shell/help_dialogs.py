@@ -27,7 +27,7 @@ _PAGE_KEYS = (
 
 
 class ShortcutSheet(QDialog):
-    """Lists all shortcuts: the menu's own, so that the list is always up to date, and those of single pages."""
+    """Lists all shortcuts: the menu's own, so that the list is always up to date, and some for single pages."""
 
     def __init__(self, parent: QWidget, actions: Iterable[QAction]) -> None:
         super().__init__(parent)

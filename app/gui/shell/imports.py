@@ -88,7 +88,7 @@ class ResultImports(QObject):
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
     def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
-        """Import files and folders. For a single epoch log without details, ask for them."""
+        """Import files and folders. If a single epoch log is given without details, ask for them."""
         from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 

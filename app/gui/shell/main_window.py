@@ -130,7 +130,7 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """If a run is running, ask, and close when it has ended."""
+        """If a run is in progress, ask, and close when it has ended."""
         if self._services.bridge.is_running:
             event.ignore()
             if not self._closing and self._ask_to_cancel():

@@ -27,7 +27,7 @@ from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX, WIDE_WINDOW_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
-_WORD_PX, _LEAST_PX = 40, 90  # of a word; below the latter, no text is shown at all
+_WORD_PX, _LEAST_PX = 40, 90  # minimum widths of a word, and of a label that shows any text
 HEAD_PX = 34  # height of a button, and of the line with a page's title
 
 
@@ -56,7 +56,7 @@ def title(text: str = "") -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line that is elided if it doesn't fit, with the whole text as tooltip."""
+    """One line that is elided if it doesn't fit, with the whole text as its tooltip."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A limited number of lines, elided if they don't fit, with the whole text as tooltip.
+    """A limited number of lines, elided if they don't fit, with the whole text as their tooltip.
 
     Args:
         lines: Maximum number of lines.
@@ -145,7 +145,7 @@ class ClampedLabel(QLabel):
         self._clamp()
 
     def keep_room_for(self, texts: Iterable[str]) -> None:
-        """Reserve the space of the longest of these texts, so that nothing below jumps."""
+        """Reserve space for the longest of these texts, so that nothing below jumps."""
         self._others, self._others_px = tuple(texts), None
         self._clamp()
 
@@ -216,7 +216,7 @@ class Card(QFrame):
 
 
 class Button(QPushButton):
-    """A button with an icon in the theme's colours. In a narrow window, where its text doesn't fit, only the icon.
+    """A button with an icon in the theme's colours. Its text is hidden in narrow windows, where it doesn't fit.
 
     Args:
         kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
@@ -312,7 +312,7 @@ class Button(QPushButton):
 
 
 def is_narrow(widget: QWidget) -> bool:
-    """Return whether a widget is in the main window while that is narrow."""
+    """Return whether a widget is in the main window while the window is narrow."""
     window = widget.window()
     return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX
 
@@ -349,7 +349,7 @@ def guard_wheel(editor: QWidget) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """Return a text for a tooltip or a question, escaped and wrapped. Qt would interpret tags in plain text."""
+    """Return text for a tooltip or a question, escaped and wrapped. Qt would interpret tags in plain text."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
 
 

@@ -30,7 +30,7 @@ class ChoiceBox(QComboBox):
         self._label.setText(name)
 
     def shown_text(self) -> str:
-        """Return the value as far as it fits, elided, because Qt would cut it without a sign."""
+        """Return the value as far as it fits, elided, because Qt would cut it off without any sign."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         part = QStyle.SubControl.SC_ComboBoxEditField
@@ -51,7 +51,7 @@ class ChoiceBox(QComboBox):
         painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show an elided value completely as tooltip, instead of the box's own."""
+        """Show an elided value completely as a tooltip, instead of the box's own tooltip."""
         super().enterEvent(event)
         if self._own_tip is None and self.shown_text() != self.currentText():
             self._own_tip = self.toolTip()

@@ -28,7 +28,7 @@ from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, plain_tip, row
 
-# Minimum size of a dialog with a report, below which its texts would be clipped.
+# Minimum size of a dialog with a report, below which its text would be clipped.
 LEAST_PX = (460, 300)
 MEASUREMENT = DOCUMENTATION / "measurement.md"  # not available in an installed app
 
@@ -92,7 +92,7 @@ class MethodDialog(QDialog):
 
 
 def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
-    """Ask whether to run alongside another Epochmark that is running a benchmark."""
+    """Ask whether to run alongside another instance of Epochmark that is running a benchmark."""
     text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
     buttons = QMessageBox.StandardButton
     answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)

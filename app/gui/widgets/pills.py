@@ -28,7 +28,7 @@ class Pill(QLabel):
 
 
 class PillRow(QWidget):
-    """One line of short facts. Those that don't fit are counted at its end, with all of them as tooltip."""
+    """One line of short facts. Those that don't fit are counted at its end, and its tooltip lists all."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class PillRow(QWidget):
         set_tip(self, " · ".join(self._facts) if shown < len(self._pills) else "")
 
     def _wanted_px(self, count: int) -> int:
-        """Return the width of this many pills, including the one that counts the others."""
+        """Return the width of this many pills, including the pill that counts the others."""
         self._more.setText(f"+{len(self._pills) - count}")
         pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
         return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX

@@ -1,4 +1,4 @@
-"""A few choices side by side, all visible; for two or three of them."""
+"""Choices side by side, all of them visible; for two or three choices."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _BETWEEN_PX = 4
 
 
 class Segments(QWidget):
-    """Buttons of which one is checked. Tab moves to that one, the arrow keys to the others.
+    """Buttons of which one is checked. Tab moves to the checked button, the arrow keys to the others.
 
     Args:
         theme: Colours of the buttons.

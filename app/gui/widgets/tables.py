@@ -91,7 +91,7 @@ def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -
 
 
 def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
-    """Show texts in a small table, row by row."""
+    """Fill a small table with text, row by row."""
     table.setRowCount(len(rows))
     for number, texts in enumerate(rows):
         for place, text in enumerate(texts):
@@ -99,7 +99,7 @@ def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
 
 
 def fit_columns(table: QTableWidget, row_px: int) -> None:
-    """Fit a small table's columns to their texts, and give it left-aligned headings and uniform row heights."""
+    """Fit a small table's columns to their text, and give it left-aligned headings and uniform row heights."""
     header = table.horizontalHeader()
     header.setHighlightSections(False)
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -115,7 +115,7 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
         table: The view.
         model: Its model.
         name: Its name for screen readers.
-        row_px: Uniform height of its rows, so that Qt doesn't query each of a hundred thousand.
+        row_px: Uniform height of its rows, so that Qt doesn't query each of a hundred thousand rows.
     """
     table.setModel(model)
     table.setAccessibleName(name)
@@ -156,7 +156,7 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """Shows a few rows of texts completely; the area around it scrolls.
+    """Shows a few rows of text completely; the area around it scrolls.
 
     Args:
         name: Name for screen readers.

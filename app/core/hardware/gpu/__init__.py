@@ -1,1 +1,1 @@
-"""GPUs of every vendor: specifications and telemetry."""
+"""GPUs from every vendor: specifications and telemetry."""

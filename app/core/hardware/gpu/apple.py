@@ -1,6 +1,6 @@
-"""GPUs of Macs, as reported by `ioreg` to any user. Reads only recorded values, so no GPU is woken.
+"""Mac GPUs, as reported by `ioreg` to any user. Reads only recorded values, so no GPU is woken.
 
-Power and clocks of Apple's own GPUs need administrator rights, so they are missing.
+Reading power and clocks of Apple's own GPUs requires administrator rights, so they are missing.
 """
 
 import logging
@@ -21,7 +21,7 @@ from workloads.protocol.telemetry import GpuTelemetry
 _logger = logging.getLogger(__name__)
 
 _LIMIT_S = 1.0
-_EVERY_S = 0.9  # short enough that telemetry each second gets new values
+_EVERY_S = 0.9  # short enough that each second's telemetry has new values
 _MAX_BYTES = 2**24
 _MIB_BYTES = 2**20
 # Prefixes of the drivers' class names.
@@ -66,9 +66,9 @@ class AppleGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these places; the index of each is 0."""
+        """Read the GPUs at these places; each has index 0."""
         self._look()
-        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # added or removed, or no answer
+        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no answer
             return tuple(GpuTelemetry(0) for _ in places)
         return tuple(telemetry_from(self._entries[place]) for place in places)
 

@@ -1,4 +1,4 @@
-"""GPUs of all vendors: specifications and telemetry.
+"""GPUs from all vendors: specifications and telemetry.
 
 NVIDIA's GPUs are first, in the order used by their driver and TensorFlow, followed by the others in the system's
 order. NVIDIA GPUs that NVIDIA's driver doesn't list (nouveau, no driver, a broken one) are last, and only included
@@ -42,8 +42,8 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
 
     Takes milliseconds, or up to 3 s if NVIDIA's driver hangs. Wakes sleeping NVIDIA GPUs, unless all of them are
     asleep. In that case, values that NVML reported earlier in this process are used, or else only name and driver
-    are known. Other GPUs are never woken; if one has always been asleep, its link, power limit and displays are
-    missing.
+    are known. Other GPUs are never woken; if such a GPU has always been asleep, its link, power limit and displays
+    are missing.
 
     Args:
         root: Folder that contains Linux's proc, sys and usr.

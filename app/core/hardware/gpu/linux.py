@@ -1,4 +1,4 @@
-"""Describes GPUs of every vendor on Linux from sysfs.
+"""Describes GPUs from every vendor on Linux from sysfs.
 
 No GPU is woken. While one sleeps, only values that the kernel keeps in memory are read, because reading its link
 speed, sensors or displays would wake it.
@@ -42,7 +42,7 @@ _known: dict[Path, Gpu] = {}
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card's folder, and what the kernel knows about it without waking it."""
+    """A card's folder, and what the kernel can report without waking the card."""
 
     folder: Path
     vendor_id: int  # 0 if it isn't a PCI device
@@ -149,7 +149,7 @@ def _pci_card(folder: Path) -> Card | None:
 
 
 def _other_card(folder: Path) -> Card | None:
-    """Return a part of a chip that isn't on a bus, if it does more than drive a display."""
+    """Return a GPU that is part of a chip and not on a bus, if it does more than drive a display."""
     driver = _driver(folder)
     drm, render = _drm(folder)
     if driver is None or driver in _SCREEN_DRIVERS or render is None:
@@ -238,7 +238,7 @@ def _agreed(ends: list[int | None]) -> int | None:
 
 
 def _drives_display(card: Card) -> bool | None:
-    if card.drm is None or not card.vendor_id:  # on such chips, another part drives the display
+    if card.drm is None or not card.vendor_id:  # in such chips, another part drives the display
         return None
     return any(read_word(path) == "connected" for path in card.drm.glob(f"{card.drm.name}-*/status"))
 

@@ -78,7 +78,7 @@ class LinuxGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places; the index of each is 0."""
+        """Read the cards at these places; each has index 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
@@ -133,7 +133,7 @@ class CardReader:
 
 
 class OwnClients:
-    """Use of each GPU by the run's own processes, from one thread. Shares are since the previous read.
+    """Measures how much the run's own processes use each GPU, from one thread, since the previous read.
 
     Args:
         proc: Linux's proc folder.
@@ -255,7 +255,7 @@ def _existing(folder: Path | None, *names: str) -> Path | None:
 
 
 def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
-    """Find a sensor by its label; `labels` are in order of preference, and "" means no label."""
+    """Find a sensor by its label; `labels` are in order of preference, and "" stands for no label."""
     paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
     by_label = {
         read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)

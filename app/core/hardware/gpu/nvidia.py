@@ -1,7 +1,7 @@
 """NVIDIA's GPUs through NVML, or nvidia-smi if NVML is unavailable.
 
-Values that the driver doesn't report are None. Drivers refuse single values on many cards, return all ones for
-"not available", and lose whole GPUs.
+Values that the driver doesn't report are None. On many cards, drivers refuse individual values, return all ones
+for "not available", or lose whole GPUs.
 """
 
 import logging
@@ -93,7 +93,7 @@ class NvidiaGpus:
         self._meters: dict[int, EnergyMeter] = {}
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs that NVIDIA's driver reports. Wakes sleeping ones, unless all are asleep."""
+        """List the GPUs that NVIDIA's driver reports. Wakes sleeping GPUs, unless all are asleep."""
         if self._all_asleep():
             return _known.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
         started_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs through nvidia-smi and GPUtil, where NVML can't be loaded.
+"""NVIDIA's GPUs through nvidia-smi and GPUtil, if NVML can't be loaded.
 
 It starts a program for each read and reports fewer values: no power, no clocks.
 """
@@ -46,7 +46,7 @@ class GputilSource:
         )
 
     def telemetry(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
-        """Read each GPU; empty if one is asleep, because nvidia-smi would wake it."""
+        """Read each GPU; empty if any of them is asleep, because nvidia-smi would wake it."""
         if any(asleep):
             return tuple(GpuTelemetry(index) for index in range(len(asleep)))
         return tuple(

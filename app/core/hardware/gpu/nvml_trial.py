@@ -1,8 +1,8 @@
 """Tests NVIDIA's library in a disposable process before using it.
 
-A broken library crashes the process that loads or calls it, and one that hangs while loading freezes all of
-Python's threads. So it is used in this process only after another process has survived it. The test takes tens of
-milliseconds, once, and only on computers that have the library.
+A broken library crashes the process that loads or calls it, and a library that hangs while loading freezes all of
+Python's threads. So it is used in this process only after another process has survived using it. The test takes
+tens of milliseconds, once, and only on computers that have the library.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from app.core.hardware.gpu.libraries import find_library
 Outcome: TypeAlias = Literal["answers", "crashes", "hangs"]
 LINUX_NAME = "libnvidia-ml.so.1"
 _CLOSE_LIMIT_S = 1.0
-# Windows ends a crashed process with the exception's number as exit code.
+# Windows ends a crashed process with the exception's number as its exit code.
 _FIRST_EXCEPTION = 0xC0000000
 
 _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Helpers shared by all sources of GPU values: plausible ranges, clean texts, vendors, energy counters."""
+"""Helpers shared by all sources of GPU values: plausible ranges, clean text, vendors, energy counters."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ from app.core.hardware.system_files import MAX_NAME_CHARS, read_word
 
 MAX_MEMORY_BYTES = 2**50
 
-# No card draws more. A larger jump means that the counter was reset. Some drivers update it once a second.
+# No card draws more power than this. A larger jump means that the counter was reset. Some drivers update it once a
+# second.
 _MAX_POWER_W = 10_000
 _COUNTER_LAG_S = 1.0
 

@@ -1,4 +1,4 @@
-"""GPUs of every vendor on Windows: specifications from the registry and DXGI, telemetry from performance counters.
+"""All GPUs on Windows: specifications from the registry and DXGI, telemetry from performance counters.
 
 Needs no special rights and wakes no card, because DXGI lists present devices, and the counters are the kernel's.
 """
@@ -57,7 +57,7 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places; the index of each is 0. The first read contains no shares of time."""
+        """Read the cards at these places; each has index 0. The first read contains no shares of time."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True
@@ -122,7 +122,7 @@ def nvidia_version(version: str) -> str:
 def pair(
     entries: Iterable[AdapterEntry], adapters: Sequence[Adapter] | None
 ) -> tuple[tuple[AdapterEntry, Adapter | None], ...]:
-    """Match each driver's entry with its adapter; identical ones are matched in order.
+    """Match each driver's entry with its adapter; identical cards are matched in order.
 
     The registry keeps the entries of removed cards, so entries without an adapter are omitted; if DXGI doesn't
     respond (None), all are kept.

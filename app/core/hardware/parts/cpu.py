@@ -45,8 +45,8 @@ _MACOS_NAMES = (
         "hw.perflevel1.cpusperl2",
     ),
 )
-_PROCESSOR_CORE, _CACHE = 0, 2  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
-_UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
+_PROCESSOR_CORE, _CACHE = 0, 2  # values of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+_UNIFIED, _DATA = 0, 2  # values of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
 _BOOST_FACTOR = 1.05  # minimum factor of acpi-cpufreq's highest clock for a boost; less is the rounded base clock
 
@@ -196,7 +196,7 @@ def _core(folder: Path) -> tuple[str, str]:
 
 
 def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
-    """Add up the caches of each level and type, counting shared ones once."""
+    """Add up the caches of each level and type, counting shared caches once."""
     caches: dict[tuple[int, str, str], int] = {}
     for folder in folders:
         for cache in sorted(folder.glob("cache/index[0-9]*")):

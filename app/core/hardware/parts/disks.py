@@ -25,15 +25,15 @@ _NETWORK = (
 _HOST_SHARED = ("9p", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs")
 _VIRTUAL_MODELS = (
     *("virtual", "vbox", "qemu", "vmware", "msft", "virtio"),
-    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks of clouds
+    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks in clouds
 )
 _VIRTUAL_NAMES = ("vd", "xvd", "rbd")
-_USB_BUS, _NVME_BUS = 7, 17  # of STORAGE_BUS_TYPE, from winioctl.h
+_USB_BUS, _NVME_BUS = 7, 17  # values of STORAGE_BUS_TYPE, from winioctl.h
 _DEVICES_DEPTH = 8
 _LINKS_LIMIT = 40  # as in Linux
 _STORES_LIMIT = 2  # Apple's Fusion Drive consists of two
 _DISKUTIL_LIMIT_S = 1.0
-# Of DeviceIoControl, from winioctl.h.
+# Codes for DeviceIoControl, from winioctl.h.
 _QUERY_PROPERTY, _GEOMETRY = 0x002D1400, 0x000700A0
 _DEVICE_PROPERTY, _SEEK_PENALTY_PROPERTY = 0, 7
 
@@ -242,7 +242,7 @@ def _macos_disk(plist: Mapping[str, object]) -> Disk:
 def _volume_of(place: Path) -> str:
     """Return the device that macOS has mounted at a path, or else its mount point.
 
-    `os.path.ismount` mistakes a firmlink such as /Users for a volume, which diskutil doesn't know.
+    `os.path.ismount` mistakes a firmlink such as /Users for a volume, but diskutil doesn't recognise it.
     """
     number = place.stat().st_dev
     for partition in psutil.disk_partitions():
@@ -271,7 +271,7 @@ def _windows_storage(place: Path) -> Storage:
         geometry = _control(handle, _GEOMETRY, b"")
     finally:
         kernel.CloseHandle(ctypes.c_void_p(handle))
-    size = struct.unpack_from("<q", geometry, 24)[0] if len(geometry) >= 32 else None  # of DISK_GEOMETRY_EX
+    size = struct.unpack_from("<q", geometry, 24)[0] if len(geometry) >= 32 else None  # in DISK_GEOMETRY_EX
     return Storage((windows_disk(descriptor, penalty, size),), name.value if asked else None)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from app.core.hardware.system_files import read_count, read_word
 
 # Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its parts. The
-# preferred interface is first, because many Intel laptops list the same packages again through another one (mmio).
+# preferred interface is first, because many Intel laptops list the same packages again through another interface
+# (mmio).
 _ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
 _MAX_JUMP_W = 10_000.0
 UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
@@ -52,7 +53,7 @@ class PackageEnergy:
 
 
 def find_zones(root: Path) -> tuple[Zone, ...]:
-    """Find the packages that have a counter, readable or not, each once."""
+    """Find the packages that have a counter, whether or not it is readable, without duplicates."""
     zones: dict[str, Zone] = {}
     for pattern in _ZONES:
         for folder in sorted(root.glob(pattern)):

@@ -37,12 +37,12 @@ OWN_AT_LEAST_S = 0.2
 # time.
 BUSY_OF_OWN = 0.1
 
-# Errors of psutil, which reads files and makes calls that differ between kernels.
+# Errors raised by psutil, which reads files and makes calls that differ between kernels.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
 
 
 class TelemetryReader:
-    """Collects telemetry once per call, from one thread. CPU shares and changes are since the previous call.
+    """Collects telemetry once per call, from one thread, with CPU shares and changes since the previous call.
 
     Args:
         gpus: Reads the GPUs; without it, they are omitted and not woken.
@@ -248,14 +248,14 @@ def read_telemetry(
     stop: threading.Event | None = None,
     patience_s: float = STOP_LIMIT_S,
 ) -> tuple[Telemetry, ...]:
-    """Collect telemetry over a duration, as before a run. All load except this process counts as other load.
+    """Collect telemetry for some time, for example before a run. Load from any other process is other load.
 
     Returns at most `patience_s` late, in which case the telemetry delayed by a hanging driver is missing.
 
     Args:
         duration_s: Total duration.
         count: Number of reads.
-        with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping ones.
+        with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping GPUs.
         stop: Event that ends it early.
         patience_s: How much longer to wait for a hanging driver.
     """
@@ -359,7 +359,7 @@ def _core_times_s() -> list[dict[str, float]]:
 
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
-        return None  # a running CPU has used some
+        return None  # a running CPU always uses some energy
     return (after_j - before_j) / elapsed_s
 
 

@@ -17,7 +17,7 @@ _HELD_PERIODS = re.compile(r"^nr_throttled (\d{1,18})$", re.MULTILINE | re.ASCII
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Shares since the previous read, in percent. None means that the system doesn't report it.
+    """Shares since the previous read, in percent. Values that the system doesn't report are None.
 
     Attributes:
         cpu_pct: Time in which something waited for a CPU.
@@ -31,7 +31,7 @@ class Pressure:
 
 
 class PressureReader:
-    """Reads the pressure repeatedly, from one thread. Shares are since the previous read.
+    """Reads the pressure repeatedly, from one thread. Shares are measured from the previous read.
 
     Args:
         root: Folder that contains Linux's proc and sys.
@@ -48,7 +48,7 @@ class PressureReader:
         self._periods = {path: periods(read_text(path)) for path in self._quotas}
 
     def read(self, elapsed_s: float) -> Pressure:
-        """Read the shares of the time since the previous read.
+        """Read the shares for the time since the previous read.
 
         Args:
             elapsed_s: Seconds since the previous read.

@@ -99,7 +99,7 @@ def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
 def child_pids(pid: int, proc: Path) -> list[int] | None:
     """List a process's children from Linux's own list; None if the kernel has none.
 
-    psutil would go through every process of the computer, which costs a hundred times as much.
+    psutil would go through every process on the computer, which costs a hundred times as much.
     """
     try:
         lists = [task / "children" for task in (proc / str(pid) / "task").iterdir()]

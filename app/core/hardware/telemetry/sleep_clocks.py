@@ -53,7 +53,7 @@ def macos_clocks(clocks: ModuleType) -> tuple[Clock, Clock] | None:
     """Return macOS's clocks; None on other systems.
 
     Args:
-        clocks: The module time.
+        clocks: The time module.
     """
     awake, always = (getattr(clocks, name, None) for name in ("CLOCK_UPTIME_RAW", "CLOCK_MONOTONIC_RAW"))
     if awake is None or always is None:

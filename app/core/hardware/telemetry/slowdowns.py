@@ -1,7 +1,7 @@
 """Conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
 Reading them needs no special rights and starts no program, except for macOS's power plan. Parsers are pure
-functions of text or of a root folder, so any system can test them. None means that the system doesn't report it.
+functions of text or of a root folder, so any system can test them. Values that the system doesn't report are None.
 """
 
 import math
@@ -20,7 +20,7 @@ from app.core.hardware.system_files import output_of, read_text
 from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
 
-PLAN_EVERY_S = 10.0  # it reads files of all CPUs, and rarely changes
+PLAN_EVERY_S = 10.0  # reading the plan opens files of all CPUs, and it rarely changes
 # Clocks are read one after another. A shorter delay in between isn't a clock step.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
@@ -41,7 +41,7 @@ _WINDOWS_MODES = {
     "961cc777-2547-4f9d-8174-7d86181b8a7a": _BEST_EFFICIENCY,
     "ded574b5-45a0-4f42-8737-46345c09c238": "best performance",
 }
-# Settings of `pmset -g`. Older systems have one per mode, newer ones a number.
+# Settings of `pmset -g`. Older systems have a setting for each mode, newer systems a number.
 _MACOS_MODES = {
     ("lowpowermode", "1"): _LOW_POWER,
     ("highpowermode", "1"): "high power mode",
@@ -73,7 +73,7 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Reads the conditions repeatedly, from one thread. Changes are since the previous read.
+    """Reads the conditions repeatedly, from one thread. Changes are measured from the previous read.
 
     Args:
         root: Folder that contains Linux's proc and sys.

@@ -47,7 +47,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.other_samples_per_epoch": "{theirs} samples per epoch, not {mine}",
     "compare.other_setting": "{theirs}, not {mine}",
     "compare.other_variant": "network {theirs}, not {mine}",
-    "compare.unknown_settings": "settings of another Epochmark version: {settings}",
+    "compare.unknown_settings": "settings from another Epochmark version: {settings}",
     "compare.other_workload": "{theirs}, not {mine}",
     "compare.other_workload_version": "workload version {theirs}, not {mine}",
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",

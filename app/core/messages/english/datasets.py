@@ -3,10 +3,10 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.choose_other_folder": "Choose another folder for data sets.",
     "dataset.delete_it_yourself": "Delete it yourself if you don't need it.",
-    "dataset.damaged_packing": "The download of {address} isn't valid gzip data.",
-    "dataset.download_cut_off": "The download of {address} was cut off after {done_bytes:,} bytes.",
+    "dataset.damaged_packing": "The download from {address} isn't valid gzip data.",
+    "dataset.download_cut_off": "The download from {address} was cut off after {done_bytes:,} bytes.",
     "dataset.download_incomplete": "The download was interrupted after {done_bytes:,} of {size_bytes:,} bytes.",
-    "dataset.download_interrupted": "The download of {address} was interrupted ({reason}).",
+    "dataset.download_interrupted": "The download from {address} was interrupted ({reason}).",
     "dataset.download_not_saved": "The download couldn't be saved to {path} ({reason}).",
     "dataset.files_missing": (
         "{files} of {title} is missing from {places}.",
@@ -28,7 +28,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.make_writable": "Make the folder writable, then try again.",
     "dataset.move_folder_away": "Move it elsewhere, or choose another folder for data sets.",
     "dataset.move_home": "Set EPOCHMARK_HOME to another folder.",
-    "dataset.name_all_files": "Give all its files, or their folder.",
+    "dataset.name_all_files": "Specify all of its files, or their folder.",
     "dataset.names_and_more": "{names} and {more} more",
     "dataset.no_installation_note": "it contains {names} but no valid installation record",
     "dataset.not_a_regular_file": "{file} isn't a regular file.",
@@ -91,9 +91,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "installed.unusable": "{file} can't be used: {reason}",
     "jpeg.bad_header": "its header is invalid at byte {position}",
     "jpeg.bad_start": "it isn't a JPEG",
-    "jpeg.cut": "it's truncated before its size",
+    "jpeg.cut": "it's truncated before the field with its size",
     "jpeg.no_pixels": "its size is {width} × {height} pixels",
-    "jpeg.no_size": "its image data begins before its size",
+    "jpeg.no_size": "its image data begins before the field with its size",
     "text.characters": (
         "it has {found:,} characters ({kinds} distinct) instead of {expected:,} ({expected_kinds})"
     ),

@@ -1,8 +1,8 @@
-"""Engines that are installed beside Epochmark: what there is, installing, checking, removing."""
+"""Engines installed alongside Epochmark: listing, installing, checking and removing them."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.ask_for_the_mirror": "Try again. If you use a mirror or proxy, it may have changed the package.",
-    "engines.busy": "Another Epochmark is working on {title}.",
+    "engines.busy": "Another instance of Epochmark is working on {title}.",
     "engines.check_connection": "Check the internet connection (and pip's settings if you use a mirror).",
     "engines.check_date_and_proxy": "Check this computer's date and proxy.",
     "engines.check_folder": "Check the folder and its drive.",

@@ -1,4 +1,4 @@
-"""Result files: what leaves the computer, and what comes from others."""
+"""Result files: what is shared, and what is imported."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.and_others": (
@@ -39,7 +39,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.no_digest": "it has no checksum",
     "exchange.no_files": "No files to import in {path} (supported: {endings:, }).",
     "exchange.no_results": "none of its runs has a result",
-    "exchange.no_text": "it contains no Epochmark result; forums and messengers often remove it, so ask for the original",
+    "exchange.no_text": "it contains no Epochmark result; forums and messaging apps often remove it, so ask for the original",
     "exchange.not_json": "it isn't valid JSON ({reason})",
     "exchange.not_of_epochs": "its headline ({value_s:g} s) doesn't match the median of its epochs ({median_s:g} s)",
     "exchange.not_png": "it isn't a PNG",
@@ -76,10 +76,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result_file.too_large": "A result file holds at most {count:,} of these runs. Choose fewer.",
     "result_file.unfit": "Run {run_id} can't be saved in a result file: {problem}.",
     "short_form.not_one": "This isn't the text of a result's QR code, which begins with {mark}.",
-    "short_form.too_many": "A QR code holds at most {limit} results. Enter one code at a time.",
+    "short_form.too_many": "A QR code holds at most {limit} results. Enter one QR code at a time.",
     "short_form.type_again": "Compare it with the picture, then enter it again.",
     "short_form.unknown_part": "The QR code contains something this version doesn't support. Update Epochmark.",
-    "short_form.wrong_letter": "A character of the QR code's text is wrong or missing.",
+    "short_form.wrong_letter": "A character in the QR code's text is wrong or missing.",
     "imports_page.all_fields": "All fields",
     "imports_page.count": ("{count:,} result", "{count:,} results"),
     "imports_page.done": ("1 result imported.", "{count:,} results imported."),
@@ -101,7 +101,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "imports_page.table": "Imported results",
     "imports_page.title": "Import results",
     "imports_page.type": "Enter QR code …",
-    "share_dialog.colours": "Colours of the picture",
+    "share_dialog.colours": "Picture colours",
     "share_dialog.copied": "Copied for {form}",
     "share_dialog.dark": "Dark",
     "share_dialog.file_saved": "Saved result file as {name}",
@@ -140,7 +140,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Downloaded {count:,} row. Its bars are labelled “community”.",
         "Downloaded {count:,} rows. Their bars are labelled “community”.",
     ),
-    "table.hidden_characters": "a text is empty or contains invisible or control characters",
+    "table.hidden_characters": "a text value is empty or contains invisible or control characters",
     "table.in_row": "row {number}: {problem}",
     "table.invalid": "its verdict is invalid ({reasons:, })",
     "table.more_than_results": "it has more computers or cautions than results",
@@ -154,7 +154,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.no_workload": "community tables don't support {workload}",
     "table.not_taken": "Rejected {place}: {problem}",
     "table.not_written": "{path} couldn't be written ({reason}). Your table is unchanged.",
-    "table.nothing_for_here": "it has no workload of this version of Epochmark",
+    "table.nothing_for_here": "it contains no workload that this version of Epochmark supports",
     "table.other_checksum": "its checksum is wrong; it was damaged or modified",
     "table.other_version": "it used version {version} of its workload instead of {newest}",
     "table.one_action": "Use either an address or --previous, not both.",

@@ -81,7 +81,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.spread_of_epochs": "Epochs after the first varied by {spread_pct:.1f} % (standard deviation).",
     "note.spread_of_parts": "Speed varied by {spread_pct:.1f} % during the run (standard deviation).",
     "note.still_warming": "Burst speed: the {device} was still warming up ({from_c:.0f} to {to_c:.0f} °C).",
-    "note.synthetic_data": "Trained on synthetic data of the same shape.",
+    "note.synthetic_data": "Trained on synthetic data with the same shape.",
     "note.virtual_machine": "Measured in a virtual machine.",
     "note.virtual_machine_by": "Measured in a virtual machine ({kind}).",
     "note.wsl": "Measured in Windows Subsystem for Linux.",

@@ -1,4 +1,4 @@
-"""The computer: its parts, why one is unknown, drivers that hang."""
+"""The computer: its components, why one is unknown, and drivers that hang."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.gpus_not_responding": "A GPU driver isn't responding. Continuing without it.",
@@ -74,7 +74,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "unknown.boost_clock_windows": "Windows reports only the base clock.",
     "unknown.caches_linux": "This kernel doesn't list the caches.",
     "unknown.clock_macos": "Apple doesn't report the clocks of its CPUs.",
-    "unknown.cpu_power_forbidden": "Since version 5.10, Linux lets only administrators read the energy counters (RAPL), because they leak data of other programs (CVE-2020-8694). To let everyone read them, add this line to /etc/udev/rules.d/60-rapl.rules and restart: {rule}",
+    "unknown.cpu_power_forbidden": "Since version 5.10, Linux lets only administrators read the energy counters (RAPL), because they leak data from other programs (CVE-2020-8694). To let everyone read them, add this line to /etc/udev/rules.d/60-rapl.rules and restart: {rule}",
     "unknown.cpu_power_linux": "The CPU has no energy counter (RAPL), or the kernel doesn't expose it.",
     "unknown.cpu_power_macos": "macOS reports power only to administrators (powermetrics).",
     "unknown.cpu_power_windows": "Windows reports it only to kernel drivers, and Epochmark installs none.",
@@ -83,7 +83,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "unknown.disk": "The system doesn't report the folder's disk.",
     "unknown.gpu": "Its driver doesn't report it.",
     "unknown.gpu_gputil": "nvidia-smi doesn't report it, and NVIDIA's library (NVML) can't be loaded.",
-    "unknown.gpu_in_cpu": "The GPU is part of the CPU, so it has no separate one.",
+    "unknown.gpu_in_cpu": "The GPU is part of the CPU, so it has no separate power limit or link.",
     "unknown.gpu_procfs": "The GPU has been asleep since Epochmark started, and querying it would wake it.",
     "unknown.gpu_registry": "It isn't in the Windows registry.",
     "unknown.gpu_sysfs": "Its driver doesn't report it, or the GPU has been asleep since Epochmark started.",

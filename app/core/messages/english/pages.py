@@ -7,7 +7,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.b_faster": "B is faster",
     "ab_page.b_vs_a": "B vs A",
     "ab_page.busy": "A benchmark is running. Let it finish or cancel it.",
-    "ab_page.by_hand_note": "For what Epochmark can't set, such as battery power, choose “By hand”.",
+    "ab_page.by_hand_note": "For changes that Epochmark can't make, such as battery power, choose “By hand”.",
     "ab_page.continue": "Continue",
     "ab_page.earlier": "Earlier A/B tests",
     "ab_page.faster": "faster: {label}",

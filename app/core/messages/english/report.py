@@ -38,7 +38,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " full run uses the median of all epochs but the first, which includes startup."
     ),
     "html.method_steps": (
-        "The network trains in its own process with Keras' training loop. Each step is timed until the device"
+        "The network trains in its own process with Keras's training loop. Each step is timed until the device"
         " has finished it."
     ),
     "html.method_verdict": (

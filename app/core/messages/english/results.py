@@ -17,7 +17,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.filter_hint": "Filter by name, workload, device, engine, verdict, date, number …",
     "results_page.filter_tip": (
         "Shows runs that contain all words in their name, workload, CPU or graphics card, engine, preset, data,"
-        " status, number or date (2026-11). Verdicts match from their beginning."
+        " status, number or date (2026-11). Verdicts must match from the beginning."
     ),
     "results_page.first_epoch": "1st: {value}",
     "results_page.group_closed": "{kind}, {runs}, collapsed",

@@ -1,4 +1,4 @@
-"""Studies: what they ask, what went wrong, and what they say."""
+"""Studies: their questions, problems and findings."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "prices.no_device": "{name} isn't one of your devices ({devices:, }).",
@@ -37,7 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.batch_best": "Fastest with batch {batch:,}: {rate}.",
     "studies.batch_fits": "Batches up to {fits:,} fit in memory; batch {full:,} doesn't.",
     "studies.batch_gain": "That's {times:.2f}× as fast as batch {batch:,}.",
-    "studies.batch_sweet": "Batch {batch:,} is the smallest within 5 % of it ({share_pct:.0f} %).",
+    "studies.batch_sweet": "Batch {batch:,} is the smallest within 5 % of the fastest ({share_pct:.0f} %).",
     "studies.cautions": ("Use 1 of the {runs} runs with caution.", "Use {count} of the {runs} runs with caution."),
     "studies.chart_accuracy": "Accuracy",
     "studies.chart_description": "{title}: {parts}",
@@ -99,7 +99,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.others": "{others:; }.",
     "studies.out_of_memory": "Out of memory",
     "studies.phase_cpu": "{phase}: CPU-bound, {times:.2f}× as fast with {cpus} CPUs as with {fewer}.",
-    "studies.phase_gpu": "{phase}: GPU-bound, {share_pct:.0f} % of its speed with data in memory.",
+    "studies.phase_gpu": "{phase}: GPU-bound, at {share_pct:.0f} % of its speed with data in memory.",
     "studies.phase_infer_jpeg": "Prediction",
     "studies.phase_io": "{phase}: I/O-bound, {times:.2f}× as fast from {fast} as from {slow}.",
     "studies.phase_open": "{phase}: no clear limit; neither CPUs nor folders changed the speed by 5 %.",
@@ -128,7 +128,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.reading_enough": "Within 5 % of the fastest in every phase: {setup}.",
     "studies.reading_none": "No setup is within 5 % of the fastest in every phase.",
     "studies.reading_once": (
-        "Some configurations were measured only once. Run two rounds to see which differences are chance."
+        "Some configurations were measured only once. Run two rounds to see which differences are due to chance."
     ),
     "studies.reads_nothing": (
         "Only the study {presets:, } with the workload {workload} reads folders. Omit the folders or the workload."

@@ -1,4 +1,4 @@
-"""The suite: what it is, what went wrong, and what it says."""
+"""The suite: its tests, problems and score."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "benchmark.suite_running": "The suite is running. Let it finish or cancel it.",
@@ -65,7 +65,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "No score yet: {count} of {planned} runs to go.",
     ),
     "suite.nothing_to_run": "None of the suite's tests can run here. {reason}",
-    "suite.one_round": "A single round can't show what slows all tests equally.",
+    "suite.one_round": "A single round can't reveal anything that slows all tests equally.",
     "suite.out_of_memory": "out of memory",
     "suite.parts_done": "{count} of {planned} tests",
     "suite.other_version": "its workload has changed since the suite was defined",

@@ -1,4 +1,4 @@
-"""Titles of workloads, and what they are; names of settings and numbers."""
+"""Titles and summaries of workloads, and names of settings and metrics."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "title.cifar10_keras_cnn": "CIFAR-10 CNN",
@@ -57,24 +57,24 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "summary.mnist_cnn": "A small convolutional network that reads handwritten digits: 1,199,882 parameters.",
     "summary.mnist_cnn_nodropout_adam": (
-        "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters. Close to what Mac users timed; "
-        "its exact layers are unknown."
+        "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters. Close to the network that Mac "
+        "users timed, whose exact layers are unknown."
     ),
     "summary.cifar10_cnn": (
         "Four convolutions, 1,250,858 parameters; the CPU shifts and flips each image during training."
     ),
     "summary.imdb_fasttext": (
-        "Rates film reviews by their words and word pairs: a table of tens of millions of parameters, all of "
+        "Rates film reviews by their words and word pairs: a table with tens of millions of parameters, all of "
         "which change in every step."
     ),
     "summary.imdb_fasttext_unigram": "Rates film reviews by the mean of their word vectors: 1,000,051 parameters.",
     "summary.imdb_bidirectional_lstm": "Reads film reviews word by word from both ends: 2,658,945 parameters.",
-    "summary.lstm_text_generation": "Predicts the next character of a book from 40: one LSTM, 102,585 parameters.",
+    "summary.lstm_text_generation": "Predicts the next character of a book from the previous 40: one LSTM, 102,585 parameters.",
     "summary.text_generator_keras": (
         "Predicts the next character of a book with one LSTM and two heads: 458,430 parameters."
     ),
     "summary.fcn_s": (
-        "Dense layers of 2,048 between 26,752 inputs and as many outputs: 117,997,696 parameters. Measures "
+        "Dense layers of 2,048 units between 26,752 inputs and as many outputs: 117,997,696 parameters. Measures "
         "large matrix products."
     ),
     "summary.fcn_r": "Three large dense layers that read handwritten digits: 14,205,962 parameters.",
@@ -115,18 +115,18 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "VGG-16 with random weights on flower photos of 331 × 331: 14,717,253 parameters."
     ),
     "summary.fashion_mnist_cnn_412k": "A small convolutional network that classifies clothes: 412,778 parameters.",
-    "summary.gpt_mini": "Four transformer blocks that predict the next token of 512: 27,549,696 parameters.",
-    "summary.gpt_tiny": "Four wider transformer blocks that predict the next token of 512: 53,912,064 parameters.",
-    "summary.gpt_small": "Twelve transformer blocks, as many as GPT-2's smallest: 110,615,040 parameters.",
+    "summary.gpt_mini": "Four transformer blocks that predict the next token in sequences of 512: 27,549,696 parameters.",
+    "summary.gpt_tiny": "Four wider transformer blocks that predict the next token in sequences of 512: 53,912,064 parameters.",
+    "summary.gpt_small": "Twelve transformer blocks, as many as in the smallest GPT-2: 110,615,040 parameters.",
     "summary.nanogpt_char": (
-        "Six transformer blocks that learn to write from a book: 10,742,016 parameters. Blocks 4, heads 4, "
-        "width 128, sequence 64, batch 12 suit a laptop."
+        "Six transformer blocks that learn to write from a book: 10,742,016 parameters. On a laptop, use 4 "
+        "blocks, 4 heads, width 128, sequence 64 and batch 12."
     ),
     "summary.vit_tiny_224": (
         "Twelve transformer blocks over 196 patches of 224 × 224 pixels: 5,717,416 parameters."
     ),
     "summary.resnet50_224": (
-        "50 layers with shortcuts, as usual today, on images of 224 × 224: 25,557,032 trained parameters."
+        "50 layers with shortcuts, as is usual today, on images of 224 × 224: 25,557,032 trained parameters."
     ),
     "summary.convnext_tiny_224": (
         "Wide depthwise convolutions between dense layers on images of 224 × 224: 28,589,128 parameters."
@@ -135,7 +135,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Thin depthwise convolutions with gates on images of 224 × 224: 5,288,548 trained parameters."
     ),
     "summary.mobilenetv3_large_224": (
-        "Thin blocks made for telephones on images of 224 × 224: 5,483,032 trained parameters."
+        "Thin blocks designed for mobile phones, on images of 224 × 224: 5,483,032 trained parameters."
     ),
     "summary.fc_parametric": (
         "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
@@ -148,23 +148,23 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "summary.gpt_small_generation": (
         "Reads a prompt of 128 tokens and writes 128, one after the other: 110,615,040 parameters. Batch 1 is "
-        "a chat; 8 is a small server."
+        "like a chat, batch 8 like a small server."
     ),
     "summary.matmul": (
-        "How many operations per second this computer reaches when it multiplies large matrices. Networks are "
-        "shown as a share of this peak."
+        "How many operations per second this computer reaches when it multiplies large matrices. The speed of "
+        "networks is shown as a share of this peak."
     ),
     "summary.memory_bandwidth": (
         "How many bytes per second the device reads and writes in its own memory. It adds one large array to "
-        "another: two are read, one is written."
+        "another, which reads two arrays and writes one."
     ),
     "summary.host_to_device": (
         "How many bytes per second move from the computer's memory to the GPU, and back. Needs a GPU that the "
         "engine can use."
     ),
     "summary.storage": (
-        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and shows how "
-        "much the drive matters."
+        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and shows "
+        "how much the drive matters."
     ),
     "summary.demo": "Waits instead of training, to show how a run looks and how it can end.",
     "title.inference": "{training}, inference",
@@ -211,14 +211,14 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting.threads": "Threads",
     "setting_help.batch_size": "Examples per step.",
     "setting_help.cpus": "Logical CPUs that the run may use, one per core first.",
-    "setting_help.data": "Real data, or synthetic data of the same shape; auto uses real data if it is installed.",
+    "setting_help.data": "Real data, or synthetic data with the same shape; auto uses real data if it is installed.",
     "setting_help.device": "Device that runs the network; gpu:0 is the first GPU.",
     "setting_help.engine": "Software that trains the network.",
     "setting_help.epochs": "Whole epochs of a Standard run.",
-    "setting_help.jit": "Compile the training step with XLA, or with torch.compile for PyTorch. The studies did not.",
+    "setting_help.jit": "Compile the training step with XLA, or with torch.compile for PyTorch. The studies didn't compile it.",
     "setting_help.onednn": "Use oneDNN kernels on the CPU.",
     "setting_help.precision": "Floating-point precision of the network.",
-    "setting_help.seed": "Seed for weights, the order of examples and synthetic data.",
+    "setting_help.seed": "Seed for the weights, the order of examples and synthetic data.",
     "setting_help.steps": "Cut each epoch to this many steps, for a short run.",
     "setting_help.tf32": "Multiply float32 as TensorFloat-32 on NVIDIA GPUs since Ampere; auto is the engine's default.",
     "setting_help.threads": "Threads within one operation.",
@@ -267,7 +267,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter_help.folders": "One folder on each drive to measure. The test's files are removed afterwards.",
     "parameter_help.heads": "Attention heads; the width must be a multiple of this number.",
     "parameter_help.hidden_layers": "Hidden layers.",
-    "parameter_help.images": "Pictures of 110 kB written to each folder.",
+    "parameter_help.images": "Images of 110 kB each, written to each folder.",
     "parameter_help.lstm": (
         "How LSTM layers are computed: step by step as in the study, or fused (cuDNN on NVIDIA GPUs)."
     ),
@@ -396,14 +396,14 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "time_left.seconds": "about {seconds} s",
     "help.setting_batch_size": "examples per step",
     "help.setting_cpus": "logical CPUs that the run may use, one per core first",
-    "help.setting_data": "real data, or synthetic data of the same shape; auto uses real data if it is installed",
+    "help.setting_data": "real data, or synthetic data with the same shape; auto uses real data if it is installed",
     "help.setting_device": "device that runs the network; gpu:0 is the first GPU",
     "help.setting_engine": "software that trains the network",
     "help.setting_epochs": "whole epochs of a Standard run",
     "help.setting_jit": "compile the training step with XLA, or with torch.compile for PyTorch",
     "help.setting_onednn": "use oneDNN kernels on the CPU",
     "help.setting_precision": "floating-point precision of the network",
-    "help.setting_seed": "seed for weights, the order of examples and synthetic data",
+    "help.setting_seed": "seed for the weights, the order of examples and synthetic data",
     "help.setting_steps": "cut each epoch to this many steps, for a short run",
     "help.setting_tf32": "multiply float32 as TensorFloat-32 on NVIDIA GPUs since Ampere; auto is the engine's default",
     "help.setting_threads": "threads within one operation",

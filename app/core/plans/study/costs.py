@@ -250,7 +250,7 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:
-    """Return sentences on time and costs: against the baseline, per epoch, and when renting pays off.
+    """Return sentences on time and costs: relative to the baseline, per epoch, and when renting pays off.
 
     Args:
         result: A study of costs.

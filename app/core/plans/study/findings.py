@@ -1,4 +1,4 @@
-"""The findings of a study as sentences, each with its numbers. Pure functions."""
+"""The findings of a study as sentences with numbers. Pure functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
 
 
 def close_to_best(points: Sequence[Point]) -> list[Point]:
-    """Return the configurations within 5 % of the fastest one, in their order."""
+    """Return the configurations within 5 % of the fastest one, in their original order."""
     rates = [point.rate.value for point in points if point.rate is not None]
     best = max(rates, default=0.0)
     return [point for point in points if point.rate is not None and point.rate.value >= CLOSE * best]
@@ -302,7 +302,7 @@ def _in_general(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _missing(result: StudyResult) -> list[str]:
-    """Return the configurations without a result and the reasons, each reason once."""
+    """Return the configurations without a result, grouped by reason."""
     lines = []
     for state in ("failed", "refused"):
         points = [point for point in result.points if point.state == state]

@@ -42,7 +42,7 @@ class Point:
         place: Its value on each axis, as text.
         runs: Its runs, in order.
         state: Its state; "done" as soon as it has a usable run.
-        reason: Why it has no result; "" if it has one, or is still to run.
+        reason: Why it has no result; "" if it has a result or is still to run.
         rounds: The headline of each round; None for rounds that are unusable or still to run.
         value, low, high: Median of the headlines and its interval, or the interval of a single run.
         metrics: The largest value of each of METRICS reported by its runs.
@@ -102,7 +102,7 @@ class Point:
 
     @property
     def energy_per_epoch_j(self) -> float | None:
-        """Energy of CPU and GPU for an epoch, as far as their counters report it; None otherwise."""
+        """Energy of CPU and GPU for an epoch, if their counters report it; None otherwise."""
         run = self.best_run
         parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
         there = [part for part in parts if part is not None]

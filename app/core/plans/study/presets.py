@@ -109,7 +109,7 @@ def batches(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def threads(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return 1, 2, 4 … CPUs up to all, including the number of physical cores, each with as many threads."""
+    """Return 1, 2, 4 … CPUs up to all, including the number of physical cores, with as many threads as CPUs."""
     (workload,) = workloads
     limits = place.can_limit_cpus
     specs = []

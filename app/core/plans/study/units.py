@@ -26,7 +26,7 @@ class Unit:
 
 
 def unit_of(points: Sequence[Point]) -> Unit:
-    """Return the unit of the configurations' rates; the first one's if they differ."""
+    """Return the unit of the configurations' rates; the first configuration's unit if they differ."""
     if not points:
         return _examples()
     kind = headline_kind(points[0].metric)
@@ -42,7 +42,7 @@ def _examples() -> Unit:
 
 
 def rate_text(rate: Rate | None, unit: Unit) -> str:
-    """Return a rate with its unit; "n/a" without one."""
+    """Return a rate with its unit; "n/a" if there is none."""
     return "n/a" if rate is None else f"{count_text(rate.value * unit.scale)} {unit.text}"
 
 

@@ -26,7 +26,7 @@ class SuitePart:
         reference: The reference computer's headline, in the workload's unit, which is worth 1,000 points.
         batch_size: Fixed batch size; None for a workload without batches.
         precision: Fixed precision.
-        workload_version: Version of the workload when the suite was defined; results of other versions score no
+        workload_version: Version of the workload when the suite was defined; results from other versions score no
             points.
     """
 
@@ -80,8 +80,8 @@ class Definition:
     Attributes:
         parts: Its tests, in the order they are run.
         engine: The reference computer's engine, which is the default and whose score is listed first.
-        rounds: Number of rounds, each with all tests, because anything that slows all tests equally differs
-            between rounds.
+        rounds: Number of rounds, each consisting of all tests, because anything that slows all tests equally
+            differs between rounds.
         machine, software, date: Computer, software and date of the reference values.
     """
 

@@ -1,8 +1,8 @@
 """The score of a suite: points for each test, and their geometric mean. Pure functions.
 
-A test scores 1,000 × its speed divided by the reference computer's. The headlines are compared, which is the ratio
-of steps per second because batch size and data are fixed. All tests run in each of several rounds, and a test's
-points are the geometric mean over its runs. For the uncertainty of the total, see `uncertainty`.
+A test scores 1,000 × its speed divided by the reference computer's. Comparing headlines gives the ratio of steps
+per second, because batch size and data are fixed. All tests run in each of several rounds, and a test's points are
+the geometric mean over its runs. For the uncertainty of the total, see `uncertainty`.
 """
 
 import statistics
@@ -214,7 +214,7 @@ def points_of(part: SuitePart, run: RunSummary) -> Score | None:
 
 
 def scored_part(part: SuitePart, runs: Sequence[RunSummary], rounds: int) -> PartScore | None:
-    """Return the score of a test's last usable runs; None without one.
+    """Return the score of a test's last usable runs; None if there are none.
 
     Args:
         part: A test of a suite.

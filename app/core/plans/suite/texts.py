@@ -28,7 +28,7 @@ def points_text(points: float | None) -> str:
 
 
 def interval_text(score: Score | None) -> str:
-    """Return a score's interval: "995 to 1,052"; "" without one."""
+    """Return a score's interval: "995 to 1,052"; "" if there is none."""
     if score is None or score.low is None or score.high is None:
         return ""
     return sentence("studies.interval", low=points_text(score.low), high=points_text(score.high))
@@ -77,7 +77,7 @@ def _notes(result: SuiteResult) -> list[str]:
 
 
 def suite_headline(result: SuiteResult) -> str:
-    """Return a suite's score in a few characters; "n/a" without one."""
+    """Return a suite's score in a few characters; "n/a" if there is none."""
     total = result.total
     return "n/a" if total is None else sentence("suite.points", points=points_text(total.points))
 
@@ -93,7 +93,7 @@ def verdict_word(result: SuiteResult) -> str:
 def verdict_texts(result: SuiteResult) -> tuple[str, ...]:
     """Return a suite's verdict with its first reason, followed by ever shorter versions; () before the first run.
 
-    Without a score, the number of tests that have a result.
+    Without a score, the only text is the number of tests that have a result.
     """
     level = result.verdict
     if level is None:

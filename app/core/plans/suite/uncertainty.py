@@ -21,7 +21,7 @@ _TWO_ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Points with their 95 % interval; None for a score without one."""
+    """Points with their 95 % interval; None for a score without an interval."""
 
     points: float
     low: float | None = None

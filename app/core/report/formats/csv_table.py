@@ -19,7 +19,7 @@ _KINDS = {field.name: str(field.type) for field in fields(RunSummary)}
 _TEXT_COLUMNS = [
     index for index, name in enumerate(RUN_COLUMNS) if "str" in _KINDS[name] and not name.endswith("_at")
 ]
-# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A text that already starts with
+# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A value that already starts with
 # our mark gets another one, so that removing one mark always restores the text.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _MARK = "'"
@@ -47,7 +47,7 @@ PLAIN = CsvStyle()
 
 
 def guarded(text: str) -> str:
-    """Return a text as a cell that no spreadsheet runs as a formula, and that can't break its row."""
+    """Return a string as a cell that no spreadsheet runs as a formula, and that can't break its row."""
     if _FORMULA.match(text):
         text = _MARK + text
     # Before Python 3.13, csv doesn't quote it, and the row would break in two.
@@ -61,7 +61,7 @@ def csv_lines(
 
     Args:
         rows: Values in the order of RUN_COLUMNS and EpochColumns' fields (see runs.rows_for_export).
-        private: Texts to replace in messages; by default, the user's and the program's folders.
+        private: Strings to replace in messages; by default, the user's and the program's folders.
         style: Options for the spreadsheet program.
     """
     private = private_texts() if private is None else private

@@ -19,7 +19,7 @@ class PlanTable:
         rows: The key of its configurations or tests in `plain`, each with a `reason`.
         columns: Names of the cells.
         cells: A row of plain values for each configuration or test.
-        private: Texts to replace, see `report.private_texts`.
+        private: Strings to replace; see `report.private_texts`.
     """
 
     format_version: int

@@ -1,4 +1,4 @@
-"""Runs as a result file, which another Epochmark can import. Includes only runs with a result."""
+"""Runs as a result file, which another copy of Epochmark can import. Includes only runs with a result."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_
 
     Args:
         database: The results.
-        ids: Numbers of runs.
+        ids: Run numbers.
         steps_limit: Maximum number of step durations in all results together.
 
     Raises:
@@ -55,7 +55,7 @@ def result_file(database: Database, ids: Sequence[int], steps_limit: int = STEPS
 
 
 def enclosed_file(database: Database, ids: Sequence[int]) -> bytes:
-    """Return the result file to embed in a picture of runs; b"" if no run fits in one, or there are too many."""
+    """Return the result file to embed in a picture of runs; b"" if no run fits into it, or there are too many."""
     try:
         content = result_file(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:

@@ -1,4 +1,4 @@
-"""Elements of a page. All texts in them are escaped, safe to show, and free of private names."""
+"""Elements of a page. All text in them is escaped, safe to show, and free of private names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element
@@ -16,7 +16,7 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
 
     Args:
         tag: Name of the tag.
-        content: Elements and texts, in order; None for nothing.
+        content: Elements and strings, in order; None for nothing.
         attributes: Attributes by name. Underscores become hyphens, and a trailing one ("class_", "for_") is
             removed.
     """
@@ -39,11 +39,11 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
 
 
 def without_private(root: Element, private: Mapping[str, str]) -> None:
-    """Replace private texts everywhere in an element, including attributes."""
+    """Replace private text everywhere in an element, including attributes."""
     for each in root.iter():
         each.text, each.tail = hide(each.text, private), hide(each.tail, private)
         for name, value in each.items():
-            if not value.startswith("data:"):  # it was created without private texts
+            if not value.startswith("data:"):  # it was created without private text
                 each.set(name, hide(value, private) or "")
 
 

@@ -28,7 +28,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
     Args:
         runs: At least one run.
         result_file: Result file to embed; b"" for none.
-        private: Texts to replace.
+        private: Strings to replace.
     """
     secret = chosen_texts([run.run.spec for run in runs]) | dict(private)
     several = sentence("html.title_of_runs", count=len(runs))
@@ -39,7 +39,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
         element("meta", charset="utf-8"),
         element("title", page_title),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Prevents loading and running anything, whatever a text contains.
+        # Prevents loading and running anything, no matter what the texts contain.
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         _style(),
     )

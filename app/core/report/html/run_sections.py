@@ -27,7 +27,7 @@ from workloads.protocol.events import Epoch
 BARS_LIMIT = 14
 EPOCHS_LIMIT = 100
 _NOT_SHOWN = ("machine_id", "python")
-# Charts of telemetry: title, factor of the values, and the curves with the codes of their names.
+# Charts of telemetry: title, factor for the values, and the curves with the codes of their names.
 _TELEMETRY = (
     ("html.use", 1.0, ("cpu_pct", "other_cpu_pct", "utilization_pct")),
     ("html.temperature", 1.0, ("cpu_temperature_c", "temperature_c")),
@@ -76,7 +76,7 @@ def _reasons(run: JudgedRun) -> Element | None:
 
 
 def _ranking(run: Run) -> Iterator[Element | None]:
-    """Yield the bars of comparable results, and the sources of published ones."""
+    """Yield the bars of comparable results, and the sources of published results."""
     summary = run.summary
     if summary.value is None:
         return

@@ -125,7 +125,7 @@ class AbActions(QStackedWidget):
 
 
 class AbPage(PlanPage[AbResult]):
-    """Sets up, runs and shows an A/B, and shows previous ones."""
+    """Sets up, runs and shows A/B tests, including previous ones."""
 
     code, running = KIND.page, "ab_page.running"
     foot: AbActions

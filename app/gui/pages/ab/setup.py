@@ -275,7 +275,7 @@ class AbSetup(PlanSetup):
         self._show_length(None)
 
     def _check(self) -> None:
-        """Show problems of the setup immediately, not only after the click."""
+        """Show problems with the setup immediately, not only after the click."""
         machine = self._services.finder.machine
         if machine is None:
             self.run_button.setEnabled(False)

@@ -117,7 +117,7 @@ class SetupView(QWidget):
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines to compare; () for a run of the chosen one."""
+        """The engines to compare; () to run only the chosen engine."""
         is_wanted = bool(self.form.values().get("all_engines"))
         return tuple(self._services.engines.installed) if is_wanted else ()
 
@@ -305,7 +305,7 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _check(self) -> None:
-        """Show problems of the setup immediately, not only after the click."""
+        """Show problems with the setup immediately, not only after the click."""
         machine, variant = self._services.finder.machine, self._services.engines.variant
         spec, choice = None, self.device.choice
         try:
@@ -325,7 +325,7 @@ class SetupView(QWidget):
         self.run_button.setText(sentence("setup.run_anyway" if self.preflight.cautions else "menu.run"))
 
     def _estimate_soon(self) -> None:
-        """Hide the previous choice's time, and look up this one's unless another choice follows immediately."""
+        """Hide the previous choice's time, and look up the new one's unless another choice follows immediately."""
         self._latest.drop()
         asked = self._standard()
         if asked is None or asked != self._estimated:
@@ -333,7 +333,7 @@ class SetupView(QWidget):
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
-        """Return the setup as a Standard run, whatever the preset; None if it can't be run, or not yet."""
+        """Return the setup as a Standard run, regardless of the preset; None if it can't be run, or not yet."""
         machine = self._services.finder.machine
         try:
             return None if machine is None else (self._spec("standard"), machine)

@@ -38,7 +38,7 @@ ROW_PX = 32
 
 
 class WorkloadModel(TableModel):
-    """The workloads of a kind whose texts contain all search words."""
+    """The workloads of a kind whose text contains all search words."""
 
     columns = COLUMNS
 
@@ -123,7 +123,7 @@ class WorkloadTable(QTableView):
 
     @property
     def chosen(self) -> WorkloadEstimate | None:
-        """The selected entry; None without one."""
+        """The selected entry; None if there is none."""
         row = self.currentIndex().row()
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 
@@ -152,7 +152,7 @@ class WorkloadChooser(QDialog):
         services: The application's services.
         machine: This computer.
         workload_id: The current choice.
-        probed_s: Durations from probes, by `probe_key`. New ones are added.
+        probed_s: Durations from probes, by `probe_key`. New durations are added.
         parent: The window.
         chosen: Engine and device to use for workloads that support them.
     """

@@ -134,7 +134,7 @@ class ComparePage(QWidget):
         self.refresh()
 
     def _fill_limits(self) -> None:
-        """Offer numbers of runs to show, and the selected runs if there are any."""
+        """Offer how many runs to show, and the selected runs if there are any."""
         items: list[tuple[str, object]] = [(sentence("compare_page.best_and_latest"), BEST_AND_LATEST)]
         items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
         if self._selected:

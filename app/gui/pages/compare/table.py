@@ -39,7 +39,7 @@ ROW_PX = 34
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One result: the texts of its cells and their sort keys."""
+    """One result: the text of its cells and their sort keys."""
 
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]

@@ -43,7 +43,7 @@ class _Found:
 
 
 class DoctorView(QWidget):
-    """Examines on request. `buttons` is the row of its buttons."""
+    """Runs the examination on request. `buttons` is its row of buttons."""
 
     _stepped = Signal(object)
     _checked = Signal(object)
@@ -92,7 +92,7 @@ class DoctorView(QWidget):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The result of the latest examination; None before the first one, and during one."""
+        """The result of the latest examination; None before the first examination, and during an examination."""
         return self._diagnosis
 
     def examine(self) -> None:

@@ -109,7 +109,7 @@ def _card(group: str, parts: list[MachinePart]) -> Card:
 
 
 def _narrower(shown: QLabel, text: str) -> str:
-    """Return a text with long words broken to fit a small window, because Qt breaks lines only between words."""
+    """Return text with long words broken to fit a small window, because Qt breaks lines only between words."""
     metrics = shown.fontMetrics()
     words = (metrics.elidedText(word, Qt.TextElideMode.ElideMiddle, WORD_PX) for word in text.split(" "))
     return " ".join(words)

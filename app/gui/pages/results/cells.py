@@ -1,4 +1,4 @@
-"""The texts of the results table's cells."""
+"""The text in the results table's cells."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def _epochs(run: RunSummary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The row of a group: the texts of its cells by column, created once."""
+    """The row of a group: the text of its cells by column, created once."""
 
     group: Group
     answer: Answer
@@ -77,7 +77,7 @@ class GroupRow:
         return self.answer.verdict
 
     def tip(self, key: str) -> str:
-        """Return the tooltip of a cell: the group's full texts, for cells that show a part of them."""
+        """Return the tooltip of a cell: the group's full text, for cells that show only a part of it."""
         if key in ("value", "verdict", "status", "comment"):
             return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
         return self.texts[key]

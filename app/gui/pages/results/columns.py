@@ -35,15 +35,15 @@ _OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "dat
 _BEFORE_NAME = ("device", "status")  # while the name is narrow; the rest follow once it is wider
 NAME_PX, NAME_MIN_PX = 160, 40
 DEVICE_MORE_PX = 90  # for "RTX 4090 Laptop GPU", once the name is wide enough
-# Padding in the style sheet, and Qt's own around a text.
+# Padding in the style sheet, and Qt's own padding around text.
 CELL_PX, HEADING_PX = 27, 28
 TRIANGLE_PX = 22  # including its margin, before the number of a group's runs
-# A workload of another version may have any name.
+# A workload from another version may have any name.
 WIDEST_PX = 260
 
 
 def _longest() -> dict[str, tuple[str, ...]]:
-    """Return the widest usual texts of columns."""
+    """Return the widest text that is usual in each column."""
     return {
         "id": ("99999",),
         "started_at": ("2028-08-28 08:48",),
@@ -58,7 +58,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
-    """Return the width in pixels that each column needs for its heading and typical texts."""
+    """Return the width in pixels that each column needs for its heading and typical text."""
     texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():

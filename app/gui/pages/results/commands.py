@@ -50,7 +50,7 @@ class RunCommands(QObject):
     Args:
         theme: Colours of the icons.
         owner: The view.
-        handlers: Function of each command; commands without one are omitted.
+        handlers: Function of each command; commands without a function are omitted.
         with_keys: Commands whose keys are active in the view; the keys must not be needed for editing there.
     """
 

@@ -46,7 +46,7 @@ _Answer: TypeAlias = "tuple[int, list[ImportedResult]]"
 
 
 class TextModel(TableModel):
-    """Rows of texts. The first cell of each may have a colour marker."""
+    """Rows of text. The first cell of each may have a colour marker."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class ImportedCard(Card):
 
     def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))
-        # Without any, there is nothing to choose, and the search words get the space.
+        # Without imported results, there is nothing to choose, and the search words get the space.
         model.found.connect(lambda _: filters.offer_source(offered=model.has_imported))
         self._services, self._filters = services, filters
         self._asked = 0
@@ -139,7 +139,7 @@ class ImportedCard(Card):
         self._services.query(look, self._show)
 
     def remove(self, result: ImportedResult | None) -> None:
-        """Delete a result; does nothing without one."""
+        """Delete a result; does nothing if there is none."""
         if result is not None:
             remove_imported(self._services, result, self.changed.emit)
 
@@ -182,7 +182,7 @@ class ImportedCard(Card):
 
 
 class ImportedDetail(QWidget):
-    """Shows all stored details of an imported result. Created when the first one is opened.
+    """Shows all stored details of an imported result. Created when the first result is opened.
 
     Signals:
         left: The user returns to the table.

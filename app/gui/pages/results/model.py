@@ -145,7 +145,7 @@ class RunsModel(TableModel):
         self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
 
     def ids_of(self, rows: Sequence[int]) -> list[int]:
-        """Return the numbers of the runs in these entries of `rows`, including those of groups, each once."""
+        """Return the run numbers in these entries of `rows`, including the runs in groups, each once."""
         ids: dict[int, None] = {}
         for row in rows:
             ids.update(dict.fromkeys((row,) if row > 0 else self.shown.groups[-row]))

@@ -122,7 +122,7 @@ class ResultsPage(QWidget):
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs of this or another window."""
+        """Check for new runs from this or another window."""
         super().showEvent(event)
         # Later, because Qt focuses the first button before that.
         QTimer.singleShot(0, self._take_focus)
@@ -134,7 +134,7 @@ class ResultsPage(QWidget):
         self.imported.refresh()
 
     def selected_ids(self) -> list[int]:
-        """Return the numbers of the selected runs, in the table's order."""
+        """Return the selected run numbers, in the table's order."""
         return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
@@ -231,7 +231,7 @@ class ResultsPage(QWidget):
         return [-self.group.id] if self.group is not None else self.table.selected_rows()
 
     def _target_ids(self) -> list[int]:
-        """Return the numbers of the runs a command applies to."""
+        """Return the run numbers that a command applies to."""
         if self.group is not None:
             return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()

@@ -1,4 +1,4 @@
-"""The settings of data sets: folder, installed sets, importing and removing."""
+"""The data set settings: the folder, the installed sets, and importing and removing them."""
 
 import contextlib
 from collections.abc import Sequence
@@ -206,7 +206,7 @@ class DatasetLine(QWidget):
         self.remove_button.setEnabled(dataset.installed)
 
     def show_download(self, download: Download | None) -> None:
-        """Show the progress of its download; None without one."""
+        """Show the progress of its download; None if there is no download."""
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)

@@ -25,7 +25,7 @@ from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
 VARIANT_PX = 196
-# A broken one can be reinstalled, but one whose folder can't be read isn't touched.
+# A broken engine can be reinstalled, but an engine whose folder can't be read isn't touched.
 REPAIRED = frozenset({"damaged", "other_python"})
 
 

@@ -1,4 +1,4 @@
-"""The settings of engines: installed ones and what they use here; installing, checking and removing them."""
+"""The engine settings: installed engines and what they use here; installing, checking and removing them."""
 
 from collections.abc import Callable
 from functools import partial

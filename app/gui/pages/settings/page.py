@@ -1,4 +1,4 @@
-"""The Settings page: appearance, defaults of runs, engines, data sets, privacy."""
+"""The Settings page: appearance, defaults for runs, engines, data sets, privacy."""
 
 from typing import Any
 
