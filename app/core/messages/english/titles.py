@@ -151,7 +151,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "a chat; 8 is a small server."
     ),
     "summary.matmul": (
-        "How many operations per second this machine reaches when it multiplies large matrices. Networks are "
+        "How many operations per second this computer reaches when it multiplies large matrices. Networks are "
         "shown as a share of this peak."
     ),
     "summary.memory_bandwidth": (
@@ -163,7 +163,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "engine can use."
     ),
     "summary.storage": (
-        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and says how "
+        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and shows how "
         "much the drive matters."
     ),
     "summary.demo": "Waits instead of training, to show how a run looks and how it can end.",
