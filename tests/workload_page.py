@@ -90,9 +90,9 @@ DIFFERENCES = """
 ## Where they differ from their studies
 
 - All networks run in Keras 3 with current engines, so the effects of a study's own software aren't reproduced.
-- In each step, `fcn_s`, `alexnet_s`, `resnet_50_s` and the image networks from {study_001} read their single
-  generated batch from the computer's memory. The TensorFlow scripts from {study_003} kept the batches of
-  `alexnet_s` and `resnet_50_s` on the device.
+- In each step, `fcn_s`, `alexnet_s`, `resnet_50_s` and the image networks from {study_001} read their
+  single generated batch from the computer's memory. The TensorFlow scripts from {study_003} kept the batches
+  of `alexnet_s` and `resnet_50_s` on the device.
 - `cifar10_cnn` augments a whole batch of images at once, in one thread; the study's generator processed one image
   at a time.
 - `lstm_text_generation` generates no text after training. The study's times didn't include this either.
@@ -101,7 +101,8 @@ DIFFERENCES = """
   batches, and truncates sentences after 60 words. The result of a partial epoch can be off by up to 15 %; a
   message says so.
 - `resnet_50`, `vgg16` and `inception_v3` use gradient descent with a learning rate of 0.01 and a momentum of 0.9,
-  because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the gradient.
+  because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the
+  gradient.
 - `fcn_s` has the three hidden layers that the study measured, although its paper says four.
 - The flower networks start from random weights instead of weights trained on ImageNet. Therefore nothing needs to
   be downloaded, and the time is the same.
