@@ -26,8 +26,8 @@ In the window, the doctor is on the *Hardware* page; *Help* → *Why isn't my GP
 on macOS, and with AMD, Intel and Apple GPUs, it runs on the CPU, which is normal. PyTorch supports more GPUs; see
 [Engines](using.md#engines).
 
-**What the doctor does:** it doesn't just list devices. Each device computes a matrix product, a convolution and a
-step compiled by XLA in a separate process, and the results are checked.
+**What the doctor does:** the doctor doesn't just list devices. It has each device compute a matrix product, a
+convolution and a step compiled by XLA in a separate process, and checks the results.
 
 ## What messages mean
 

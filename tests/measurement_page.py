@@ -1,4 +1,4 @@
-"""Writes the tables of docs/measurement.md about the proof of training: python3 -m tests.measurement_page.
+"""Writes the tables in docs/measurement.md about the proof of training: python3 -m tests.measurement_page.
 
 A test checks them.
 """
@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "measurement.md"
 CHEATS_HEAD = ("cheat", "network", "what shows it", *map(engine_title, ENGINES))
 BANDS_HEAD = (
     *("workload", "million operations", "steps", "synthetic data", "real data"),
-    *("honest runs", "rate of zero", "mixed-up labels", "learning shows"),
+    *("honest runs", "learning rate of zero", "shuffled labels", "learning shows"),
 )
 # Of honest runs, and with mixed-up labels: `python -m tests.benchmarks.proof`. None where the labels are part of a
 # stream.

@@ -18,40 +18,40 @@ INTRODUCTION = """# Workloads
 
 <!-- Made by tests/workload_page.py: change that, or the catalogue. -->
 
-All workloads in the catalogue. `python3 start.py workloads` prints the list; *Browse …* in the window
-also shows what each workload needs on your computer.
+This page lists all workloads in the catalogue. `python3 start.py workloads` prints the list, and *Browse …* in the
+window also shows what each workload needs on your computer.
 
 """
 TODAY = """
-Today's networks repeat no study, and have published results of cards up to 2026:
+Current networks aren't based on a study, but have published results for cards up to 2026:
 
-- `gpt_mini`, `gpt_tiny` and `gpt_small` as Languini Kitchen defines and times them, `nanogpt_char` as nanoGPT:
-  tokens per second. The GPTs read random tokens, from which nothing can be learned: their loss stays near
-  ln 16,384 = 9.70.
-- `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and
-  `mobilenetv3_large_224` as timm defines them: images per second.
-- `fc_parametric`, `cnn_parametric` and `rnn_parametric` are as deep and as wide as you like, after ParaDnn:
-  `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows from which width on
-  a card is faster.
-- `gpt_small_generation` writes text, see below.
+- `gpt_mini`, `gpt_tiny` and `gpt_small` are defined and timed as in Languini Kitchen, and `nanogpt_char` as in
+  nanoGPT. Their headline is tokens per second. The GPTs read random tokens, from which nothing can be learned, so
+  their loss is always near ln 16,384 = 9.70.
+- `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224`, `efficientnet_b0_224` and `mobilenetv3_large_224` are
+  defined and timed as in timm. Their headline is images per second.
+- `fc_parametric`, `cnn_parametric` and `rnn_parametric` can be as deep and as wide as you like, as in ParaDnn. For
+  example, `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows at what
+  width a GPU becomes faster than the CPU.
+- `gpt_small_generation` generates text; see [Generation](#generation).
 
-Published rows of these networks are nearly all of PyTorch with float16 autocast. They stand beside a run of any
-precision, and those of images beside any batch; each bar says its own.
+Nearly all published rows for these networks are from PyTorch with float16 autocast. They are shown next to runs of
+any precision, and rows for image networks also next to runs with any batch size. Each bar shows its own precision
+and batch size.
 """
 READING = """
 How to read the tables:
 
-- **An epoch** is what the study called one. Where it is cut short or doesn't exist, a run consists of rounds of
-  steps; the first round is warm-up.
-- **Loss** is the expected range after the first whole epoch, from runs on the synthetic twin or from the loss
-  of guessing; a run outside it shows a warning.
-- **Memory** is the peak of the worker process at the usual batch size, measured on a CPU with two cores
-  (resident set, including engine and data; TensorFlow takes 0.6 GB of it). Longer runs may take a few percent
-  more. On a GPU, the needs differ.
-- **Published** is the number of published results for exactly or nearly this workload.
+- **An epoch** is what the study called an epoch. If epochs are shortened or don't exist, a run consists of rounds
+  of steps; the first round is the warm-up.
+- **Loss** is the expected range after the first whole epoch. It is based on runs with the synthetic twin, or on
+  the loss that random guessing would give. If the loss of a run is outside this range, a warning is shown.
+- **Memory** is the peak memory of the worker process at the default batch size, measured on a CPU with two cores
+  (resident set size, including engine and data; TensorFlow accounts for 0.6 GB of it). Longer runs may need a few
+  percent more. On a GPU, memory needs differ.
+- **Published** is the number of published results for exactly or nearly the same workload.
 
-Parameter counts are checked in every run. Networks that the study started from trained weights start from
-random ones here: nothing is downloaded, and the time is the same.
+Parameter counts are checked in every run.
 
 """
 QUESTIONS = (
@@ -64,13 +64,13 @@ QUESTIONS = (
     (
         "000",
         "are many cloud CPUs as good as a GPU?",
-        "MNIST, CIFAR-10 with augmentation, IMDb, Nietzsche: nine networks",
+        "nine networks on MNIST, CIFAR-10 with augmentation, IMDb and Nietzsche",
         "seconds per epoch",
     ),
     (
         "003",
         "which deep-learning software is fastest?",
-        "FCN, AlexNet, ResNet, PTB LSTM: eight networks; `matmul`, `host_to_device`",
+        "eight networks: FCN, AlexNet, ResNet, PTB LSTM; `matmul`, `host_to_device`",
         "seconds per mini-batch",
     ),
     (
@@ -82,52 +82,57 @@ QUESTIONS = (
     (
         "002",
         "GPU or TPU for a competition?",
-        "Xception, ResNet-50, VGG-16 on 331 × 331 flowers",
+        "Xception, ResNet-50, VGG-16 on flower photos of 331 × 331 pixels",
         "seconds per epoch",
     ),
 )
 DIFFERENCES = """
 ## Where they differ from their studies
 
-- Everything runs in Keras 3 on TensorFlow 2, so the effects of a study's own software are not reproduced.
-- `fcn_s`, `alexnet_s`, `resnet_50_s` and the image networks of {study_001} get their one generated batch from
-  the computer's memory in each step; the TensorFlow scripts of {study_003} kept those of `alexnet_s` and
-  `resnet_50_s` on the device.
-- `cifar10_cnn` augments a whole batch of images at once, in one thread; the study's generator went image by image.
-- `lstm_text_generation` generates no text after training, which the study's times didn't include either.
-- `lstm_ptb_*` look words up on the device; the study pinned this to the CPU.
-- `ptb_lstm_mxnet` counts 22 words a sentence (22.1 on average), batches sentences of similar length, and cuts
-  those beyond 60 words. A partial epoch can be off by up to 15 %, and says so.
-- `resnet_50`, `vgg16` and `inception_v3` use gradient descent at 0.01 with momentum 0.9; {study_001}
-  states no solver. Weight decay is Keras', apart from the gradient.
-- `fcn_s` has the three hidden layers that the study measured; its paper says four.
-- The flower networks start from random weights instead of ImageNet's: nothing is downloaded, and the time is
-  the same.
-- `nanogpt_char` reads Nietzsche in 57 characters instead of Shakespeare in 65. nanoGPT's 10.65 million parameters
-  leave out the 98,304 of the positions, which are counted here.
-- Transformers compute attention as two products and a plain softmax in float32, with every engine: no fused
+- All networks run in Keras 3 with current engines, so the effects of a study's own software aren't reproduced.
+- In each step, `fcn_s`, `alexnet_s`, `resnet_50_s` and the image networks from {study_001} read their
+  single generated batch from the computer's memory. The TensorFlow scripts from {study_003} kept the batches
+  of `alexnet_s` and `resnet_50_s` on the device.
+- `cifar10_cnn` augments a whole batch of images at once, in one thread; the study's generator processed one image
+  at a time.
+- `lstm_text_generation` generates no text after training. The study's times didn't include this either.
+- `lstm_ptb_*` look words up on the device; the study pinned this operation to the CPU.
+- `ptb_lstm_mxnet` counts each sentence as 22 words (the average is 22.1), groups sentences of similar length into
+  batches, and truncates sentences after 60 words. The result of a partial epoch can be off by up to 15 %; a
+  message says so.
+- `resnet_50`, `vgg16` and `inception_v3` use gradient descent with a learning rate of 0.01 and a momentum of 0.9,
+  because {study_001} doesn't state a solver. Weight decay is applied as in Keras, separately from the
+  gradient.
+- `fcn_s` has the three hidden layers that the study measured, although its paper says four.
+- The flower networks start from random weights instead of weights trained on ImageNet. Therefore nothing needs to
+  be downloaded, and the time is the same.
+- `nanogpt_char` is trained on Nietzsche with 57 different characters instead of Shakespeare with 65. nanoGPT's
+  figure of 10.65 million parameters leaves out the 98,304 parameters for the positions, which are counted here.
+- With every engine, transformers compute attention as two products and a plain softmax in float32, without a fused
   kernel.
-- `lstm=fused` is one operation on NVIDIA GPUs only. On a CPU, only the activation of the gates differs.
+- `lstm=fused` is a single operation only on NVIDIA GPUs. On a CPU, only the activation of the gates differs.
 """
 INFERENCE = """
 ## Inference
 
-Untrained networks on generated images, batch 64: images per second, and the latency (median and 95th
-percentile) of 1 and of 16 images; those of {study_002} also predict 160 images, 16 at a time.
+These workloads predict with untrained networks on generated images, with a batch size of 64. They measure images
+per second, and the latency (median and 95th percentile) for 1 image and for 16 images. The networks from
+{study_002} also predict 160 images, 16 at a time.
 
 """
 GENERATION = """
 ## Generation
 
-`gpt_small_generation` reads a prompt of 128 random tokens and writes 128, always the likeliest, with a key-value
-cache: its headline is the tokens per second of writing; reading the prompt is among its measurements. Batch 1 is
-a chat, `--batch 8` a small server. Nobody has published results of these weights.
+`gpt_small_generation` reads a prompt of 128 random tokens and generates 128 tokens with a key-value cache, always
+choosing the most likely token. Its headline is the number of tokens generated per second; the speed of reading the
+prompt is listed among its measurements. A batch size of 1 corresponds to a chat, and `--batch 8` to a small
+server. No results have been published for these weights.
 """
 MACHINE = """
-These test the hardware itself. Once `matmul` has run, every network whose operations can be
-counted reports its share of that peak. `storage --set folders=/one:/two` makes ImageNet-like JPEG files in
-folders of your choice, packs them, and trains from them; two folders give the difference in percent. The files
-are removed afterwards.
+These workloads test the hardware itself. Once `matmul` has been run, every network whose operations can be counted
+reports its share of that peak. `storage --set folders=/one:/two` creates JPEG files similar to ImageNet's in
+folders of your choice, packs them, and trains from them. With two folders, it reports the difference in percent.
+The files are removed afterwards.
 
 """
 TRAINING_HEAD = [
@@ -156,7 +161,7 @@ def page() -> str:
     parts = [
         INTRODUCTION,
         _table(
-            ("study", "what it asked", "workloads", "headline"),
+            ("study", "question", "workloads", "headline"),
             [(f"{STUDIES[study]} (study {study})", *rest) for study, *rest in QUESTIONS],
         ),
         TODAY,
@@ -166,10 +171,10 @@ def page() -> str:
             TRAINING_HEAD,
             [_training_row(workload) for workload in training],
         ),
-        "\nThese settings change the network; results are compared only with others of the same setting:\n\n",
+        "\nThese settings change the network. Results are compared only if these settings are the same:\n\n",
         *(
             f"- `{workload.id}`: `--set {parameter.name}={_values(parameter.choices, parameter.maximum)}`. "
-            f"{parameter.description}.\n"
+            f"{text(parameter.description)}\n"
             for workload in training
             for parameter in workload.parameters
         ),
@@ -177,7 +182,7 @@ def page() -> str:
         INFERENCE.format(**NAMES),
         ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
         GENERATION,
-        "\n## The machine\n",
+        "\n## The hardware\n",
         MACHINE,
         _table(
             ("workload", "study", "headline", "what it measures"),

@@ -54,7 +54,7 @@ START = """
 import os, sys, time
 import app.gui.shell.application as application
 
-def painted(window, services):
+def painted(window, services, **_):
     window.repaint()
     print(time.time() - float(os.environ["STARTED_S"]), time.process_time())
     window.close()

@@ -50,7 +50,7 @@ def half_inside(model: Any) -> None:
 
 
 def half_by_number(model: Any) -> None:
-    """Train on a number of examples given by a variable, which the graph doesn't show."""
+    """Take the number of examples to train on from a variable, which the graph doesn't show."""
     import tensorflow as tf
 
     usual, size = model.train_step, tf.Variable(64)
@@ -58,7 +58,7 @@ def half_by_number(model: Any) -> None:
 
 
 def hidden_inside(model: Any) -> None:
-    """Compute a number of examples given by a variable, and reuse their predictions for the rest."""
+    """Take the number of examples to compute from a variable, and reuse their predictions for the rest."""
     import tensorflow as tf
     from keras import ops
 
@@ -186,7 +186,7 @@ def few_examples(workload: Training) -> None:
 
 
 def few_in_stream(workload: Training) -> None:
-    """Make a stream of batches from the same 600 examples."""
+    """Create a stream of batches from the same 600 examples."""
     usual = workload.load
 
     def load(folder: Any, spec: RunSpec) -> Any:
@@ -220,7 +220,7 @@ def len_of(tensor: Any) -> Any:
 
 
 def in_bfloat16(workload: Training) -> None:
-    """Build the network in another precision than the run's."""
+    """Build the network in a different precision from the run's."""
     usual = workload.build
 
     def build(spec: RunSpec) -> Any:
@@ -233,14 +233,14 @@ def in_bfloat16(workload: Training) -> None:
 
 
 def rewritten(workload: Training) -> None:
-    """Make TensorFlow compute in another precision than the graph declares."""
+    """Make TensorFlow compute in a different precision from the one in the graph."""
     import tensorflow as tf
 
     tf.config.optimizer.set_experimental_options({"auto_mixed_precision_onednn_bfloat16": True})
 
 
 def coarse(workload: Training) -> None:
-    """Use every other pixel in both directions and enlarge the result, with the same parameters and shapes."""
+    """Use every other pixel in both directions and enlarge the result; parameters and shapes are the same."""
 
     def build(spec: RunSpec) -> Any:
         from keras import Sequential, layers
@@ -295,7 +295,7 @@ def outside(workload: Training) -> None:
 
 
 def cached_results(model: Any) -> None:
-    """Update the weights in the first steps only, then replay the last result."""
+    """Update the weights only in the first steps, then replay the last result."""
     make = model.make_train_function
 
     def cached(force: bool = False) -> None:
@@ -341,7 +341,7 @@ def zero_rate(workload: Training) -> None:
 
 
 def wrong_labels(workload: Training) -> None:
-    """Learn labels of other images."""
+    """Learn the labels of other images."""
     usual = workload.load
 
     def load(folder: Any, spec: RunSpec) -> Any:

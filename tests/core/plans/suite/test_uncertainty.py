@@ -62,7 +62,7 @@ def test_on_a_shared_host_what_was_measured_between_runs_keeps_the_interval_from
 def test_the_figures_in_the_docs_are_what_is_computed() -> None:
     docs = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
     for rounds, shared, text in (
-        ([1_000.0, 1_010.0], 0.0, "by 1 % mean ± {:.1f} %"),
+        ([1_000.0, 1_010.0], 0.0, "by 1 % give an interval of ± {:.1f} %"),
         ([1_000.0] * 2, 1.0, "at least ± {:.0f} %"),
     ):
         exact = [Score(points, points, points) for points in rounds]
