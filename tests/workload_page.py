@@ -1,5 +1,6 @@
 """Writes docs/workloads.md from the catalogue: python3 -m tests.workload_page. A test checks it."""
 
+import textwrap
 from collections.abc import Sequence
 
 from app.core.analysis.published import comparable_rows
@@ -12,6 +13,7 @@ from workloads.networks.inference import Inference
 from workloads.training.training import Training
 from workloads.workload import STUDIES, Workload
 
+COLUMNS = 115
 PAGE = ROOT / "docs" / "workloads.md"
 NAMES = {f"study_{number}": name for number, name in STUDIES.items()}
 INTRODUCTION = """# Workloads
@@ -173,8 +175,10 @@ def page() -> str:
         ),
         "\nThese settings change the network. Results are compared only if these settings are the same:\n\n",
         *(
-            f"- `{workload.id}`: `--set {parameter.name}={_values(parameter.choices, parameter.maximum)}`. "
-            f"{text(parameter.description)}\n"
+            _wrapped(
+                f"- `{workload.id}`: `--set {parameter.name}={_values(parameter.choices, parameter.maximum)}`. "
+                f"{text(parameter.description)}"
+            )
             for workload in training
             for parameter in workload.parameters
         ),
@@ -207,6 +211,11 @@ def _training_row(workload: Workload) -> tuple[str, ...]:
         format_memory(memory_bytes) if memory_bytes else "–",
         str(len(comparable_rows(workload.id))),
     )
+
+
+def _wrapped(item: str) -> str:
+    lines = textwrap.wrap(item, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
 
 
 def _values(choices: tuple[str, ...], maximum: float | None) -> str:
