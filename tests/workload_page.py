@@ -184,7 +184,7 @@ def page() -> str:
         ),
         DIFFERENCES.format(**NAMES),
         INFERENCE.format(**NAMES),
-        ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
+        _wrapped(", ".join(f"`{workload.id}`" for workload in inference), indent=""),
         GENERATION,
         "\n## The hardware\n",
         MACHINE,
@@ -213,8 +213,8 @@ def _training_row(workload: Workload) -> tuple[str, ...]:
     )
 
 
-def _wrapped(item: str) -> str:
-    lines = textwrap.wrap(item, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+def _wrapped(item: str, indent: str = "  ") -> str:
+    lines = textwrap.wrap(item, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines) + "\n"
 
 
