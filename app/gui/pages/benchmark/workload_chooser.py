@@ -27,11 +27,11 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 COLUMNS = (
-    Column("label.workload", 280),
+    Column("label.workload", 270),
     Column("heading.study", 146),
-    Column("heading.whole_run", 162),
+    Column("heading.whole_run", 148),
     Column("heading.memory", 96),
-    Column("label.data", 100),
+    Column("label.data", 124),
 )
 _MEMORY = 3
 ROW_PX = 32
