@@ -1,11 +1,13 @@
 """README and docs: every link leads somewhere, and architecture.md draws the folders as they are."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.our_code import trees
 from workloads.workload import STUDIES
 
 README_LIMIT_BYTES = 8_000
@@ -127,3 +129,38 @@ def test_every_file_that_the_page_lists_exists() -> None:
     assert missing == []
     without_files = {"app/", "app/gui/", "app/gui/pages/", "app/core/messages/english/"}
     assert folders_of_code() - listed.keys() == without_files
+
+
+_MODULE = re.compile(r"\b((?:app|workloads|tests)(?:\.(?!md\b|yml\b)[a-z_0-9]+)+)(?:\.([A-Z]\w+))?")
+
+
+def test_modules_and_classes_named_in_docstrings_and_pages_exist() -> None:
+    named = {
+        f"{path}: {match[0]}": match
+        for path, tree in trees("app/", "workloads/").items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for match in _MODULE.finditer(ast.get_docstring(node) or "")
+    }
+    named |= {
+        f"{page.name}: {match[0]}": match
+        for page in PAGES
+        for match in _MODULE.finditer(page.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert [where for where, match in named.items() if not exists(match[1], match[2])] == []
+
+
+def exists(module: str, name: str | None) -> bool:
+    """Return whether a dotted name is a module, or one with something of this name in it."""
+    *above, last = module.split(".")
+    place = ROOT.joinpath(*above, last)
+    files = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]
+    if place.is_dir() and name is None:
+        return True
+    if not files:  # a function or constant of a module
+        files = [file for file in (ROOT.joinpath(*above).with_suffix(".py"),) if file.exists()]
+        name = last
+    return bool(files) and (
+        name is None or re.search(rf"\b{name}\b", files[0].read_text(encoding="utf-8")) is not None
+    )

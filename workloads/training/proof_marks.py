@@ -37,7 +37,7 @@ def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int,
     """Report the work of the timed steps as counted by the engine, next to the expected work.
 
     `examples_done` must not be less than `examples_asked`; `operations_per_example` must not be less than the
-    registry's (see workloads.training.operations). `operations_float32_pct` and the like add up to 100.
+    declared number (see workloads.training.measured). `operations_float32_pct` and the like add up to 100.
     `steps_counted` is the number of steps whose operations were counted; 0 means none.
     """
     is_counted = evidence is not None and evidence.operations_per_example is not None
