@@ -9,6 +9,7 @@ import pytest
 from app.core.analysis.stats import trimmed_mean
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
+from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
@@ -126,18 +127,23 @@ def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("workload", "asked", "words"),
+    ("workload", "asked", "code"),
     [
-        ("alexnet_r_inference", {"data": "real"}, "uses generated images"),
-        ("matmul", {"data": "real"}, "needs no data"),
-        ("matmul", {"jit": True}, "has no jit"),
-        ("matmul", {"batch_size": 64}, "has no batch size"),
-        ("memory_bandwidth", {"precision": "mixed_float16"}, "has no precision"),
-        ("memory_bandwidth", {"epochs": 7}, "has no epochs"),
+        ("alexnet_r_inference", {"data": "real"}, "inference.no_real_data"),
+        ("matmul", {"data": "real"}, "limits.no_data"),
+        ("matmul", {"jit": True}, "limits.without_setting"),
+        ("matmul", {"batch_size": 64}, "limits.without_setting"),
+        ("memory_bandwidth", {"precision": "mixed_float16"}, "limits.without_setting"),
+        ("memory_bandwidth", {"epochs": 7}, "limits.without_setting"),
     ],
 )
 def test_what_would_change_nothing_is_refused(
-    paths: Paths, workload: str, asked: dict[str, Any], words: str
+    paths: Paths, workload: str, asked: dict[str, Any], code: str
 ) -> None:
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError) as found:
         run(paths, workload, **asked)
+    refusal = found.value.message
+    assert isinstance(refusal, Message)
+    assert refusal.code == code
+    if code == "limits.without_setting":
+        assert refusal.arguments["setting"] == message(f"setting.{next(iter(asked))}")
