@@ -38,8 +38,8 @@ Current networks aren't based on a study, but have published results for cards u
 - `gpt_small_generation` generates text; see [Generation](#generation).
 
 Nearly all published rows for these networks are from PyTorch with float16 autocast. They are shown next to runs of
-any precision, and rows for image networks also next to runs with any batch size. Each bar shows its own precision
-and batch size.
+any precision. Rows for image networks are also shown next to runs with any batch size. Each bar shows its own
+precision and batch size.
 """
 READING = """
 How to read the tables:
@@ -50,7 +50,7 @@ How to read the tables:
   the loss that random guessing would give. If the loss of a run is outside this range, a warning is shown.
 - **Memory** is the peak memory of the worker process at the default batch size, measured on a CPU with two cores
   (resident set size, including engine and data; TensorFlow accounts for 0.6 GB of it). Longer runs may need a few
-  percent more. On a GPU, memory needs differ.
+  percent more. On a GPU, memory requirements differ.
 - **Published** is the number of published results for exactly or nearly the same workload.
 
 Parameter counts are checked in every run.
@@ -84,7 +84,7 @@ QUESTIONS = (
     (
         "002",
         "GPU or TPU for a competition?",
-        "Xception, ResNet-50, VGG-16 on flower photos of 331 × 331 pixels",
+        "Xception, ResNet-50, VGG-16 on 331 × 331 flower photos",
         "seconds per epoch",
     ),
 )
@@ -133,8 +133,8 @@ server. No results have been published for these weights.
 MACHINE = """
 These workloads test the hardware itself. Once `matmul` has been run, every network whose operations can be counted
 reports its share of that peak. `storage --set folders=/one:/two` creates JPEG files similar to ImageNet's in
-folders of your choice, packs them, and trains from them. With two folders, it reports the difference in percent.
-The files are removed afterwards.
+folders of your choice, packs them, and trains from them. With two folders, it reports the difference as a
+percentage. The files are removed afterwards.
 
 """
 TRAINING_HEAD = [

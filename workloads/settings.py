@@ -306,7 +306,7 @@ COLUMNS = frozenset(
 
 
 def all_settings() -> tuple[Setting, ...]:
-    """Return the rows in the order of forms."""
+    """Return the rows in the order used in forms."""
     return SETTINGS
 
 

@@ -81,7 +81,7 @@ class MemoryNeed:
     per_example_bytes: int
 
     def at(self, batch_size: int) -> int:
-        """Return the need at a batch size, in bytes."""
+        """Return the requirement at a batch size, in bytes."""
         return self.base_bytes + batch_size * self.per_example_bytes
 
 
@@ -116,7 +116,7 @@ class Workload:
         proof: Expected losses of its first steps; None without losses, or if they were never measured.
         operations_per_example: Products and convolutions per example in a training step of the default network;
             None if unknown.
-        memory_needs: Memory need of the default network, by engine; only measured engines are included.
+        memory_needs: Memory requirement of the default network, by engine; only measured engines are included.
         fixed_duration_s: Approximate duration on any computer, if it runs for a fixed time; otherwise None.
         prepares_input: Whether the CPU produces each batch during training.
         engines: Names of the engines that can run it; None for all.
@@ -294,15 +294,15 @@ class Workload:
         return self.kind == "image"
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return the memory need of the default network with this engine; None if it was never measured."""
+        """Return the memory requirement of the default network with this engine; None if it was never measured."""
         return self.memory_needs.get(engine)
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
-        """Return the memory need of a spec's engine and network; None if it was never measured."""
+        """Return the memory requirement of a spec's network with its engine; None if it was never measured."""
         return self.memory_need(spec.engine)
 
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
-        """Return the approximate memory need of a run, in bytes; None if it was never measured."""
+        """Return the approximate memory requirement of a run, in bytes; None if it was never measured."""
         need = self.memory_need_of(spec)
         return None if need is None else need.at(spec.batch_size)
 

@@ -1,4 +1,4 @@
-"""Unverified results of other people's computers: imported results and rows of the community table."""
+"""Unverified results from other people's computers: imported results and rows of the community table."""
 
 from dataclasses import dataclass
 
@@ -16,8 +16,7 @@ class CommunityRow:
         name: The device.
         summary: The median across the computers as a row; its id has no meaning.
         low, high: Range of the computers' medians.
-        machines, results, cautions: Number of computers, of their results, and of results with the verdict
-            "caution".
+        machines, results, cautions: Counts of computers, their results, and results with the verdict "caution".
     """
 
     name: str
@@ -31,7 +30,7 @@ class CommunityRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportedResult:
-    """One imported, unverified result of another computer.
+    """One imported, unverified result from another computer.
 
     Attributes:
         imported_at: ISO 8601, UTC.

@@ -47,7 +47,7 @@ def format_memory(memory_bytes: float | None) -> str:
 
 
 def format_installed_memory(memory_bytes: float | None) -> str:
-    """Format a computer's memory as it was sold: "24 GB" for the 23.6 GiB that programs can use.
+    """Format a computer's memory as sold: "24 GB" for the 23.6 GiB that programs can use.
 
     Firmware and kernel reserve some of it, so that a system reports 7.7 of 8, 15.5 of 16, 62.6 of 64, 125.6 of
     128. The result is the next common size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) if it is at most
@@ -62,7 +62,7 @@ def format_installed_memory(memory_bytes: float | None) -> str:
 
 
 def format_gpu_memory(memory_bytes: float | None) -> str:
-    """Format a GPU's memory as it was sold: "80 GB" for 81,559 MiB, because the driver reserves a little.
+    """Format a GPU's memory as sold: "80 GB" for 81,559 MiB, because the driver reserves a little.
 
     Returns a whole number if one is within 2 %, and otherwise the reported amount.
     """

@@ -60,7 +60,7 @@ class Paths:
 
     @property
     def prices(self) -> Path:
-        """The user's own prices of rented devices."""
+        """The user's own prices for rented devices."""
         return self.config / "prices.csv"
 
     @property

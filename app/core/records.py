@@ -44,14 +44,15 @@ class Headline:
         seconds_per_epoch_s: Duration of an epoch; set even if `value` is another quantity.
         basis: later_epochs, first_epoch, estimate, repetitions.
         minimum_s, maximum_s: Range of an epoch, or of a step if the headline is computed from steps.
-        spread_pct: Sample standard deviation of epochs or parts of steps, in percent of the value.
+        spread_pct: Sample standard deviation of epochs or parts of steps, as a percentage of the value.
         step_median_s: Median duration of all steps, of every kind.
         value_low, value_high: Confidence interval of `value`, in its unit.
         confidence_pct: Confidence level of the interval; below 95 with too few epochs.
         value_mean: The plain average, including interruptions.
         warmup_steps: Steps excluded from an estimate.
         interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
-        sustained_pct: For a Sustained run, the speed of its last third in percent of its first third.
+        sustained_pct: For a Sustained run, the speed in its last third as a percentage of the speed in its first
+            third.
     """
 
     value: Amount | None = None
@@ -196,8 +197,8 @@ class Run:
     """A stored run with everything that was recorded."""
 
     summary: RunSummary
-    spec: RunSpec  # as far as it can be read
-    machine: Machine  # as far as it can be read
+    spec: RunSpec  # without its unreadable parts
+    machine: Machine  # without its unreadable parts
     environment: Environment | None
     dataset: Dataset | None
     model: Model | None
@@ -368,7 +369,7 @@ class Group:
     """A plan and its runs so far.
 
     Attributes:
-        plan: The plan, as far as it can be read.
+        plan: The plan, without its unreadable parts.
         runs: Its existing runs, in the order they were started.
         numbers: Number in the plan, from 1, by run id; without an entry, the position in `runs`.
         begun: Number of started runs; None if none of them has been deleted.

@@ -33,7 +33,7 @@ def data_title(source: str | None) -> str:
 
 
 def cores_title(physical: int | None, logical: int | None) -> str:
-    """Return numbers of cores and threads: "2 cores, 4 threads"; "?" for None."""
+    """Return the core and thread counts as text: "2 cores, 4 threads"; "?" for None."""
     cores, threads = message("count.cores", count=physical or "?"), message("count.threads", count=logical or "?")
     return text(message("count.cores_and_threads", cores=cores, threads=threads))
 

@@ -73,7 +73,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all six files exist with their exact size and checksum."""
+    """Return whether all six files exist and have the right size and checksum."""
     return source.are_there(folder, FILES, FILE_BYTES)
 
 

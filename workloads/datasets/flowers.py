@@ -106,7 +106,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all photos exist, with their checksum."""
+    """Return whether all photos exist and have the right checksum."""
     try:
         return source.are_there(folder, [_LIST_FILE, *_listed(folder)])
     except MissingDataError:

@@ -70,7 +70,7 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist, with their checksum."""
+    """Return whether the four files exist and have the right checksum."""
     try:
         sizes = all(
             (folder / stored_name(name)).stat().st_size == header_bytes(shape) + math.prod(shape)

@@ -97,7 +97,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist, with their checksum."""
+    """Return whether the four files exist and have the right checksum."""
     return source.are_there(folder, FILES)
 
 

@@ -61,7 +61,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the text exists in its exact size, with its checksum."""
+    """Return whether the text exists and has the right size and checksum."""
     return source.are_there(folder, [FILE], FILE_BYTES)
 
 

@@ -64,7 +64,7 @@ class Words:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the three texts. Raises HostileArchiveError."""
+    """Check and store the three text files. Raises HostileArchiveError."""
     for name in FILES:
         if (size_bytes := files[name].stat().st_size) > MAX_FILE_BYTES:
             arguments = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
@@ -86,12 +86,12 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the three texts exist, with their checksum."""
+    """Return whether the three text files exist and have the right checksum."""
     return source.are_there(folder, FILES)
 
 
 def load(folder: Path | None) -> Words:
-    """Return the three texts, or a synthetic twin with as many sentences and words. Raises MissingDataError."""
+    """Return the three text files' contents, or a synthetic twin of the same size. Raises MissingDataError."""
     return _twin() if folder is None else _real(folder)
 
 

@@ -157,7 +157,7 @@ def write_checksum(folder: Path, names: Iterable[str]) -> None:
 
 
 def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
-    """Return whether installed files exist with their checksum and, if it is fixed, the right size."""
+    """Return whether installed files exist and have the right checksum and, if it is fixed, the right size."""
     try:
         sizes = [(folder / name).stat().st_size for name in names]
         return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})

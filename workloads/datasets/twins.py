@@ -88,5 +88,5 @@ def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
 
 
 def phrases(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return (count, 4) words by rank. In texts made of such phrases, the next word depends on the current one."""
+    """Return (count, 4) words by rank. In text made of such phrases, the next word depends on the current one."""
     return zipf_words(seed, count * PHRASE_WORDS, words).reshape(count, PHRASE_WORDS)

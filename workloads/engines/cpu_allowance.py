@@ -43,7 +43,7 @@ def limit_cpus(count: int) -> bool:
 
 
 def choose_cpus(allowed: Iterable[int], cores: Mapping[int, tuple[int, str]], count: int) -> set[int]:
-    """Return which logical CPUs to use: fastest cores first, and one CPU of each core before any second one.
+    """Return which logical CPUs to use: fastest cores first, and one CPU from each core before any second one.
 
     Args:
         allowed: Numbers of the logical CPUs to choose from.

@@ -137,7 +137,7 @@ class Engine:
         raise NotImplementedError
 
     def trial(self) -> DeviceTrial:
-        """Import the engine to examine it. Errors of the import are passed on."""
+        """Import the engine to examine it. Errors from the import are passed on."""
         raise NotImplementedError
 
     def is_out_of_memory(self, error: BaseException) -> bool:

@@ -281,7 +281,7 @@ class _Count(Reach):
         return empty
 
     def _item(self, tensor: Any) -> tuple[Any, Any] | None:
-        """Return shape and type of a list's elements, as far as they are known; None if it isn't a list."""
+        """Return shape and type of a list's elements, as far as is known; None if it isn't a list."""
         operation = tensor.op
         if operation.type == "TensorListFromTensor":
             return operation.inputs[0].shape[1:], operation.inputs[0].dtype

@@ -1,4 +1,4 @@
-"""DLBench's AlexNet. For Caffe's, see the networks of study 001."""
+"""DLBench's AlexNet. For Caffe's, see the networks from study 001."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cifar10KerasCnn(Training):
-    """The standard benchmark: the network of study 004 (Song Yansong, 2019), layer by layer.
+    """The standard benchmark: the network from study 004 (Song Yansong, 2019), layer by layer.
 
     As in the study, its convolutions have no activation function; adding one would make it a different workload.
     """
@@ -80,7 +80,7 @@ class Cifar10KerasCnn(Training):
 
 
 class Cifar10Cnn(Training):
-    """The Keras example of study 000: convolutions with ReLU and dropout, on augmented images.
+    """The Keras example from study 000: convolutions with ReLU and dropout, on augmented images.
 
     The study's generator augmented one image at a time. This one augments a whole batch at once, which is the same
     kind of work for the CPU, but less of it.

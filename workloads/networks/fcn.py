@@ -1,4 +1,4 @@
-"""Fully connected networks of DLBench."""
+"""Fully connected networks from DLBench."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FcnS(DlBench, ConstantBatch):
-    """Large dense layers on generated numbers; the labels are one-hot, and copied too.
+    """Large dense layers on generated numbers; the labels are one-hot, and are copied too.
 
     The paper mentions four hidden layers, but its programs build three.
     """
@@ -43,7 +43,7 @@ class FcnS(DlBench, ConstantBatch):
     memory_needs = measured_memory(tensorflow=(1800, 0.62), torch=(2600, 1), jax=(2100, 1.1))
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the count for three or four hidden layers."""
+        """Return the parameter count with three or four hidden layers."""
         return {3: 117_997_696, 4: 122_194_048}[_hidden_layers(spec)]
 
     def build(self, spec: RunSpec) -> Any:

@@ -1,4 +1,4 @@
-"""Language models that predict the next token: three GPTs of Languini Kitchen, and nanoGPT for characters."""
+"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT for characters."""
 
 from collections.abc import Iterator
 from pathlib import Path

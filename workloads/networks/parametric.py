@@ -1,4 +1,4 @@
-"""Networks with depth and width as parameters, to find out which hardware wins at which size (ParaDnn, 2019)."""
+"""Networks with depth and width as parameters, to find out which hardware suits which size (ParaDnn, 2019)."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Residual networks: ResNet-50 of studies 003 and 001, and ResNet-56 for small images."""
+"""Residual networks: ResNet-50 from studies 003 and 001, and ResNet-56 for small images."""
 
 from collections.abc import Callable
 from functools import partial

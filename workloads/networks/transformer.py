@@ -14,7 +14,7 @@ def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
 
     Args:
         heads: Number of parts that the width is split into.
-        is_causal: Whether a token sees only itself and those before it.
+        is_causal: Whether a token attends only to itself and the tokens before it.
         dropout: Dropout rate of the attention weights in training.
     """
     from keras import layers, ops

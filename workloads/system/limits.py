@@ -24,7 +24,7 @@ SQUARE_SIZES = (1_024, 2_048, 4_096)
 # Study 003: the product in its large fully connected network, where one library was three times slower if the
 # second matrix was transposed.
 ROWS, INNER, COLUMNS = 1_024, 26_752, 2_048
-# Size of the gradients of study 003's FCN-R: 14,205,962 numbers of four bytes.
+# Size of the gradients of study 003's FCN-R: 14,205,962 four-byte numbers.
 FCN_R_BYTES = 4 * 14_205_962
 BANDWIDTH_BYTES = 256 * 2**20
 

@@ -16,7 +16,7 @@ from workloads.system.storage_files import SHARDS, flush
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A typical picture of ImageNet.
+# A typical ImageNet picture.
 WIDTH_PX, HEIGHT_PX = 500, 375
 # With this much coarse and fine noise, pictures are 111 kB large at this quality.
 _GRAIN_PX, _FINE, _QUALITY = 6, 0.05, 95

@@ -27,7 +27,7 @@ def stopwatch(
         reporter: Receives every call.
         is_over: Called after each training step; returns whether it was the last one.
         proof_steps: Number of steps of the first epoch whose mean loss is reported; None for no report.
-        loss_band: A loss of the first epoch outside this range causes a warning; None for no range.
+        loss_band: A loss in the first epoch outside this range triggers a warning; None for no range.
     """
     from keras.callbacks import Callback
 

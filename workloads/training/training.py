@@ -63,9 +63,9 @@ class Training(Workload):
         raise NotImplementedError
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
-        """Return the memory need of a spec's network, scaled from the default network's.
+        """Return the memory requirement of a spec's network, scaled from the default network's.
 
-        The need is scaled by the number of weights and of intermediate values.
+        The requirement is scaled by the number of weights and of intermediate values.
         """
         need, usual = self.memory_need(spec.engine), self.default_spec()
         results, usual_results = self.results(spec), self.results(usual)

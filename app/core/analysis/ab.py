@@ -120,7 +120,7 @@ class RepeatResult:
     """The result of repetitions. Values are None if there are too few runs.
 
     Attributes:
-        between_pct: Spread between the runs: sample standard deviation, in percent of the median.
+        between_pct: Spread between the runs: sample standard deviation, as a percentage of the median.
         within_pct: Spread within a typical run: median of the runs' own spreads.
         low, high: Confidence interval of the median of many runs, for any distribution.
         confidence_pct: Confidence level of the interval; below 95 with fewer than six runs.

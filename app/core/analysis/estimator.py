@@ -97,7 +97,7 @@ class Estimation:
 
     @property
     def half_pct(self) -> float | None:
-        """Distance of the farther end of the interval from the typical step, in percent; None if unknown."""
+        """Distance from the typical step to the farther end of the interval, in percent; None if unknown."""
         if self.low_s is None or self.high_s is None or self.step_s <= 0:
             return None
         return 100 * max(self.step_s - self.low_s, self.high_s - self.step_s) / self.step_s

@@ -226,8 +226,8 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
     """Return the ± of a headline, as used wherever it is shown or judged; None without an interval.
 
-    This is the distance of the farther end of the 95 % interval from the value, in percent of the duration, even
-    if the headline is a rate, because Quick narrows the interval of the duration.
+    This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration,
+    even if the headline is a rate, because Quick narrows the interval of the duration.
     """
     if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
         return None

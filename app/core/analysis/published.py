@@ -13,7 +13,7 @@ from app.core.messages import sentence
 from app.core.paths import RESOURCES
 from workloads import CATALOGUE
 
-# The best-known results of the standard workload are those of study 004's seven computers.
+# The best-known results of the standard workload are from study 004's seven computers.
 FIRST_SOURCE_IDS = "s004-"
 # Largest plausible speed ratio between single cores of CPUs from the same years.
 CORE_FACTOR_MOST = 3.0
@@ -223,9 +223,9 @@ def says_precision(workload: str) -> bool:
 
 
 def disagreement(row: PublishedRow) -> str:
-    """Return how much the CPUs in a row's table differ, unless core counts can explain the difference ("").
+    """Return how much the CPUs in a row's table differ; "" if core counts can explain the difference.
 
-    In this case, nominally identical software was built or configured differently, so the table is a poor
+    If they can't, nominally identical software was built or configured differently, so the table is a poor
     comparison of CPUs.
     """
     workload = CATALOGUE.get(row.workload)

@@ -30,8 +30,8 @@ class DurationStatistics:
         basis: "later_epochs", or "first_epoch" if there is only one, which includes tracing and warm-up.
         median_s: The headline: the median of the epochs after the first, or the typical step (scaled to an epoch).
         first_s: Duration of the first epoch.
-        spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), in
-            percent of the headline; None with fewer than two.
+        spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), as a
+            percentage of the headline; None with fewer than two.
         low_s, high_s: Confidence interval of the headline; None if there is none.
         confidence_pct: Confidence level of the interval: 95 or slightly more; less with too few epochs.
         mean_s: The arithmetic mean including interruptions; None if it isn't meaningful.
@@ -151,7 +151,7 @@ def _of_estimation(
 
 
 def sustained_pct(steps: StepTimes) -> float | None:
-    """Return the speed in the last third of the measured time, in percent of the speed in the first third.
+    """Return the speed in the last third of the measured time as a percentage of the speed in the first.
 
     Excludes warm-up and interruptions. None with fewer than 30 steps, where thirds aren't meaningful.
     """

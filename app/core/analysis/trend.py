@@ -10,7 +10,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import PastRun, RunSummary
 from workloads.engines.registry import engine_title
 
-# Smallest difference worth showing where there is no interval.
+# Smallest difference worth showing if there is no interval.
 LEVEL_SHARE = 0.005
 # From this ratio on, a factor reads better than percent.
 MANY_TIMES = 2.0

@@ -222,7 +222,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
         response: HTTPResponse = _opener().open(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
         error.close()
-        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its text contains the new address
+        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its message has the new address
             said = message("dataset.server_redirects", address=shown(url), status=error.code)
         else:
             reason = one_line(str(error.reason), _REASON_LIMIT)
@@ -230,7 +230,7 @@ def open_url(url: str, done_bytes: int = 0, method: str = "GET") -> "HTTPRespons
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise _NoSuchPartError(said, START_OVER) from error
         raise RefusedError(said, _RESUME) from error
-    except (ValueError, InvalidURL) as error:  # their texts contain the whole address
+    except (ValueError, InvalidURL) as error:  # their messages contain the whole address
         raise UsageError(message("dataset.unusable_address", address=shown(url))) from error
     except (HTTPException, OSError) as error:
         raise broken_off(url, error) from error

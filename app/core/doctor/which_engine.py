@@ -94,5 +94,5 @@ def words_for(engine: str | None) -> Words | None:
 
 
 def tracker_of(engine: str | None) -> str | None:
-    """Return where to search for known issues of an engine; None for an unknown one."""
+    """Return where to search for known issues with an engine; None for an unknown one."""
     return _TRACKERS.get(engine) if engine is not None else None

@@ -42,7 +42,7 @@ def builds_for(engine: str, machine: Machine) -> tuple[BuildFit, ...]:
 def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
     """Return the graphics cards that an engine supports on this system, even if it can't use them now.
 
-    Most integrated graphics of AMD and Intel aren't included, because no build of PyTorch supports them.
+    Most integrated graphics from AMD and Intel aren't included, because no build of PyTorch supports them.
     """
     asked = engine_named(engine)
     cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]

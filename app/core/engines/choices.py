@@ -80,7 +80,7 @@ def device_choices(
 
 
 def automatic_choice(choices: Sequence[Choice], engine: str | None = None) -> Choice | None:
-    """Return the probably fastest choice: graphics cards before the processor, the default engine before others.
+    """Return the choice likely to be fastest: graphics cards before the processor, the default engine first.
 
     Args:
         choices: The available choices.
@@ -114,7 +114,7 @@ def gpu_help(
 
 
 def _has_code(choice: Choice) -> bool:
-    """Return whether an engine supports the graphics card, as far as known; True for a processor."""
+    """Return whether an engine supports the graphics card, as far as is known; True for a processor."""
     capabilities = engine_named(choice.engine).capabilities
     if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
         return True

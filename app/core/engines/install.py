@@ -336,7 +336,7 @@ def check_room(paths: Paths, variant: Variant, sizes: Mapping[Wheel, int | None]
     Args:
         paths: The app's folders.
         variant: The variant to install.
-        sizes: Its files, with their sizes as far as known.
+        sizes: Its files, with their sizes if known.
         downloads: Folder for the downloads.
     """
     all_bytes = sum(size or 0 for size in sizes.values())

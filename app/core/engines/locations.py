@@ -1,7 +1,7 @@
 """Locations of installed engines, and a lock so that only one process at a time changes them.
 
-Separate from `install` because every run and the window's start need this module, but not the imports of
-installing.
+Separate from `install` because every run and the window's start need this module, but not the imports that
+installing needs.
 """
 
 import contextlib

@@ -109,7 +109,7 @@ def _results(content: bytes) -> tuple[Result, ...]:
 
 
 def _other_text(content: bytes) -> str:
-    """Return the message code for a text without results: an epoch log, a report, or a table of runs."""
+    """Return the message code for text without results: an epoch log, a report, or a table of runs."""
     beginning = content[:_BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     names = {name.strip(b'" \r') for name in beginning.partition(b"\n")[0].replace(b";", b",").split(b",")}
     if names >= _LOG_COLUMNS:

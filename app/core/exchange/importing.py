@@ -1,4 +1,7 @@
-"""Imports files and folders of results. Each file is imported completely or rejected; the others continue."""
+"""Imports files and folders of results.
+
+Each file is imported completely or rejected, and the import continues with the others.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -142,7 +145,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             )
     except OSError as error:
         if depth:
-            yield folder  # reported as rejected, while the others continue
+            yield folder  # reported as rejected, while the import continues with the others
             return
         reason = error.strerror or str(error)
         raise UsageError(message("files.unreadable", path=str(folder), reason=reason)) from error

@@ -59,7 +59,7 @@ class Repeat(PlanKind):
         return runs_note([run for run in group.runs if is_usable(run)], summary)
 
     def spread_pct(self, group: Group) -> float | None:
-        """Return the spread between the runs, in percent of the median; None with fewer than two."""
+        """Return the spread between the runs as a percentage of the median; None with fewer than two."""
         return judge_repeats(group).between_pct
 
 

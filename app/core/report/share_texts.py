@@ -21,7 +21,7 @@ def device_title(run: RunSummary) -> str:
 
 
 def computer_parts(run: RunSummary) -> list[str]:
-    """Return cores, memory and system, as far as known."""
+    """Return cores, memory and system, each only if known."""
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",

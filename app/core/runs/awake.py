@@ -18,7 +18,7 @@ _CONTINUOUS, _SYSTEM_REQUIRED = 0x80000000, 0x00000001
 
 @contextlib.contextmanager
 def stay_awake(system: str = sys.platform) -> Iterator[None]:
-    """Prevent sleep during this thread's `with` block; does nothing where that isn't supported.
+    """Prevent sleep during this thread's `with` block; does nothing if that isn't supported.
 
     Linux: systemd's inhibitor locks, which end with this process in any case. macOS: caffeinate, which watches
     this process. Windows: the thread's execution state, which ends with the thread.

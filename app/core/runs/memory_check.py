@@ -1,4 +1,4 @@
-"""Checks before the start whether a run fits into memory."""
+"""Checks before a run starts whether it fits into memory."""
 
 from dataclasses import replace
 

@@ -21,7 +21,7 @@ LABEL_LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class PlanCallbacks:
-    """Callbacks of a plan, always called in other threads than the caller's.
+    """Callbacks of a plan, always called in threads other than the caller's.
 
     Attributes:
         on_event: Called with each event of each run, as for a single run.

@@ -113,8 +113,8 @@ class Session:
         self._end: events.End | None = None
         self._cancelled_s: float | None = None
         self._terminated = False
-        # Counted in empty waits, not by the clock, because time in which this process slept or a view was slow
-        # isn't the worker's silence.
+        # Counted in waits on the empty queue, not by the clock, because the worker isn't silent just because this
+        # process slept or a view was slow.
         self._silent_s = 0.0
         self._silence_reported = False
         self._damaged = 0

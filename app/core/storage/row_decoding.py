@@ -132,7 +132,7 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
 
 
 def read_spec(text: object, damage: list[str]) -> RunSpec:
-    """Return the requested spec as far as it can be read, or else a spec without a workload."""
+    """Return the readable parts of the requested spec, or else a spec without a workload."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
     if names := unknown_fields(plain, RunSpec):
         damage.append(f"what was asked ({', '.join(names)})")
@@ -140,7 +140,7 @@ def read_spec(text: object, damage: list[str]) -> RunSpec:
 
 
 def read_machine(text: object, damage: list[str]) -> Machine:
-    """Return the computer's record as far as it can be read."""
+    """Return the readable parts of the computer's record."""
     if text is None:  # its row is missing
         damage.append("the machine")
     plain = read_object(text, _WithGpus, "the machine", damage) or {}

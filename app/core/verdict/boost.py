@@ -24,7 +24,7 @@ _BURSTABLE = re.compile(r"t[234][a-z]*\.")
 def is_burstable_instance(root: Path = Path("/")) -> bool:
     """Return whether this is one of Amazon's burstable instances, such as a t3.micro.
 
-    Instances of other clouds don't report their type.
+    Instances in other clouds don't report their type.
     """
     return _BURSTABLE.match(read_text(root / "sys/class/dmi/id/product_name").strip()) is not None
 

@@ -134,7 +134,7 @@ CONDITIONS = (
     Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
     Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
     Condition("cpu_quota", _mean_above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
-    # Where a container hides other programs, their load is unknown.
+    # If a container hides other programs, their load is unknown.
     Condition(
         "cpu_pressure",
         _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT),

@@ -110,7 +110,7 @@ def _is_behind(stated_s: float, passed_s: float) -> bool:
 
 
 def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
-    """Yield the duration of steps and epochs as stated, and as elapsed between their events."""
+    """Yield the duration of steps and epochs as stated, and as measured between their events."""
     blocks = [block for block in evidence.run.steps if block.phase == "measure" and block.durations_s]
     begins_s: dict[int, float] = {}
     ends_s: dict[int, float] = {}

@@ -238,7 +238,7 @@ def _agreed(ends: list[int | None]) -> int | None:
 
 
 def _drives_display(card: Card) -> bool | None:
-    if card.drm is None or not card.vendor_id:  # in such chips, another part drives the display
+    if card.drm is None or not card.vendor_id:  # in such chips, another component drives the display
         return None
     return any(read_word(path) == "connected" for path in card.drm.glob(f"{card.drm.name}-*/status"))
 

@@ -39,7 +39,7 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# Errors of a broken or wrong library, in addition to NVML's own.
+# Errors from a broken or wrong library, in addition to NVML's own.
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
 # Bits of NVML's clocks event reasons, from nvml.h, with their meaning for users. Idling, clocks set by the user
 # and waiting for another GPU don't slow down a GPU that has work to do.
@@ -136,7 +136,7 @@ class NvidiaGpus:
 
 
 class NvmlSource:
-    """An initialised pynvml with a handle for each GPU, or None where the driver refuses it.
+    """An initialised pynvml with a handle for each GPU, or None if the driver refuses it.
 
     Args:
         nvml: The module.
@@ -223,7 +223,7 @@ class NvmlSource:
             other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
             memory_utilization_pct=within(use and use.memory, 0, 100),
             memory_clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM), 1, 100_000),
-            # In percent of the fan's rated speed, which some fans exceed.
+            # As a percentage of the fan's rated speed, which some fans exceed.
             fan_pct=within(None if fan_pct is None or fan_pct > 200 else min(fan_pct, 100), 0, 100),
             energy_j=self._energy_j(index, handle),
             other_utilization_pct=None if own_pids is None else self._other_utilization_pct(handle, own_pids),

@@ -10,8 +10,8 @@ def usable_gpus(machine: Machine, engine: str) -> tuple[Gpu, ...]:
 
     Only GPUs with their vendor's driver are usable.
 
-    The drivers of AMD's and Intel's GPUs are part of Linux; whether NVIDIA's is installed is known from the source
-    of the GPU's data.
+    The drivers for AMD and Intel GPUs are part of Linux. The source of a GPU's data shows whether NVIDIA's driver
+    is installed.
     """
     try:
         asked = engine_named(engine)

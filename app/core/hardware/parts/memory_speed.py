@@ -1,4 +1,4 @@
-"""The speed of the memory modules, from the firmware's table (SMBIOS) where every user may read it."""
+"""The speed of the memory modules, from the firmware's table (SMBIOS), if every user may read it."""
 
 import ctypes
 import re

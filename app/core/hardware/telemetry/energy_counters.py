@@ -1,4 +1,4 @@
-"""The CPU's energy from its own counters (RAPL), where Linux lets every user read them."""
+"""The CPU's energy from its own counters (RAPL), if Linux lets every user read them."""
 
 from dataclasses import dataclass
 from pathlib import Path

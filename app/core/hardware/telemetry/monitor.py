@@ -285,7 +285,7 @@ def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
 def cpu_shares_pct(
     before_s: Mapping[str, float], after_s: Mapping[str, float]
 ) -> tuple[float | None, float | None]:
-    """Return the busy and stolen shares of CPU time in percent between two of psutil's CPU times.
+    """Return the busy and stolen shares of CPU time, in percent, between two readings of psutil's CPU times.
 
     Stolen time counts as busy, as in psutil. None if no time has passed or the system doesn't count it.
     """

@@ -82,7 +82,7 @@ def periods(text: str) -> tuple[int, int] | None:
 
 
 def share_pct(before: int | None, after: int | None, whole: float) -> float | None:
-    """Return the growth of a counter in percent of a whole; None if it is unknown or was reset."""
+    """Return the growth of a counter as a percentage of a whole; None if it is unknown or was reset."""
     if before is None or after is None or after < before or whole <= 0:
         return None
     return min(100.0, 100 * (after - before) / whole)

@@ -79,7 +79,7 @@ def bundled_prices() -> tuple[Price, ...]:
 
 
 def load_costs(paths: Paths) -> tuple[Costs, UsageError | None]:
-    """Return the user's prices, and the error if the bundled ones replace an invalid table."""
+    """Return the user's prices, and the error if an invalid table was replaced by the bundled prices."""
     own = load_settings(paths.settings).own_computer
     try:
         return Costs(own, load_prices(paths.prices)), None

@@ -43,7 +43,7 @@ def device_named(typed: str, names: Sequence[str]) -> str:
 
 
 def prices_on(own: OwnComputer, device: str | None) -> OwnComputer:
-    """Return the prices for training on a device: its own prices where set, otherwise the computer's."""
+    """Return the prices for training on a device: its own prices if set, otherwise the computer's."""
     special = _row(own, device or "") or UNTOLD
     changes = {name: value for name, value in msgspec.structs.asdict(special).items() if value is not None}
     return msgspec.structs.replace(own, **changes)

@@ -30,12 +30,12 @@ from workloads import CATALOGUE
 
 @dataclass(frozen=True)
 class StudyReport(PlanReport):
-    """A study with its texts.
+    """A study with its text.
 
     Attributes:
         result: The study.
         details: Details loaded for it.
-        costs: Prices of its devices, for a study of costs; None before they are loaded.
+        costs: Prices for its devices, for a study of costs; None before they are loaded.
     """
 
     result: StudyResult

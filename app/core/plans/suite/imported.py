@@ -1,4 +1,4 @@
-"""Scores of other people's computers, from files that contain all tests of a suite. They are unverified."""
+"""Scores from other people's computers, read from files that contain all tests of a suite. They are unverified."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from workloads.settings import recorded_text
 
 @dataclass(frozen=True, slots=True)
 class ImportedScore:
-    """The score of another person's computer.
+    """The score from another person's computer.
 
     Attributes:
         suite: Number of the suite's definition.

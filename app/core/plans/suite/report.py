@@ -43,12 +43,12 @@ OTHERS_LIMIT = 50
 
 @dataclass(frozen=True)
 class SuiteReport(PlanReport):
-    """A suite with its texts.
+    """A suite with its text.
 
     Attributes:
         result: The suite.
         others: This computer's suites to compare with; None before they are loaded.
-        imported: Scores of other computers.
+        imported: Scores from other computers.
     """
 
     result: SuiteResult

@@ -1,4 +1,4 @@
-"""Texts of a suite: score, sentences, table and chart. Pure functions."""
+"""Text that describes a suite: score, sentences, table and chart. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def interval_text(score: Score | None) -> str:
 def certainty_text(score: Score | None) -> str:
     """Return the ± of a score, or a note that it has no interval; "" for no score, or for 0 points.
 
-    As everywhere, this is the distance of the farther end of the interval, in percent of the duration.
+    As everywhere else, this is the distance to the farther end of the interval, as a percentage of the duration.
     """
     if score is None or score.points <= 0:
         return ""
@@ -66,7 +66,7 @@ def suite_lines(result: SuiteResult) -> list[str]:
 
 
 def suite_notes(result: SuiteResult) -> list[str]:
-    """Return the sentences without those on score and verdict, for views that show these separately."""
+    """Return the sentences except the ones about score and verdict, for views that show these separately."""
     if result.total is None:
         return suite_lines(result)
     return [sentence("suite.conditions", conditions=suite_conditions(result)), *_notes(result)]
@@ -155,7 +155,7 @@ def scores_figure(
     Args:
         shown: The suite in question.
         others: Other suites of the same definition, in any order.
-        imported: Scores of other computers, for the same definition.
+        imported: Scores from other computers, for the same definition.
     """
 
     def rank(each: SuiteResult) -> tuple[bool, bool, int]:

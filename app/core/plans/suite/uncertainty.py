@@ -29,7 +29,7 @@ class Score:
 
     @property
     def half_pct(self) -> float | None:
-        """Distance of its farther end, in percent of the duration; None without an interval."""
+        """Distance to its farther end, as a percentage of the duration; None without an interval."""
         if self.low is None or self.high is None or self.points <= 0:
             return None
         return 100 * max(self.points / self.low - 1, 1 - self.points / self.high)

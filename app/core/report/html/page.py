@@ -39,7 +39,7 @@ def report_page(runs: Sequence[JudgedRun], result_file: bytes, private: Mapping[
         element("meta", charset="utf-8"),
         element("title", page_title),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Prevents loading and running anything, no matter what the texts contain.
+        # Prevents loading and running anything, no matter what the text contains.
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         _style(),
     )
