@@ -84,7 +84,7 @@ QUESTIONS = (
     (
         "002",
         "GPU or TPU for a competition?",
-        "Xception, ResNet-50, VGG-16 on flower photos of 331 × 331 pixels",
+        "Xception, ResNet-50, VGG-16 on 331 × 331 flower photos",
         "seconds per epoch",
     ),
 )
@@ -184,7 +184,7 @@ def page() -> str:
         ),
         DIFFERENCES.format(**NAMES),
         INFERENCE.format(**NAMES),
-        ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
+        textwrap.fill(", ".join(f"`{workload.id}`" for workload in inference), COLUMNS) + "\n",
         GENERATION,
         "\n## The hardware\n",
         MACHINE,
