@@ -176,7 +176,7 @@ def ab_example() -> ShareCard:
     return ShareCard(
         title="A/B test · CIFAR-10 CNN · batch 100 · float32",
         headline="B is 100.0 % faster than A (± 1.2 %)",
-        notes=("95 % interval of 6 pairs",),
+        notes=("95 % interval from 6 pairs",),
         chart=Sides(
             (side("A", 100.0), side("B · one thread", 50.0, is_faster=True)), "seconds per epoch (lower is better)"
         ),

@@ -5,7 +5,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.faster_once": "{first} was {faster} % faster than {second} in the only pair",
     "ab.faster_range": "{first} is {faster} % faster than {second} ({low} to {high} %)",
     "ab.faster_within": "{first} is {faster} % faster than {second} (± {half} %)",
-    "ab.interval_of_pairs": ("one pair, no interval", "95 % interval of {count} pairs"),
+    "ab.interval_of_pairs": ("one pair, no interval", "95 % interval from {count} pairs"),
     "ab.level": "No measurable difference",
     "ab.more_pairs": "{said} Run more pairs to be sure.",
     "ab.needs_more_pairs": "run more pairs to be sure",
@@ -42,7 +42,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.network": "Network",
     "compare.network_of_study": "as in the study",
     "compare.no_epoch": "no epoch",
-    "compare.not_virtual": "no virtual machine",
+    "compare.not_virtual": "not virtual",
     "compare.other_metric": "measured in {theirs}, not {mine}",
     "compare.other_samples_per_epoch": "{theirs} samples per epoch, not {mine}",
     "compare.other_setting": "{theirs}, not {mine}",
@@ -64,8 +64,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.seed": "seed {seed}",
     "compare.table_disagrees": (
         "In the same table, the {slow} reaches {slow_gflop_per_s:.0f} GFLOP/s and the {fast}"
-        " {fast_gflop_per_s:.0f}: {times:.1f} times as much with {cores_times:g} times the cores, mostly because"
-        " of software and setup."
+        " {fast_gflop_per_s:.0f}, {times:.1f} times as much with {cores_times:g} times the cores, mostly because"
+        " of differences in software and setup."
     ),
     "compare.this_computer": "this computer",
     "compare.virtual": "virtual machine",
@@ -135,7 +135,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "provenance.same_table": "Same table",
     "provenance.shown": "Shown",
     "provenance.to_remove": "To remove it",
-    "repeat.limits": "{confidence_pct:.0f} % interval of the median: {low} to {high}.",
+    "repeat.limits": "{confidence_pct:.0f} % interval for the median: {low} to {high}.",
     "repeat.no_result": "No run has a result.",
     "repeat.only_run": "1 run: {value}. Repeat it to see how much results vary.",
     "repeat.spread": "{runs} runs: median {value}, spread between runs {between_pct:.1f} %.",

@@ -6,7 +6,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s --preset quick --a threads=1 --b threads=2\n"
         "      One thread against two\n"
         "  %(prog)s mnist_mlp --b xla=on,precision=mixed_float16 --pairs 3\n"
-        "      The usual settings against a compiled network in half precision\n"
+        "      The default settings against a compiled network in half precision\n"
         '  %(prog)s --by-hand --label-a "plugged in" --label-b "on battery"\n'
         "      Pauses so you can unplug the computer and plug it in again"
     ),
@@ -33,7 +33,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s zsh > ~/.epochmark.zsh\n"
         "      Then add to ~/.zshrc: source ~/.epochmark.zsh\n"
         "  %(prog)s fish > ~/.config/fish/conf.d/epochmark.fish\n"
-        "After start.py, the script also defines the command epochmark for every folder."
+        "When generated with start.py, the script also defines an epochmark command for use in any folder."
     ),
     "examples.data_fetch": (
         "examples:\n"
@@ -53,7 +53,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s --log training.log\n"
         "      Explains the lines of a log\n"
         "  %(prog)s --report\n"
-        "      Contains no user name, folder or serial number"
+        "      Prints a report without user names, folders or serial numbers"
     ),
     "examples.engine_check": "examples:\n  %(prog)s\n  %(prog)s torch",
     "examples.engine_compare": (
@@ -112,7 +112,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s --electricity 0.3 --power 120 --purchase 1500\n"
         "      The whole computer\n"
         '  %(prog)s --device "RTX 5070" --power 320 --purchase 700\n'
-        "      While that card trains"
+        "      The whole computer while that card trains"
     ),
     "examples.study_resume": ("examples:\n  %(prog)s 3\n      Only configurations without a result"),
     "examples.study_run": (
@@ -122,7 +122,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s software --workload mnist_mlp\n"
         "      Every installed engine, with and without compiling\n"
         "  %(prog)s sizing --folder /mnt/nvme --folder /mnt/disk\n"
-        "      How many CPUs each drive needs for reading, and what limits it\n"
+        "      How many CPUs it takes to read from each drive, and what limits the speed\n"
         "  %(prog)s --axis batch=32,128,512 --axis threads=1,2\n"
         "      A custom grid"
     ),
@@ -152,7 +152,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "examples.import": (
         "examples:\n"
         "  %(prog)s picture.png result.json\n"
-        "      Shows their bars next to your runs, as imported, not verified\n"
+        "      Shows their bars next to your runs, marked “imported, not verified”\n"
         "  %(prog)s lab\n"
         "      All result files, pictures and exports in a folder\n"
         '  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n'

@@ -25,7 +25,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.gpu_clock_fell": "the GPU clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz",
     "bottleneck.gpu_held_down": "the GPU clock was limited for {share_pct:.0f} % of the time ({reason})",
     "bottleneck.gpu_waits": "GPU {busy_pct:.0f} % busy, partly waiting for the CPU.{advice}",
-    "bottleneck.half_precision": " Half precision halves the traffic.",
+    "bottleneck.half_precision": " Half precision halves the memory traffic.",
     "bottleneck.heat_or_power": "The cause is heat or a power limit.",
     "bottleneck.input_bound": "GPU {busy_pct:.0f} % busy, waiting for the CPU's input pipeline{used}.",
     "bottleneck.launch_bound": (
@@ -36,14 +36,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " longer than doing it.{advice}"
     ),
     "bottleneck.memory_bound": (
-        "GPU {busy_pct:.0f} % busy and its memory {memory_pct:.0f} %, bound by memory bandwidth.{advice}"
+        "GPU {busy_pct:.0f} % and its memory {memory_pct:.0f} % busy, bound by memory bandwidth.{advice}"
     ),
     "bottleneck.physical_cores": (
         "{busy:.0f} of {there:.0f} threads were busy, one per physical core, which is enough."
     ),
     "bottleneck.power_capped": (
-        "GPU {busy_pct:.0f} % busy and at its power limit for {share_pct:.0f} % of the time, which is its full"
-        " speed."
+        "GPU {busy_pct:.0f} % busy, at full speed (power-limited for {share_pct:.0f} % of the time)."
     ),
     "bottleneck.taken": (
         "Other programs and the host used {taken_pct:.0f} % of the CPU, leaving {left_pct:.0f} % for the run."
@@ -53,8 +52,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.try_batch": " Try batch {batch_size}.",
     "bottleneck.unknown": "This computer doesn't report enough to find the bottleneck.",
     "note.above_peak": (
-        "About {reached} TFLOP/s, above the {peak} that “Matrix products” measured here. Run it again with"
-        " nothing else running."
+        "About {reached} TFLOP/s, above the {peak} that “Matrix products” measured here. Run “Matrix products”"
+        " again with nothing else running."
     ),
     "note.boost_ending": (
         "Burst speed: the {device}'s clock was still falling ({from_mhz:,.0f} to {to_mhz:,.0f} MHz)."
@@ -87,7 +86,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.wsl": "Measured in Windows Subsystem for Linux.",
     "proof.band": "expected {low:g}–{high:g} after {steps} steps. {origin}",
     "proof.band_of_guessing": (
-        "expected {low:g}–{high:g} after {steps} steps, which doesn't prove learning. {origin}"
+        "expected {low:g}–{high:g} after {steps} steps, a range that doesn't prove learning. {origin}"
     ),
     "proof.band_of_other_data": "no expected range for {source} data",
     "proof.band_of_other_run": "no expected range for this batch or network",

@@ -7,9 +7,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.device_unavailable": "Choose another device. On Linux, `{start_py} --repair` installs GPU support.",
     "advice.engine_missing": "Close Epochmark and run `{start_py} --repair` in its folder.",
     "advice.hung": "Run it again. If it still hangs, restart the computer or use the CPU instead of the GPU.",
-    "advice.internal": "Run it again. If it still fails, report it with the message and the run's log.",
+    "advice.internal": "Run it again. If it still fails, report it and include the message and the run's log.",
     "advice.non_finite_loss": (
-        "Use float32 and another seed. If it still fails, test the memory and undo overclocking."
+        "Use float32 and another seed. If it still fails, test the memory and undo any overclocking."
     ),
     "advice.other_device_unavailable": "Choose another device, or install what {engine} needs for this one.",
     "advice.other_engine_missing": "Reinstall {engine}, or choose another engine.",
@@ -19,7 +19,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "export.not_written": "{path} couldn't be saved ({reason}).",
     "html.bars": "{label} ({better})",
     "html.beside_others": "Compared with others",
-    "html.choose": "Choose some runs.",
+    "html.choose": "Choose at least one run.",
     "html.clock": "Clock (GHz)",
     "html.date": "Date",
     "html.estimate": "Estimate",
@@ -31,10 +31,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.measured_on": "Measured on {date} with Epochmark {version}",
     "html.method_comparison": (
         "Results are compared only if workload, batch size, precision and examples per epoch match. Other"
-        " differences, such as the software's year, are shown next to each result."
+        " differences, such as the year of the software, are shown next to each result."
     ),
     "html.method_interval": (
-        "The 95 % confidence interval is computed from these times. A short run scales its steps to an epoch. A"
+        "The 95 % confidence interval is computed from these times. A short run's steps are scaled to an epoch. A"
         " full run uses the median of all epochs but the first, which includes startup."
     ),
     "html.method_steps": (
@@ -43,7 +43,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "html.method_verdict": (
         "The verdict rates how far the result can be trusted. Other programs, battery power, throttling,"
-        " swapping, drift, missing steps or an implausible loss make it a caution or invalid."
+        " swapping, drift, missing steps or an implausible loss lead to a caution or an invalid result."
     ),
     "html.more_epochs": ("1 more epoch is in the result file.", "{count:,} more epochs are in the result file."),
     "html.none_published": "No published results for this workload.",
@@ -52,7 +52,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "html.power": "Power (W)",
     "html.published": "Published results, with their sources",
     "html.result_file": "Save the result file",
-    "html.result_file_note": "Epochmark can import it, marked as imported, not verified.",
+    "html.result_file_note": "Epochmark can import it, marked “imported, not verified”.",
     "html.runs": "Runs in this report",
     "html.sources": "Sources: {sources:; }",
     "html.steps_per_s": "Steps per second",

@@ -16,7 +16,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.filter": "Filter",
     "results_page.filter_hint": "Filter by name, workload, device, engine, verdict, date, number …",
     "results_page.filter_tip": (
-        "Shows runs that contain all words in their name, workload, CPU or graphics card, engine, preset, data,"
+        "Shows runs in which each word occurs in the name, workload, CPU or graphics card, engine, preset, data,"
         " status, number or date (2026-11). Verdicts must match from the beginning."
     ),
     "results_page.first_epoch": "1st: {value}",

@@ -59,12 +59,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "studies.cost_no_price": "Enter your computer's costs to see the cost of an epoch.",
     "studies.cost_of_epoch": (
-        "An epoch of {workload} costs {epoch:.4f} USD here, all {epochs} epochs {run:.3f} USD."
+        "An epoch of {workload} costs {epoch:.4f} USD here; all {epochs} epochs cost {run:.3f} USD."
     ),
     "studies.cost_per_hour": "An hour of training costs {price:.3f} USD here.",
     "studies.cpus_enough": (
-        "1 of {most} CPUs is within 5 % of the fastest.",
-        "{count} of {most} CPUs are within 5 % of the fastest.",
+        "1 of {most} CPUs comes within 5 % of the highest speed.",
+        "{count} of {most} CPUs come within 5 % of the highest speed.",
     ),
     "studies.failed": "{points:, }: {reason}",
     "studies.failed_run": "Run {run_id} failed.",
@@ -102,7 +102,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.phase_gpu": "{phase}: GPU-bound, at {share_pct:.0f} % of its speed with data in memory.",
     "studies.phase_infer_jpeg": "Prediction",
     "studies.phase_io": "{phase}: I/O-bound, {times:.2f}× as fast from {fast} as from {slow}.",
-    "studies.phase_open": "{phase}: no clear limit; neither CPUs nor folders changed the speed by 5 %.",
+    "studies.phase_open": "{phase}: no clear limit; neither the number of CPUs nor the folder changed the speed by 5 %.",
     "studies.phase_preprocess": "Preprocessing",
     "studies.phase_smallest": (
         "{phase}: {setup} is the smallest setup within 5 % of the fastest ({rate} images per second)."
@@ -110,7 +110,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.phase_train_jpeg": "Training",
     "studies.physical_cores": ("1 physical core", "{count} physical cores"),
     "studies.point_rate": "{point}: {rate}.",
-    "studies.price_in_line": "The price in line {line}",
+    "studies.price_in_line": "The price on line {line}",
     "studies.prices_no_table": "Line {line} of the price table can't be read ({reason}).",
     "studies.prices_unreadable": "The prices in {path} can't be read ({reason}).",
     "studies.prices_without_columns": "The price table needs the columns device and usd_per_hour.",
@@ -118,7 +118,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.question_convergence": "Which batch size learns fastest?",
     "studies.question_cost": "What does training cost here and on a rented GPU?",
     "studies.question_devices": "Which device is fastest, and by how much?",
-    "studies.question_phases": "Is the fastest setup for training also fastest for prediction?",
+    "studies.question_phases": "Is the fastest setup for training also the fastest for prediction?",
     "studies.question_precision": "Does lower precision help?",
     "studies.question_sizing": "How many CPUs does the input pipeline need?",
     "studies.question_software": "Which software is fastest on this CPU?",
@@ -156,12 +156,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.this_computer": "This computer",
     "studies.this_computer_with": "This computer, {what}",
     "studies.threads_best": ("Fastest with 1 CPU: {rate}.", "Fastest with {count} CPUs: {rate}."),
-    "studies.threads_enough": ("1 CPU is within 5 % of that.", "{count} CPUs are within 5 % of that."),
+    "studies.threads_enough": ("1 CPU comes within 5 % of that.", "{count} CPUs come within 5 % of that."),
     "studies.threads_scaling": (
         "That's {times:.2f}× as fast as 1 CPU: {efficiency_pct:.0f} % of ideal.",
         "That's {times:.2f}× as fast as {count} CPUs: {efficiency_pct:.0f} % of ideal.",
     ),
-    "studies.threads_slower": "More than {cpus} are slower: {more} CPUs reach only {times:.2f}× that speed.",
+    "studies.threads_slower": "Using more than {cpus} is slower. {more} CPUs reach only {times:.2f}× that speed.",
     "studies.so_many_times": "{times:.2f}×",
     "studies.so_many_times_between": "{times:.2f}× ({low:.2f} to {high:.2f})",
     "studies.times": "{times:.2f}×",
@@ -179,9 +179,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.title_software": "Software",
     "studies.title_threads": "CPU cores",
     "studies.too_many_points": (
-        "That's {points:,} configurations. A study has at most {limit}, on at most {axes_limit} axes."
+        "That's {points:,} configurations. A study can have at most {limit}, on at most {axes_limit} axes."
     ),
-    "studies.too_many_runs": "A study has 1 to {rounds} rounds and up to {runs} runs, not {asked:,}.",
+    "studies.too_many_runs": "A study can have 1 to {rounds} rounds and up to {runs} runs, not {asked:,}.",
     "studies.axis_examples": "Examples per second",
     "studies.unit_examples": "examples per second",
     "studies.unknown_axis": "Unknown axis {name}. Choose one of {axes:, }.",
@@ -220,7 +220,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies_page.runs": ("1 run", "{count} runs"),
     "studies_page.device": "Device",
     "studies_page.devices_note": (
-        "If a device differs: the whole computer's power draw while it trains, and the device's price."
+        "For a device that differs: the whole computer's power draw while training on it, and the device's price."
     ),
     "studies_page.power_w": "Training power draw, W",
     "studies_page.price_of": "{device}: {what}",

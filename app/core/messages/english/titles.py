@@ -52,10 +52,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "of 32 × 32 pixels per epoch, and 1,000 for validation."
     ),
     "summary.mnist_mlp": (
-        "Two dense layers of 512 units that read handwritten digits: 669,706 parameters. Its steps are short, "
-        "so the overhead around them shows."
+        "Two dense layers of 512 units that recognise handwritten digits: 669,706 parameters. Its steps are short, "
+        "so their overhead matters."
     ),
-    "summary.mnist_cnn": "A small convolutional network that reads handwritten digits: 1,199,882 parameters.",
+    "summary.mnist_cnn": "A small convolutional network that recognises handwritten digits: 1,199,882 parameters.",
     "summary.mnist_cnn_nodropout_adam": (
         "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters. Close to the network that Mac "
         "users timed, whose exact layers are unknown."
@@ -74,13 +74,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Predicts the next character of a book with one LSTM and two heads: 458,430 parameters."
     ),
     "summary.fcn_s": (
-        "Dense layers of 2,048 units between 26,752 inputs and as many outputs: 117,997,696 parameters. Measures "
+        "Dense layers of 2,048 units between 26,752 inputs and 26,752 outputs: 117,997,696 parameters. Measures "
         "large matrix products."
     ),
-    "summary.fcn_r": "Three large dense layers that read handwritten digits: 14,205,962 parameters.",
-    "summary.alexnet_s": "AlexNet in its simplest form on generated images of 224 × 224: 62,378,344 parameters.",
+    "summary.fcn_r": "Three large dense layers that recognise handwritten digits: 14,205,962 parameters.",
+    "summary.alexnet_s": "AlexNet in its simplest form on generated 224 × 224 images: 62,378,344 parameters.",
     "summary.alexnet_r": "Three convolutions on small images in large batches: 85,098 parameters.",
-    "summary.resnet_50_s": "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters.",
+    "summary.resnet_50_s": "50 layers with shortcuts on generated 224 × 224 images: 25.6 million parameters.",
     "summary.resnet_56": (
         "56 thin layers with shortcuts on small images: 853,018 trained parameters. Many small operations."
     ),
@@ -90,68 +90,64 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "summary.lstm_ptb_64": (
         "Two LSTMs of 256 units that predict the next word, 64 words per step: 6,180,624 parameters."
     ),
-    "summary.alexnet_caffe": (
-        "AlexNet with its two groups on generated images of 227 × 227: 60,965,224 parameters."
-    ),
+    "summary.alexnet_caffe": ("AlexNet with its two groups on generated 227 × 227 images: 60,965,224 parameters."),
     "summary.googlenet": (
-        "Nine Inception modules on generated images of 224 × 224: 13,378,280 parameters, 6,998,552 without "
-        "the two heads that only training needs."
+        "Nine Inception modules on generated 224 × 224 images: 13,378,280 parameters, 6,998,552 without "
+        "the two heads used only in training."
     ),
-    "summary.resnet_50": "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters.",
-    "summary.vgg16": "13 wide convolutions on generated images of 224 × 224: 138,357,544 parameters.",
+    "summary.resnet_50": "50 layers with shortcuts on generated 224 × 224 images: 25.6 million parameters.",
+    "summary.vgg16": "13 wide convolutions on generated 224 × 224 images: 138,357,544 parameters.",
     "summary.inception_v3": (
-        "Many narrow convolutions side by side on generated images of 299 × 299: 23,851,784 parameters."
+        "Many narrow convolutions side by side on generated 299 × 299 images: 23,851,784 parameters."
     ),
     "summary.ptb_lstm_mxnet": (
         "Two LSTMs of 200 units that predict the next word in whole sentences: 4,651,600 parameters."
     ),
     "summary.flowers_xception_331": (
-        "Xception with random weights on flower photos of 331 × 331: 20,871,725 parameters."
+        "Xception with random weights on 331 × 331 flower photos: 20,871,725 parameters."
     ),
     "summary.flowers_resnet50_331": (
-        "ResNet-50 with random weights on flower photos of 331 × 331: 23,597,957 parameters."
+        "ResNet-50 with random weights on 331 × 331 flower photos: 23,597,957 parameters."
     ),
-    "summary.flowers_vgg16_331": (
-        "VGG-16 with random weights on flower photos of 331 × 331: 14,717,253 parameters."
-    ),
-    "summary.fashion_mnist_cnn_412k": "A small convolutional network that classifies clothes: 412,778 parameters.",
+    "summary.flowers_vgg16_331": ("VGG-16 with random weights on 331 × 331 flower photos: 14,717,253 parameters."),
+    "summary.fashion_mnist_cnn_412k": "A small convolutional network that classifies clothing: 412,778 parameters.",
     "summary.gpt_mini": "Four transformer blocks that predict the next token in sequences of 512: 27,549,696 parameters.",
     "summary.gpt_tiny": "Four wider transformer blocks that predict the next token in sequences of 512: 53,912,064 parameters.",
-    "summary.gpt_small": "Twelve transformer blocks, as many as in the smallest GPT-2: 110,615,040 parameters.",
+    "summary.gpt_small": "Twelve transformer blocks, like the smallest GPT-2: 110,615,040 parameters.",
     "summary.nanogpt_char": (
         "Six transformer blocks that learn to write from a book: 10,742,016 parameters. On a laptop, use 4 "
         "blocks, 4 heads, width 128, sequence 64 and batch 12."
     ),
     "summary.vit_tiny_224": (
-        "Twelve transformer blocks over 196 patches of 224 × 224 pixels: 5,717,416 parameters."
+        "Twelve transformer blocks over the 196 patches of a 224 × 224 image: 5,717,416 parameters."
     ),
     "summary.resnet50_224": (
-        "50 layers with shortcuts, as is usual today, on images of 224 × 224: 25,557,032 trained parameters."
+        "50 layers with shortcuts, the variant common today, on 224 × 224 images: 25,557,032 trained parameters."
     ),
     "summary.convnext_tiny_224": (
-        "Wide depthwise convolutions between dense layers on images of 224 × 224: 28,589,128 parameters."
+        "Wide depthwise convolutions between dense layers on 224 × 224 images: 28,589,128 parameters."
     ),
     "summary.efficientnet_b0_224": (
-        "Thin depthwise convolutions with gates on images of 224 × 224: 5,288,548 trained parameters."
+        "Thin depthwise convolutions with gates on 224 × 224 images: 5,288,548 trained parameters."
     ),
     "summary.mobilenetv3_large_224": (
-        "Thin blocks designed for mobile phones, on images of 224 × 224: 5,483,032 trained parameters."
+        "Thin blocks designed for mobile phones, on 224 × 224 images: 5,483,032 trained parameters."
     ),
     "summary.fc_parametric": (
         "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
     ),
     "summary.cnn_parametric": (
-        "Three stages of residual blocks on images of 64 × 64, as deep and as wide as you like."
+        "Three stages of residual blocks on 64 × 64 images, as deep and as wide as you like."
     ),
     "summary.rnn_parametric": (
         "As many LSTM layers as you like, as wide as you like, over sequences of any length."
     ),
     "summary.gpt_small_generation": (
-        "Reads a prompt of 128 tokens and writes 128, one after the other: 110,615,040 parameters. Batch 1 is "
+        "Reads a prompt of 128 tokens and generates 128 more, one at a time: 110,615,040 parameters. Batch 1 is "
         "like a chat, batch 8 like a small server."
     ),
     "summary.matmul": (
-        "How many operations per second this computer reaches when it multiplies large matrices. The speed of "
+        "How many operations per second this computer reaches when multiplying large matrices. The speed of "
         "networks is shown as a share of this peak."
     ),
     "summary.memory_bandwidth": (
@@ -166,20 +162,20 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders, and shows "
         "how much the drive matters."
     ),
-    "summary.demo": "Waits instead of training, to show how a run looks and how it can end.",
+    "summary.demo": "Waits instead of training, to show what a run looks like and how it can end.",
     "title.inference": "{training}, inference",
     "summary.inference": (
-        "The network of {training} predicts generated images. Measures the throughput of large batches and the "
-        "latency of 1 and 16 images."
+        "The {training} network makes predictions for generated images. Measures the throughput "
+        "with large batches and the latency for 1 and 16 images."
     ),
     "epoch_text.augmented_images": "{training:,} augmented training images, then {validation:,} for validation",
     "epoch_text.augmented_photos": "{training:,} augmented photos, then {validation:,} for validation",
     "epoch_text.cases": "{cases} tests in each folder, a few seconds each",
-    "epoch_text.cut": "{images:,} images; a round is cut to {batches} batches",
+    "epoch_text.cut": "{images:,} images; a round is limited to {batches} batches",
     "epoch_text.images": "{training:,} training images, then {validation:,} for validation",
     "epoch_text.images_alone": "{training:,} training images",
     "epoch_text.pieces": "{pieces:,} sequences of {characters} characters",
-    "epoch_text.predictions": "{batches} predictions of a batch; the first round is a warm-up",
+    "epoch_text.predictions": "{batches} batch predictions; the first round is a warm-up",
     "epoch_text.products": "five products, each repeated for a few seconds",
     "epoch_text.reviews": "{training:,} training reviews, then {validation:,} for validation",
     "epoch_text.rounds": "no epoch: rounds of {batches} batches",
@@ -210,17 +206,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting.tf32": "TF32",
     "setting.threads": "Threads",
     "setting_help.batch_size": "Examples per step.",
-    "setting_help.cpus": "Logical CPUs that the run may use, one per core first.",
+    "setting_help.cpus": "Logical CPUs that the run may use, starting with one per core.",
     "setting_help.data": "Real data, or synthetic data with the same shape; auto uses real data if it is installed.",
     "setting_help.device": "Device that runs the network; gpu:0 is the first GPU.",
     "setting_help.engine": "Software that trains the network.",
-    "setting_help.epochs": "Whole epochs of a Standard run.",
-    "setting_help.jit": "Compile the training step with XLA, or with torch.compile for PyTorch. The studies didn't compile it.",
+    "setting_help.epochs": "Number of epochs in a Standard run.",
+    "setting_help.jit": "Compile the training step with XLA, or with torch.compile for PyTorch. The published studies didn't compile it.",
     "setting_help.onednn": "Use oneDNN kernels on the CPU.",
     "setting_help.precision": "Floating-point precision of the network.",
     "setting_help.seed": "Seed for the weights, the order of examples and synthetic data.",
     "setting_help.steps": "Cut each epoch to this many steps, for a short run.",
-    "setting_help.tf32": "Multiply float32 as TensorFloat-32 on NVIDIA GPUs since Ampere; auto is the engine's default.",
+    "setting_help.tf32": "Multiply float32 as TensorFloat-32 on NVIDIA GPUs from Ampere on; auto keeps the engine's default.",
     "setting_help.threads": "Threads within one operation.",
     "setting_value.batch_size": "batch {value}",
     "setting_value.batch_size_auto": "default batch",
@@ -264,24 +260,24 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter_help.characters": "Characters per sequence.",
     "parameter_help.fcn_layers": "Hidden layers: 3 as in the study's programs, or 4 as in its paper.",
     "parameter_help.filters": "Filters in the first stage.",
-    "parameter_help.folders": "One folder on each drive to measure. The test's files are removed afterwards.",
+    "parameter_help.folders": "One folder on each drive to measure. The test files are removed afterwards.",
     "parameter_help.heads": "Attention heads; the width must be a multiple of this number.",
     "parameter_help.hidden_layers": "Hidden layers.",
-    "parameter_help.images": "Images of 110 kB each, written to each folder.",
+    "parameter_help.images": "Number of 110 kB images written to each folder.",
     "parameter_help.lstm": (
         "How LSTM layers are computed: step by step as in the study, or fused (cuDNN on NVIDIA GPUs)."
     ),
     "parameter_help.lstm_layers": "LSTM layers.",
     "parameter_help.model_width": "Width between the blocks.",
     "parameter_help.network": (
-        "Network to train: “small” has two convolutions, so that the drive matters; “googlenet” is study 001's."
+        "Network to train: “small” has two convolutions, so that the drive matters; “googlenet” is the one from study 001."
     ),
     "parameter_help.outcome": "How the run ends.",
     "parameter_help.residual_blocks": "Residual blocks per stage.",
     "parameter_help.step_s": "Duration of a step.",
     "parameter_help.tokens": "Tokens per sequence.",
     "parameter_help.units": "Units per layer.",
-    "parameter_help.vocabulary": "Number of different tokens.",
+    "parameter_help.vocabulary": "Number of distinct tokens.",
     "parameter_label.all_engines": "All engines",
     "parameter_label.auxiliary_heads": "Auxiliary heads",
     "parameter_label.blocks": "Blocks",
@@ -340,26 +336,26 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "metric.proof_loss": "Mean loss of the first steps",
     "metric.updates_asked": "Weight updates requested",
     "metric.updates_done": "Weight updates done",
-    "metric.weights_changed": "Change of the output layer",
+    "metric.weights_changed": "Change in the output layer",
     "metric.examples_asked": "Training examples required",
     "metric.examples_done": "Training examples used",
     "metric.examples_declared": "Examples per epoch",
-    "metric.examples_distinct": "Different examples",
+    "metric.examples_distinct": "Distinct examples",
     "metric.steps_counted": "Steps with counted operations",
     "metric.operations_per_example": "Operations per example and step",
     "metric.worker_clock_s": "Early to late steps, training process clock",
-    "metric.parent_clock_s": "The same by Epochmark's clock",
+    "metric.parent_clock_s": "The same, Epochmark's clock",
     "metric.validation_batches": "Validation batches",
     "metric.vocabulary_words": "Vocabulary",
-    "metric.latency_1_median_s": "Latency of 1 image, median",
-    "metric.latency_1_p95_s": "Latency of 1 image, 95th percentile",
-    "metric.latency_16_median_s": "Latency of 16 images, median",
-    "metric.latency_16_p95_s": "Latency of 16 images, 95th percentile",
+    "metric.latency_1_median_s": "Latency for 1 image, median",
+    "metric.latency_1_p95_s": "Latency for 1 image, 95th percentile",
+    "metric.latency_16_median_s": "Latency for 16 images, median",
+    "metric.latency_16_p95_s": "Latency for 16 images, 95th percentile",
     "metric.few_samples_s": "160 images, 16 at a time",
     "metric.flop_per_s": "Fastest matrix product",
-    "metric.matmul_1024_flop_per_s": "Product of 1,024 × 1,024",
-    "metric.matmul_2048_flop_per_s": "Product of 2,048 × 2,048",
-    "metric.matmul_4096_flop_per_s": "Product of 4,096 × 4,096",
+    "metric.matmul_1024_flop_per_s": "1,024 × 1,024 product",
+    "metric.matmul_2048_flop_per_s": "2,048 × 2,048 product",
+    "metric.matmul_4096_flop_per_s": "4,096 × 4,096 product",
     "metric.matmul_study_003_flop_per_s": "1,024 × 26,752 × 2,048, plain",
     "metric.matmul_study_003_transposed_flop_per_s": "1,024 × 26,752 × 2,048, transposed",
     "metric.bytes_per_s": "Bandwidth",
@@ -395,17 +391,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "time_left.minutes": "about {minutes} min {seconds} s",
     "time_left.seconds": "about {seconds} s",
     "help.setting_batch_size": "examples per step",
-    "help.setting_cpus": "logical CPUs that the run may use, one per core first",
+    "help.setting_cpus": "logical CPUs that the run may use, starting with one per core",
     "help.setting_data": "real data, or synthetic data with the same shape; auto uses real data if it is installed",
     "help.setting_device": "device that runs the network; gpu:0 is the first GPU",
     "help.setting_engine": "software that trains the network",
-    "help.setting_epochs": "whole epochs of a Standard run",
+    "help.setting_epochs": "number of epochs in a Standard run",
     "help.setting_jit": "compile the training step with XLA, or with torch.compile for PyTorch",
     "help.setting_onednn": "use oneDNN kernels on the CPU",
     "help.setting_precision": "floating-point precision of the network",
     "help.setting_seed": "seed for the weights, the order of examples and synthetic data",
     "help.setting_steps": "cut each epoch to this many steps, for a short run",
-    "help.setting_tf32": "multiply float32 as TensorFloat-32 on NVIDIA GPUs since Ampere; auto is the engine's default",
+    "help.setting_tf32": "multiply float32 as TensorFloat-32 on NVIDIA GPUs from Ampere on; auto keeps the engine's default",
     "help.setting_threads": "threads within one operation",
     "level.caution": "Caution",
     "level.fact": "Note",

@@ -107,7 +107,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.study_id": "number of the study; see `{epochmark} study list`",
     "help.study_list": "Show the stored studies",
     "help.study_name": "the study",
-    "help.study_preset": "length of each run (default: depends on the study, mostly quick)",
+    "help.study_preset": "length of each run (default: depends on the study, usually quick)",
     "help.study_prices": "Show or set prices of your computer and its devices",
     "help.study_resume": "Run the remaining runs of a study",
     "help.study_rounds": "runs per configuration (default: depends on the study)",

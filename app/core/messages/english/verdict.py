@@ -16,31 +16,31 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "advice.finish_an_epoch": "Let it finish an epoch, or use Quick.",
     "advice.float32_and_seed": (
-        "Use float32 and another seed. If it recurs, test the memory and undo overclocking."
+        "Use float32 and another seed. If the problem recurs, test the memory and undo any overclocking."
     ),
-    "advice.uncompiled": "Run it without compiling to count them.",
-    "advice.float32_or_report": "Run it with float32. If it recurs, report it with its log.",
+    "advice.uncompiled": "Run it without compilation to count them.",
+    "advice.float32_or_report": "Use float32. If the problem recurs, report it and include the log.",
     "advice.free_gpu": "Close other programs that use the GPU.",
     "advice.free_memory": "Close other programs, or choose a smaller batch.",
-    "advice.host_steal": "Run it when the host is less busy, or on an unshared computer.",
+    "advice.host_steal": "Run it when the host is less busy, or on a dedicated computer.",
     "advice.keep_awake": "Keep the computer awake and run again.",
     "advice.let_it_finish": "Let the run finish.",
     "advice.more_epochs": "Train more whole epochs.",
     "advice.other_load": "Close other programs, and let updates and backups finish.",
-    "advice.other_seed": "Use another seed. If it recurs, test the memory and undo overclocking.",
+    "advice.other_seed": "Use another seed. If the problem recurs, test the memory and undo any overclocking.",
     "advice.plug_in": "Plug in the charger.",
     "advice.power_plan": "Choose a balanced or high-performance power plan.",
     "advice.quiet": "Close other programs and run again.",
     "advice.repeat": "Use Repeat to see how much the speed varies between runs.",
-    "advice.report_again": "Run it again. If it recurs, report it with its log.",
-    "advice.report_log": "Report it with the end of Epochmark's log.",
+    "advice.report_again": "Run it again. If the problem recurs, report it and include the log.",
+    "advice.report_log": "Report it and include the end of Epochmark's log.",
     "advice.run_again": "Follow the advice in its message, then run again.",
-    "advice.run_sustained": "Run Sustained to see the speed it can hold. Better cooling may raise it.",
+    "advice.run_sustained": "Run Sustained to see what speed the computer can hold. Better cooling may raise it.",
     "advice.run_workload": "Run a workload that trains.",
     "advice.slow_clock": "Check cooling, charger and power settings, then run again.",
-    "advice.sustained": "Run Sustained to see the speed it can hold.",
+    "advice.sustained": "Run Sustained to see what speed the computer can hold.",
     "advice.synthetic_instead": "Download or import the data set, then run again.",
-    "advice.test_memory": "Run it again. If it recurs, test the memory and undo overclocking.",
+    "advice.test_memory": "Run it again. If the problem recurs, test the memory and undo any overclocking.",
     "advice.two_epochs": "Train at least two epochs.",
     "advice.wait_and_close": "Wait for other programs to finish, then run again.",
     "advice.whole_epochs": "Train whole epochs.",
@@ -139,7 +139,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "verdict.failed_after": "Failed after {epochs_done} of {epochs} epochs.",
     "verdict.failed_early": "Failed early.",
-    "verdict.faster": "Speed rose {gained_pct:.1f} % from the first to the last third.",
+    "verdict.faster": "Speed rose {gained_pct:.1f} % from the first to the last third of the run.",
     "verdict.first_epoch": "Only one epoch was measured, and it includes startup.",
     "verdict.gpu_busy": "Other programs kept the GPU {share_pct:.0f} % busy.",
     "verdict.gpu_busy_before": "The GPU was {share_pct:.0f} % busy before the run.",
@@ -161,7 +161,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "verdict.interval_wide": "The estimate is uncertain by ± {half_pct:.1f} %.",
     "verdict.interval_wide_by_warmup": (
-        "The estimate is uncertain by ± {half_pct:.1f} % because the speed took seconds to settle."
+        "The estimate is uncertain by ± {half_pct:.1f} % because the speed took several seconds to settle."
     ),
     "verdict.loss_out_of_band": (
         "The mean loss of the first {steps} steps ({loss:.4g}) is outside the expected range ({low:g}–{high:g}),"
@@ -170,7 +170,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.no_epoch": "No whole epoch was measured.",
     "verdict.not_counted": "Examples and operations can't be counted with these settings.",
     "verdict.not_judged": "The verdict couldn't be computed because of an error in Epochmark ({kind}).",
-    "verdict.not_sustained": "Speed wasn't sustained, falling {lost_pct:.1f} % from the first to the last third.",
+    "verdict.not_sustained": "Speed wasn't sustained. It fell {lost_pct:.1f} % from the first to the last third of the run.",
     "verdict.nothing_measured": "Nothing was measured.",
     "verdict.on_battery": "The computer ran on battery{part}.",
     "verdict.operations_missing": (
@@ -182,21 +182,21 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.precision_differs": "{share_pct:.0f} % of the training operations weren't computed in {number}.",
     "verdict.power_saving": "A power-saving plan was active ({plan}).",
     "verdict.running": "The run hasn't finished.",
-    "verdict.short_run": "Only {measured_s:seconds} s were measured.",
+    "verdict.short_run": "The measurement lasted only {measured_s:seconds} s.",
     "verdict.slow_clock": (
         "The CPU mostly ran at {clock_mhz:,.0f} MHz, below its base clock of {base_mhz:,.0f} MHz."
     ),
     "verdict.shared_at_least": (
-        "Uncertain by at least ± {half_pct:.1f} % because other users of this device change its speed."
+        "Uncertain by at least ± {half_pct:.1f} % because other users of this device affect its speed."
     ),
     "verdict.shared_cpu": (
-        "Uncertain by ± {half_pct:.1f} % because a virtual machine's speed depends on what else its host does."
+        "Uncertain by ± {half_pct:.1f} % because a virtual machine's speed depends on what else its host is doing."
     ),
     "verdict.shared_gpu_slice": "Uncertain by ± {half_pct:.1f} % because others use parts of the same GPU.",
     "verdict.shared_waiting_gpu": (
         "Uncertain by ± {half_pct:.1f} % because the GPU waits for a virtual machine's CPU, whose speed varies."
     ),
-    "verdict.slower": "Speed fell {lost_pct:.1f} % from the first to the last third.",
+    "verdict.slower": "Speed fell {lost_pct:.1f} % from the first to the last third of the run.",
     "verdict.spread_of_epochs": (
         "Epochs after the first varied by {spread_pct:.1f} % (standard deviation), so smaller differences aren't"
         " meaningful."
