@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.storage.database import Database
 from tests.cli.commands import posix_only, read_until, runs, start, waiting_bytes
@@ -197,4 +198,4 @@ def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
     process.stdout.close()
     process.stderr.close()
     listed = epochmark("results", "list").stdout
-    assert "interrupted" in listed or "cancelled" in listed
+    assert sentence("status.interrupted") in listed or sentence("status.cancelled") in listed
