@@ -136,7 +136,7 @@ def _end_with(outcome: str) -> None:
 
 
 def _make_noise() -> None:
-    """Print as libraries do: through Python, bypassing Python, from a child, and invalid UTF-8."""
+    """Print as libraries do: through Python, bypassing Python, from a child, and with invalid UTF-8."""
     for number in range(5_000):
         sys.stdout.write(f"noise {number} " + "." * 80 + "\n")
     sys.stdout.flush()

@@ -69,7 +69,7 @@ class Setting:
 
     @property
     def zero(self) -> Message | None:
-        """The meaning of 0 in a form; None for the number."""
+        """What 0 means in a form; None if it is simply the number zero."""
         return message(f"setting_zero.{self.name}") if self.zero_is_named else None
 
     def of(self, spec: RunSpec) -> Value:

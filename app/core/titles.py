@@ -13,7 +13,7 @@ def workload_title(name: str) -> str:
 
 
 def level_title(level: str) -> str:
-    """Return the display name of a verdict's or reason's level: "Caution"."""
+    """Return the display name of the level of a verdict or reason, such as "Caution"."""
     return _known(message(f"level.{level}"), level)
 
 

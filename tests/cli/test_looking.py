@@ -13,6 +13,7 @@ from app.core.messages import sentence
 from app.core.paths import default_paths
 from app.core.report.run_texts import engine_line, machine_line
 from app.core.storage.database import Database
+from app.core.titles import cores_title
 from tests.conftest import HINT, CommandLine
 from tests.saying import said
 from workloads import CATALOGUE
@@ -121,7 +122,7 @@ def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> No
 @pytest.mark.parametrize(
     ("stored", "words"),
     [
-        ('{"cpu_name": "Old CPU"}', f"Old CPU · {sentence('result.cores', physical='?', logical='?')} · n/a"),
+        ('{"cpu_name": "Old CPU"}', f"Old CPU · {cores_title(None, None)} · n/a"),
         ('{"cpu_name": "New CPU", "npu": 1, "gpus": [{"name": "New GPU", "cores": 9}]}', "New GPU"),
         ('{"cpu_name": {}}', sentence("result.unknown_cpu")),
     ],

@@ -148,7 +148,7 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
 
 
 def _rotation(angle: float, side_px: int, margin: int) -> tuple[float, ...]:
-    """Return the transformation from a square to one with a margin, as Pillow's six numbers."""
+    """Return the transformation from a square to one with a margin, as six coefficients for Pillow."""
     cosine, sine = math.cos(angle), math.sin(angle)
     middle = side_px / 2
     right = margin + middle - middle * cosine + middle * sine

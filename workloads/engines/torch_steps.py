@@ -82,7 +82,7 @@ class StepWatch:
 
 
 def _length(tensors: Any) -> int:
-    """Return the number of examples in one or several tensors."""
+    """Return the number of examples in one or more tensors."""
     return min(map(len, tensors)) if isinstance(tensors, list | tuple) else len(tensors)
 
 

@@ -18,7 +18,7 @@ _PARAMETERS = 25_610_152  # 25,557,032 of them trained; the rest are running mea
 
 
 class ResNet50S(DlBench, ConstantBatch):
-    """ResNet-50 on generated images, with weight decay of its convolutions in the loss."""
+    """ResNet-50 on generated images, with weight decay on its convolutions included in the loss."""
 
     id = "resnet_50_s"
     kind = "image"

@@ -444,7 +444,7 @@ def _community_bar(each: CommunityRow, workload: str, metric: str, run: RunSumma
 def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:
     """Return [bar] for a published row, or [] if its value can't be converted.
 
-    A different batch size is a remark.
+    A different batch size only adds a remark.
     """
     value = converted(row, metric)
     if value is None:

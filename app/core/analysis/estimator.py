@@ -215,7 +215,7 @@ def warmup_end(blocks_s: Sequence[float], at_most_s: float = math.inf) -> int:
 
 
 def _slow_beginning(blocks_s: Sequence[float], at_most: int) -> int:
-    """Return the length of the longest initial part that is as slow as an interruption compared with the rest."""
+    """Return the length of the longest initial part that is slow enough to count as an interruption."""
     count, before_s, rest_s, longest = len(blocks_s), 0.0, math.fsum(blocks_s), 0
     for number, block_s in enumerate(blocks_s[:at_most], 1):
         before_s, rest_s = before_s + block_s, rest_s - block_s

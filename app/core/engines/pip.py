@@ -152,7 +152,7 @@ def _read(process: "subprocess.Popen[bytes]") -> str:
 
 
 def _environment(scratch: Path, environment: Mapping[str, str], *, reads_settings: bool) -> dict[str, str]:
-    """Keep mirrors, proxies, certificates and cache; put temporary files on the disk with checked free space."""
+    """Keep the settings for mirrors, proxies and the cache; put temporary files on the checked disk."""
     kept = {
         name: value
         for name, value in environment.items()

@@ -1,7 +1,7 @@
 """Reads community tables strictly, downloads them on request, and stores them.
 
 A table contains the SHA-256 of its rows in the canonical form of result files, which detects damage but doesn't
-prove who measured.
+prove who took the measurements.
 """
 
 import hashlib

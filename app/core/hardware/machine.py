@@ -249,7 +249,7 @@ def read_linux(root: Path) -> SystemFacts:
 
 
 def read_macos() -> SystemFacts:
-    """Read the computer's facts from macOS."""
+    """Read the facts about the computer from macOS."""
     names = ("machdep.cpu.brand_string", "kern.hv_vmm_present")
     fields = cpuinfo_fields(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
     virtual = {"0": False, "1": True}.get(fields.get("kern.hv_vmm_present", ""))

@@ -1,4 +1,4 @@
-"""Short text form of a result, small enough for a QR code and for typing.
+"""Compact text form of a result, short enough to fit in a QR code or to type by hand.
 
 Its characters are the alphanumeric mode of QR codes (ISO/IEC 18004): digits, capitals, space and $%*+-./:. An
 underscore is written as "-", which isn't used in identifiers; any other character as a space. Its fields,

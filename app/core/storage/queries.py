@@ -311,7 +311,7 @@ def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
 
 
 def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose verdict starts with a word, so that "valid" doesn't find "invalid"."""
+    """Return the runs whose verdict starts with a given word, so that "valid" doesn't match "invalid"."""
     verdicts = [verdict for verdict in _VERDICTS if verdict.startswith(word)]
     sql = f"SELECT id FROM {_LISTED} WHERE verdict IN (SELECT value FROM json_each(?))"
     rows = connection.execute(sql, (json.dumps(verdicts),)) if verdicts else ()

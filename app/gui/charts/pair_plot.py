@@ -48,7 +48,7 @@ _TICKS = (
 
 @dataclass(frozen=True, slots=True)
 class RatioScale:
-    """Maps ratios of speeds to a share of the width, 0 to 1, logarithmically; 1 is always included."""
+    """Maps speed ratios logarithmically to shares of the width, from 0 to 1; the ratio 1 is always included."""
 
     low: float
     high: float

@@ -331,7 +331,7 @@ def driver_version_from(text: str) -> str | None:
 
 
 def model_from(text: str) -> str | None:
-    """Parse the name, but no UUID, from /proc/driver/nvidia/gpus/*/information."""
+    """Parse the name, but not the UUID, from /proc/driver/nvidia/gpus/*/information."""
     match = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
     name = clean_text(match[1]) if match else None
     return None if name is None or name.lower() == "unknown" else name

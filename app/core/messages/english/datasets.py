@@ -87,7 +87,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "installed.other_words": "{title} has {lengths} words ({kinds} distinct), unlike the published version",
     "installed.photo_not_decoded": "the flower photo {photo} can't be decoded",
     "installed.unknown_word": "{file} of {title} contains “{word}”, which isn't in {other}",
-    "installed.unreadable": "{file} of {title} can't be read ({reason})",
+    "installed.unreadable": "{file} from {title} can't be read ({reason})",
     "installed.unusable": "{file} can't be used: {reason}",
     "jpeg.bad_header": "its header is invalid at byte {position}",
     "jpeg.bad_start": "it isn't a JPEG",

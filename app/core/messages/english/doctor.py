@@ -72,7 +72,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "doctor.log_stops": "The log ends abruptly at line {line}.",
     "doctor.log_stops_why": "If the process is no longer running, something terminated it without leaving a message in this log. Check the system log (on Linux: `journalctl -k`).",
-    "doctor.log_unknown": "No known faults in this log, but line {line} is unknown and may matter.",
+    "doctor.log_unknown": "No known faults in this log, but line {line} wasn't recognised and may matter.",
     "doctor.log_went_on": "{title} (line {line}). The program continued, but this may be why the GPU wasn't used.",
     "doctor.log_without_faults": "No known faults in this log.",
     "doctor.looking_at_system": "Checking driver, devices and packages",

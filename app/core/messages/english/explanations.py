@@ -94,7 +94,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "proof.clocks": "{worker_s:.1f} s in the training process, {parent_s:.1f} s in Epochmark",
     "proof.distinct_of": "{distinct:,.0f} of {declared:,.0f}",
     "proof.examples": "Examples",
-    "proof.examples_done": "{done:,.0f} in weight updates, at least {asked:,.0f} expected",
+    "proof.examples_done": "{done:,.0f} used in weight updates; at least {asked:,.0f} expected",
     "proof.loss_text": "{loss:.4g} on average in the first steps; {band}",
     "proof.moved": "weights changed by {share_pct:.3g} %",
     "proof.not_counted": "not counted",

@@ -82,7 +82,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "summary.alexnet_r": "Three convolutions on small images in large batches: 85,098 parameters.",
     "summary.resnet_50_s": "50 layers with shortcuts on generated 224 × 224 images: 25.6 million parameters.",
     "summary.resnet_56": (
-        "56 thin layers with shortcuts on small images: 853,018 trained parameters. Many small operations."
+        "56 thin layers with shortcuts on small images: 853,018 trainable parameters. Many small operations."
     ),
     "summary.lstm_ptb_32": (
         "Two LSTMs of 256 units that predict the next word, 32 words per step: 6,180,624 parameters."
@@ -216,7 +216,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "setting_help.precision": "Floating-point precision of the network.",
     "setting_help.seed": "Seed for the weights, the order of examples and synthetic data.",
     "setting_help.steps": "Cut each epoch to this many steps, for a short run.",
-    "setting_help.tf32": "Multiply float32 as TensorFloat-32 on NVIDIA GPUs from Ampere on; auto keeps the engine's default.",
+    "setting_help.tf32": "Multiply float32 values as TensorFloat-32 on NVIDIA Ampere and later GPUs; auto keeps the engine's default.",
     "setting_help.threads": "Threads within one operation.",
     "setting_value.batch_size": "batch {value}",
     "setting_value.batch_size_auto": "default batch",
@@ -401,7 +401,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.setting_precision": "floating-point precision of the network",
     "help.setting_seed": "seed for the weights, the order of examples and synthetic data",
     "help.setting_steps": "cut each epoch to this many steps, for a short run",
-    "help.setting_tf32": "multiply float32 as TensorFloat-32 on NVIDIA GPUs from Ampere on; auto keeps the engine's default",
+    "help.setting_tf32": "multiply float32 values as TensorFloat-32 on NVIDIA Ampere and later GPUs; auto keeps the engine's default",
     "help.setting_threads": "threads within one operation",
     "level.caution": "Caution",
     "level.fact": "Note",
