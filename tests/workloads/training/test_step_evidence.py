@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.core.messages import message
+from app.core.messages import message, sentence
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
@@ -71,11 +71,11 @@ def check(case: str, run: Run) -> None:
 
 def test_the_evidence_is_shown(runs: dict[str, Run]) -> None:
     honest = dict(proof_lines(runs["honest"]))
-    assert honest["Examples"] == "512 in weight updates, at least 512 expected"
+    assert sentence("proof.examples_done", done=512, asked=512) in honest.values()
     assert honest["Operations"] == "3.209 million per example in a step, 3.209 million expected"
     assert honest["Precision"] == "100 % float32"
     learned = dict(proof_lines(runs["honest_real"]))
-    assert learned["Weight updates"] == "100, one per step"
+    assert sentence("proof.one_update_each", done=100) in learned.values()
     assert "after 100" in learned["Loss"]
     (said,) = (reason.said for reason in judge(runs["half_batch"]).reasons if reason.code == "examples_missing")
     assert said == message("verdict.examples_missing", done=256, asked=512)
