@@ -154,7 +154,8 @@ def _workload(workload_id: str) -> dict[str, object]:
     needs = {name: workload.memory_need(name) for name in ENGINES}
     plain["memory_needs"] = {name: None if need is None else asdict(need) for name, need in needs.items()}
     plain["parameters"] = [
-        msgspec.to_builtins(parameter) | {"description": text(parameter.description)}
+        msgspec.to_builtins(parameter)
+        | {"description": text(parameter.description), "zero": text(parameter.zero) if parameter.zero else ""}
         for parameter in workload.parameters
     ]
     plain["published_rows"] = len(comparable_rows(workload_id))
