@@ -3,15 +3,19 @@
 import re
 import string
 from collections.abc import Iterable
+from dataclasses import asdict
 
 import pytest
 
 from app.core.messages import ENGLISH
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS
+from workloads.protocol.machine import Machine
 from workloads.workload import STUDIES
 
 LONGER = 0.4
+# Power plans of Linux.
+GOVERNORS = ("performance", "powersave", "schedutil", "ondemand", "conservative", "intel_pstate", "acpi-cpufreq")
 # Names, which are the same in every language: of products, formats, units and files, and abbreviations.
 _NAMES = re.compile(
     r"Epochmark|TensorFlow|PyTorch|JAX|Keras|oneDNN|TF32|XLA|CPU|TPU|GPU|\bvCPU|\bx86_64|\bext4|\bdocker|\bL[123]\b|"
@@ -53,6 +57,20 @@ def unmarked(text: str) -> str:
         depth += (letter == "⟦") - (letter == "⟧")
         left.append(letter if depth == 0 and letter != "⟧" else " ")
     return re.sub(r"\s+", " ", "".join(left)).strip()
+
+
+def names_of(machine: Machine) -> list[str]:
+    """Return the strings in a computer's description, and their words, as names are also shown in short."""
+    strings, left = list[str](), list[object]([asdict(machine)])
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            strings += [part, *re.findall(r"[\w.+-]{2,}", part)]
+        elif isinstance(part, dict):
+            left += [value for key, value in part.items() if key != "kind"]  # of a disk, which is translated
+        elif isinstance(part, list | tuple):
+            left += part
+    return [*filter(None, strings), *GOVERNORS]
 
 
 def english_in(text: str, names: Iterable[str]) -> str:

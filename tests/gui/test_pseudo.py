@@ -27,7 +27,7 @@ from app.gui.widgets.basics import ClampedLabel, ElidedLabel
 from tests.gui.driving import Driver, replay
 from tests.gui.full_pages import FULL
 from tests.gui.test_texts import SIZES, faults, show_result
-from tests.pseudo import english_in, speak_pseudo
+from tests.pseudo import english_in, names_of, speak_pseudo
 from tests.recording import recorded_events, store_recording, until_epoch
 
 ROWS = 30
@@ -114,11 +114,9 @@ def test_texts_that_are_longer_by_40_percent_fit(driver: Driver, state: str) -> 
 
 def in_english(driver: Driver) -> Iterator[str]:
     """Yield what doesn't come from the catalogue, and is no name."""
-    computer = driver.machine
-    names = [computer.cpu_name, computer.os_name, computer.kernel, computer.machine_id]
-    names += ["automatic", "1 thread", "Œuvre"]  # what the recorded runs are called
+    names = [*names_of(driver.machine), "automatic", "1 thread", "Œuvre"]  # the last ones: names of recorded runs
     for kind, text in texts():
-        if left := english_in(re.sub(r"<[^>]*>", " ", text), filter(None, names)):
+        if left := english_in(re.sub(r"<[^>]*>", " ", text), names):
             yield f"{kind}: {left!r} of {text[:200]!r}"
 
 
