@@ -58,6 +58,7 @@ class RunSeries:
 
     Attributes:
         epochs: Whole epochs, in order.
+        epoch_durations_s: Their durations.
         steps_per_s: Throughput by seconds since the worker started; each point covers at least a second.
         loss: Running training loss over epochs (1.5 is the middle of the second).
         telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, on the same time
@@ -76,6 +77,7 @@ class RunSeries:
         self._bin_steps = 0
         self._bin_duration_s = self._binned_s = 0.0
         self.epochs: list[events.Epoch] = []
+        self.epoch_durations_s: list[float] = []
         self.steps_per_s = Curve()
         self.loss = Curve()
         self.telemetry: dict[str, Curve] = {}
@@ -99,6 +101,7 @@ class RunSeries:
                 self._add_steps(event)
             case events.Epoch():
                 self.epochs.append(event)
+                self.epoch_durations_s.append(event.duration_s)
                 self.current_epoch_s = None
             case events.TelemetryEvent():
                 self._add_telemetry(event.t_s, event.telemetry)
@@ -210,7 +213,7 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
             variant=summary.variant,
             metric=summary.metric,
             batch_size=summary.batch_size,
-            per_epoch=epoch_statistics([epoch.duration_s for epoch in series.epochs]),
+            per_epoch=epoch_statistics(series.epoch_durations_s),
             per_step=None,
             step_median_s=summary.step_median_s,
             on_shared_host=series.on_shared_host,

@@ -161,21 +161,18 @@ class EpochChart(Plot):
         tokens = self.theme.tokens
         current = QColor(tokens.accent)
         current.setAlphaF(0.4)
+        # Above the limit, each bar represents the same number of epochs by their median.
+        each = max(1, -(-len(heights) // BARS_LIMIT))
+        firsts = range(0, len(heights), each)
+        shown = [statistics.median(heights[first : first + each]) for first in firsts] if each > 1 else [*heights]
         # A single epoch is the result but includes start-up, so it is also set apart.
-        brushes = [QBrush(QColor(tokens.neutral_bar))] * min(apart, whole)
-        brushes += [QBrush(QColor(tokens.accent))] * (whole - len(brushes))
-        brushes += [QBrush(current)] * (len(heights) - whole)
-        numbers = [number + 1 for number in range(len(heights))]
-        # pyqtgraph fails on empty lists of colours.
+        colours = [tokens.neutral_bar if first < apart else tokens.accent for first in firsts if first < whole]
+        brushes = [QBrush(QColor(colour)) for colour in colours]
+        brushes += [QBrush(current)] * (len(firsts) - len(brushes))
         self.bars.setVisible(bool(heights))
-        if len(heights) > BARS_LIMIT:  # each bar represents the same number of epochs by their median
-            each = -(-len(heights) // BARS_LIMIT)
-            firsts = range(0, len(heights), each)
-            medians = [statistics.median(heights[first : first + each]) for first in firsts]
+        if heights:  # pyqtgraph fails on empty lists of colours
             places = [first + (each + 1) / 2 for first in firsts]
-            self.bars.setOpts(x=places, height=medians, brushes=brushes[::each], width=each)
-        elif heights:
-            self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes, width=BAR_WIDTH)
+            self.bars.setOpts(x=places, height=shown, brushes=brushes, width=each if each > 1 else BAR_WIDTH)
 
     def _draw_median(self, counted: Sequence[float], apart: int, count: int) -> None:
         if not counted:

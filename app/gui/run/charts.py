@@ -82,10 +82,7 @@ class RunCharts(QWidget):
         self._theme = theme
         self._kind = (True, True, False)
         self._least_px = LOW_PX
-        self.epochs = EpochChart(theme)
         self._speed = QStackedWidget()
-        self._speed.addWidget(self.epochs)
-        self.loss = LossChart(theme)
         self.throughput = ThroughputChart(theme)
         self.machine = TelemetryChart(theme)
         self.bars = BarList(theme, row_max_px=BARS_ROW_MAX_PX)
@@ -104,7 +101,7 @@ class RunCharts(QWidget):
         self.bars_card.body.addWidget(self.scale)
         loss_legend = Legend(theme)
         loss_legend.show_entries([(colour, sentence(code), dashed) for colour, code, dashed in LossChart.ENTRIES])
-        self._loss_card = _card(sentence("chart.loss_and_accuracy"), self.loss, legend=loss_legend)
+        self._loss_card = _card(sentence("chart.loss_and_accuracy"), legend=loss_legend)
         self.figures = MetricTable()
         self._figures_card = _card(sentence("chart.figures"), self.figures)
         self._figures_card.hide()
@@ -123,28 +120,40 @@ class RunCharts(QWidget):
         halves.setStretch(1, 1)
         self.setLayout(halves)
 
+    # A chart takes 5 to 10 ms, so those that not every run needs at once are created when first asked for.
+    @cached_property
+    def epochs(self) -> EpochChart:
+        """The chart of seconds per epoch."""
+        return self._with_speed(EpochChart(self._theme))
+
+    @cached_property
+    def loss(self) -> LossChart:
+        """The chart of loss and accuracy."""
+        chart = LossChart(self._theme)
+        chart.allow_height(self._least_px)
+        self._loss_card.body.addWidget(chart, stretch=1)
+        return chart
+
     @cached_property
     def estimate(self) -> EstimateChart:
-        """The chart of Quick runs, created for the first of them, because a chart takes 5 to 10 ms."""
+        """The chart of Quick runs."""
         return self._with_speed(EstimateChart(self._theme))
 
     @cached_property
     def sustained(self) -> SustainedChart:
-        """The chart of Sustained runs, created for the first of them."""
+        """The chart of Sustained runs."""
         return self._with_speed(SustainedChart(self._theme))
 
     @cached_property
     def engines(self) -> EngineTable:
-        """The table of engines, created for the first comparison."""
+        """The table of a comparison of engines."""
         return self._with_speed(EngineTable())
 
     def fit_into(self, height_px: int) -> None:
         """Allow slightly lower charts if this avoids scrolling in an area of this height, and show all bars."""
         self._least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
-        speed = [self._speed.widget(number) for number in range(self._speed.count())]
-        for plot in (*speed, self.loss, self.throughput, self.machine):
-            if isinstance(plot, Plot):
-                plot.allow_height(self._least_px)
+        for plot in self.findChildren(Plot):
+            plot.allow_height(self._least_px)
         self.bars_card.setMaximumHeight(max(height_px, self.bars_card.minimumSizeHint().height()))
 
     def hasHeightForWidth(self) -> bool:
@@ -261,7 +270,7 @@ class RunCharts(QWidget):
 
     def _show_epochs(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
         current_s = series.current_epoch_s if live else None
-        durations_s = [epoch.duration_s for epoch in series.epochs]
+        durations_s = series.epoch_durations_s
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
         self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut, live=live)
         heading = sentence("chart.seconds_per_cut_epoch" if cut else "chart.seconds_per_epoch")

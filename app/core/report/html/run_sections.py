@@ -117,7 +117,7 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
 
 
 def _charts(run: Run, series: RunSeries) -> Iterator[Element | None]:
-    durations_s = [epoch.duration_s for epoch in series.epochs]
+    durations_s = series.epoch_durations_s
     kind = headline_kind("seconds_per_epoch_s")
     x_epochs = sentence("studies.epochs")
     yield column_chart(kind.label, durations_s, x_epochs, run.summary.seconds_per_epoch_s)

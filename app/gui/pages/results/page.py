@@ -1,7 +1,7 @@
 """The history: all runs in a table, and a detail view of a run or a group."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
@@ -79,7 +79,7 @@ class ResultsPage(QWidget):
         self.table = RunsTable(self.model)
         self.filters = Filters()
         self.count = label(muted=True)
-        self._view: RunView | None = None
+        self._making = self._parts()
         self.detail: RunDetail | None = None
         self.group_detail: GroupDetail | None = None
         self.imported = ImportedCard(services, self.filters, self.model)
@@ -141,9 +141,7 @@ class ResultsPage(QWidget):
         """Open a run."""
         self._wanted += 1
         self._is_within_group = self.group is not None
-        # While the run is loaded, and one after the other, because creating all at once would block the window for
-        # too long.
-        QTimer.singleShot(0, self._make_view)
+        QTimer.singleShot(0, self, self._make_next)  # while the run is loaded
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
     def open_group(self, group_id: int) -> None:
@@ -386,18 +384,32 @@ class ResultsPage(QWidget):
     def _on_loaded(self, number: int, run: JudgedRun) -> None:
         if number != self._wanted:
             return  # the user has left, or has opened another run
-        detail = self._made_detail()
-        detail.show_run(run)
-        self._show(detail, detail.back_button)
+        self._made_detail().show_run(run)
+        QTimer.singleShot(0, self, partial(self._show_detail, number))  # a turn for content, a turn for layout
 
-    def _make_view(self) -> None:
-        if self._view is None:
-            self._view = RunView(self._services.theme)
-            QTimer.singleShot(0, self._made_detail)
+    def _show_detail(self, number: int) -> None:
+        if number == self._wanted:
+            detail = self._made_detail()
+            self._show(detail, detail.back_button)
+
+    def _parts(self) -> Iterator[object]:
+        """Create the view of a run, a part at a time."""
+        yield self._view
+        yield self._view.charts.epochs
+        yield self._view.charts.loss
+        yield self._made_detail()
+
+    def _make_next(self) -> None:
+        """Create the next part, each in its own turn, because all at once would block the window for too long."""
+        if next(self._making, None) is not None:
+            QTimer.singleShot(0, self, self._make_next)
+
+    @cached_property
+    def _view(self) -> RunView:
+        return RunView(self._services.theme)
 
     def _made_detail(self) -> RunDetail:
         if self.detail is None:
-            self._view = self._view or RunView(self._services.theme)
             self.detail = RunDetail(self._services, self._handlers, self._view)
             self.detail.left.connect(self._on_left)
             self.detail.commented.connect(self._on_commented)

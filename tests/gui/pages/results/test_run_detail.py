@@ -158,7 +158,7 @@ def test_charts_of_an_opened_run_can_be_read_in_a_small_window(driver: Driver, p
     detail = driver.open_run(2)
     plots = [plot for plot in detail.view.charts.findChildren(Plot) if plot.isVisible()]
     assert len(plots) >= 4
-    assert min(plot.getViewBox().height() for plot in plots) >= 105  # and labels
+    driver.until(lambda: min(plot.getViewBox().height() for plot in plots) >= 105)  # and labels
     scroll = next(area for area in detail.view.findChildren(QScrollArea) if area.isAncestorOf(plots[0]))
     below = scroll.verticalScrollBar()
     assert below.maximum() > 0
