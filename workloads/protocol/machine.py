@@ -14,11 +14,14 @@ class Gpu:
     compute_capability: str | None = None  # of NVIDIA GPUs: "8.9"
     source: str = "nvml"  # source of the data: nvml, gputil, sysfs, procfs, registry, ioreg
     architecture: str | None = None  # "Ada", "gfx1030", "Xe-LP", "Apple M2"
-    power_limit_w: float | None = None
+    power_limit_w: float | None = None  # the limit in force
     pcie_generation: int | None = None  # the highest supported by card and slot
     pcie_lanes: int | None = None
     shares_memory: bool | None = None  # whether it uses the computer's memory
     drives_display: bool | None = None  # whether a display is attached to it
+    power_default_w: float | None = None  # the limit set by the manufacturer
+    power_min_w: float | None = None  # the lowest and highest limits that the driver accepts
+    power_max_w: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class GpuTelemetry:
     fan_pct: Reading | None = None
     energy_j: Reading | None = None  # from the GPU's own counter, since the reader's first read
     other_utilization_pct: Reading | None = None  # share of time in which other processes compute on it
+    power_limit_w: Reading | None = None  # the limit in force, which laptops raise only under load
 
 
 @dataclass(frozen=True, slots=True)

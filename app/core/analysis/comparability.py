@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.core.analysis.power import other_limit
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
@@ -59,6 +60,7 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
         (other.device_name or (other.device or "").upper())
         if (run.device, run.device_name) != (other.device, other.device_name)
         else "",
+        other_limit(run, other),
         sentence("cli.side", side=other.side)
         if other.side and run.group_id == other.group_id and run.side != other.side
         else "",

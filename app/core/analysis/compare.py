@@ -8,6 +8,7 @@ from typing import Literal
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.own_runs import own_name
+from app.core.analysis.power import limit_text
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
@@ -401,6 +402,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], reference: RunSummary
         return []
     name = own_name(run) if kind == "own" else sentence("compare.you")
     remarks = [] if reference is not None else [engine_name(run.engine, run.engine_version)]
+    remarks += [limit] if reference is None and (limit := limit_text(run)) else []
     remarks += [verdict_title(run.verdict)] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
     remarks += [sentence("short.first_epoch")] if run.basis == "first_epoch" else []

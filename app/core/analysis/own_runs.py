@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.core.analysis.comparability import is_alike, run_refusal
+from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -93,7 +94,7 @@ def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str |
 
 def run_name(run: RunSummary) -> str:
     """Return the short name of the device a run used."""
-    device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
+    device = run.device_name if is_gpu(run) else run.cpu_name
     return short_name(device or run.device or sentence("compare.this_computer"))
 
 

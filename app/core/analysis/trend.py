@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.core.analysis.ab import is_usable
 from app.core.analysis.comparability import is_alike
+from app.core.analysis.power import other_limit
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import PastRun, RunSummary
@@ -131,6 +132,8 @@ def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
         for code, old, new in facts
         if old is not None and new is not None and old != new
     ]
+    if limit := other_limit(before.run, now.run):
+        texts.append(sentence("trend.other_power_limit", limit=limit))
     if before.on_battery is not None and now.on_battery is not None and before.on_battery != now.on_battery:
         texts.append(sentence("trend.on_battery" if now.on_battery else "trend.plugged_in"))
     return tuple(texts)

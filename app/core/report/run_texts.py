@@ -7,6 +7,7 @@ from typing import Literal
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import position
 from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.analysis.published import short_name
 from app.core.formats import format_installed_memory, format_seconds
 from app.core.hardware.part_texts import split_virtualization
@@ -140,7 +141,7 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
 
 def run_engine_line(run: RunSummary) -> str:
     """Return a stored run's engine in one line, with non-default settings."""
-    device = run.device_name or run.device
+    device = device_at_limit(run, run.device_name or run.device or sentence("result.unknown_device"))
     line = engine_line(run.engine, run.engine_version, device, precision=run.precision, jit=run.jit)
     return " · ".join([line, *unusual_settings(run, "jit")])
 
@@ -371,11 +372,9 @@ def made_by(version: str, moment: str) -> str:
 def _title_line(run: RunSummary) -> str:
     """Return the value, its certainty, whether higher or lower is better, and the workload."""
     parts = [workload_title(run.workload), sentence("share.batch", batch_size=run.batch_size), run.precision]
-    is_gpu = run.device is not None and run.device.startswith("gpu")
     unknown = sentence("result.unknown_device")
-    parts.append(
-        short_name(run.device_name or run.device or unknown) if is_gpu else (run.device or unknown).upper()
-    )
+    name = short_name(run.device_name or run.device or unknown) if is_gpu(run) else (run.device or unknown).upper()
+    parts.append(device_at_limit(run, name))
     what, value = ", ".join(parts), _value(run)
     if run.value is None:
         return f"{value} · {what}"

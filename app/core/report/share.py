@@ -3,6 +3,7 @@
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
 from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
@@ -11,7 +12,7 @@ from app.core.records import Run, RunSummary
 from app.core.report.card import Bars, ShareCard
 from app.core.report.result_records import result_of
 from app.core.report.run_texts import CONFIDENCE_PCT, Several, rate_text, verdict_texts
-from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
+from app.core.report.share_texts import computer_parts, device_kind, device_title
 from app.core.result_file.canonical import short_code
 from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form

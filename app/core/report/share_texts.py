@@ -1,5 +1,6 @@
 """Text that all pictures to share have in common: a short description of the computer."""
 
+from app.core.analysis.power import device_at_limit, is_gpu
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
 from app.core.plain_text import one_line
@@ -8,16 +9,11 @@ from app.core.records import RunSummary
 DEVICE_CHARS = 120
 
 
-def is_gpu(run: RunSummary) -> bool:
-    """Return whether the run trained on a GPU."""
-    return run.device is not None and run.device.startswith("gpu")
-
-
 def device_title(run: RunSummary) -> str:
-    """Return the full name of the device used, as one safe line."""
+    """Return the full name of the device used, with a changed power limit, as one safe line."""
     name = run.device_name if is_gpu(run) else run.cpu_name
     kind = (run.device or "").partition(":")[0].upper()
-    return one_line(name or kind or sentence("share.unknown_device"), DEVICE_CHARS)
+    return one_line(device_at_limit(run, name or kind or sentence("share.unknown_device")), DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:

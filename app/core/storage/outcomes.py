@@ -15,7 +15,7 @@ from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run
 from app.core.verdict.context import evidence_of, shared_part_of
-from app.core.verdict.energy import energy_columns
+from app.core.verdict.energy import energy_columns, power_columns
 from app.core.verdict.rules import judge
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
@@ -118,11 +118,12 @@ def _is_running(database: Database, run_id: int) -> bool:
 
 
 def store_verdict(database: Database, run_id: int) -> None:
-    """Judge a finished run and store its verdict and energy. Raises DatabaseError."""
+    """Judge a finished run and store its verdict, energy and power. Raises DatabaseError."""
     run = load_run(database, run_id, with_peak=False)
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
-    _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **energy_columns(run)})
+    consumed = energy_columns(run) | power_columns(run)
+    _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **consumed})
 
 
 def stored_message(event: events.Error | events.Warn) -> Message:

@@ -88,7 +88,13 @@ SCHEMA = """
         owner TEXT,  -- token of the lock that is held while it runs: see owners
         error_said TEXT,  -- JSON of workloads.protocol.messages.Message: why it failed
         settings TEXT NOT NULL DEFAULT '',  -- those without a column: "name=value …"
-        plan_number INTEGER  -- which run of its group's plan it is, from 1
+        plan_number INTEGER,  -- which run of its group's plan it is, from 1
+        cpu_power_w REAL,
+        gpu_power_w REAL,
+        gpu_power_limit_w REAL,
+        gpu_power_default_w REAL,
+        on_battery INTEGER,
+        work_per_j REAL
     );
     CREATE INDEX runs_by_workload ON runs (workload);
     CREATE INDEX runs_unfinished ON runs (status) WHERE status = 'running';
@@ -159,7 +165,7 @@ SCHEMA = """
     CREATE INDEX imported_results_by_value ON imported_results (workload, value, started_at);
     -- The header says it too; where the two disagree, one of them is damaged. Each step sets it anew.
     CREATE TABLE format (version INTEGER NOT NULL);
-    INSERT INTO format VALUES (10);
+    INSERT INTO format VALUES (11);
 """
 
 # A log stored twice becomes one result. Unreadable logs weren't shown before either.
@@ -225,6 +231,16 @@ MIGRATIONS: dict[int, str] = {
     """,
     # Other people's epoch logs had their own table.
     9: LOGS_AS_RESULTS + _WITHOUT_LOGS,
+    # Power under load belongs to a result.
+    10: """
+    ALTER TABLE runs ADD COLUMN cpu_power_w REAL;
+    ALTER TABLE runs ADD COLUMN gpu_power_w REAL;
+    ALTER TABLE runs ADD COLUMN gpu_power_limit_w REAL;
+    ALTER TABLE runs ADD COLUMN gpu_power_default_w REAL;
+    ALTER TABLE runs ADD COLUMN on_battery INTEGER;
+    ALTER TABLE runs ADD COLUMN work_per_j REAL;
+    UPDATE format SET version = 11;
+    """,
 }
 OLDEST = min(MIGRATIONS)
 FORMAT = max(MIGRATIONS) + 1

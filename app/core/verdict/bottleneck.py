@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.core.analysis.power import changed_limit
 from app.core.analysis.shared_host import GPU_IDLES_PCT
 from app.core.messages import Message, message, text
 from app.core.records import Run
@@ -39,8 +40,8 @@ class Explanation:
 
     Attributes:
         code: too_short, unknown, throttled; for GPUs launch_bound, input_bound, gpu_waits, memory_bound,
-            power_capped, gpu_bound; for CPUs taken, few_threads, physical_cores, cores_idle, cpu_waits,
-            arithmetic_bound, cpu_memory_bound, cpu_bound.
+            power_capped, power_limited, gpu_bound; for CPUs taken, few_threads, physical_cores, cores_idle,
+            cpu_waits, arithmetic_bound, cpu_memory_bound, cpu_bound.
     """
 
     code: str
@@ -142,6 +143,10 @@ def _full_gpu(evidence: Evidence, busy_pct: float) -> Explanation:
     if capped and 100 * sum(capped) / len(capped) >= GPU_CAPPED_PCT:
         share_pct = 100 * sum(capped) / len(capped)
         said = message("bottleneck.power_capped", busy_pct=busy_pct, share_pct=share_pct)
+        at = changed_limit(evidence.run.summary)
+        if at is not None:
+            said = message("bottleneck.power_limited", busy_pct=busy_pct, share_pct=share_pct, **at.arguments)
+            return Explanation("power_limited", said)
         return Explanation("power_capped", said)
     return Explanation("gpu_bound", message("bottleneck.gpu_bound", busy_pct=busy_pct))
 

@@ -152,12 +152,17 @@ def shared_part_of(evidence: Evidence) -> Shared | None:
     )
 
 
-def _window(run: Run) -> TelemetryWindow:
+def timed_span(run: Run) -> tuple[float, float] | None:
+    """Return when a run's first timed step began and its last one ended; None without timed steps."""
     blocks = [block for block in run.steps if block.phase == "measure"]
+    return (blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s) if blocks else None
+
+
+def _window(run: Run) -> TelemetryWindow:
     gpu = used_gpu(run)
     begin_s = end_s = 0.0
-    if blocks:
-        begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _INTERVAL_S
+    if (span := timed_span(run)) is not None:
+        begin_s, end_s = span[0], span[1] + _INTERVAL_S
     within = [event for event in run.telemetry if begin_s < event.t_s <= end_s]
     chosen = within or run.telemetry
     return TelemetryWindow(

@@ -11,9 +11,11 @@ import statistics
 from dataclasses import dataclass
 from typing import Literal
 
+from app.core.analysis.power import work_per_joule, work_per_s
 from app.core.messages import Message, message
 from app.core.records import Run, RunSummary
-from app.core.verdict.context import used_gpu
+from app.core.verdict.context import evidence_of, timed_span, used_gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Basis = Literal["counter", "power"]
@@ -99,6 +101,28 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
     return columns | {"gpu_energy_basis": energy_of(run)["gpu"].basis}
 
 
+def power_columns(run: Run) -> dict[str, float | bool | None]:
+    """Return power draw, power limit, power source and work per joule as columns of RunSummary.
+
+    All describe the timed steps: a laptop raises its limit only under load.
+    """
+    evidence, index = evidence_of(run), used_gpu(run)
+    drawn_w = {part: _mean_w(run, _curve(run, part)) for part, _ in _PARTS}
+    gpu = dict(enumerate(run.machine.gpus)).get(-1 if index is None else index, Gpu("", ""))
+    window = evidence.telemetry
+    limits_w = window.gpu_values("power_limit_w") if window.is_within else []
+    on_battery = [record.on_battery for record in window.records if record.on_battery is not None]
+    speed, device_w = work_per_s(run.summary), drawn_w["cpu" if index is None else "gpu"]
+    return {
+        "cpu_power_w": drawn_w["cpu"],
+        "gpu_power_w": drawn_w["gpu"],
+        "gpu_power_limit_w": statistics.median(limits_w) if limits_w else gpu.power_limit_w,
+        "gpu_power_default_w": gpu.power_default_w,
+        "on_battery": any(on_battery) if on_battery else None,
+        "work_per_j": speed / device_w if speed and device_w else None,
+    }
+
+
 def energy_used(run: RunSummary) -> Message | None:
     """Return a message with the energy used by a run; None if unknown."""
     parts = []
@@ -111,7 +135,16 @@ def energy_used(run: RunSummary) -> Message | None:
         by_power = part == "gpu" and run.gpu_energy_basis == "power"
         source = message("note.energy_by_power") if by_power else None
         parts.append(message(f"note.energy_of_{part}", energy_j=total_j, each=each, source=source))
-    return message("note.energy", parts=parts) if parts else None
+    return message("note.energy", parts=[*parts, *filter(None, [work_per_joule(run)])]) if parts else None
+
+
+def _mean_w(run: Run, curve: EnergyCurve | None) -> float | None:
+    """Return the mean draw from the first timed step to the last; None if unknown for a part of them."""
+    span = timed_span(run)
+    if span is None or curve is None:
+        return None
+    drawn_j = curve.between_j(*span)
+    return drawn_j / (span[1] - span[0]) if drawn_j else None
 
 
 def _curve(run: Run, part: str) -> EnergyCurve | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from app.core.analysis.power import changed_limit
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import Message, message
 from app.core.metrics import format_value
@@ -77,6 +78,12 @@ def _estimate(evidence: Evidence) -> Message | None:
     return message("note.estimate", measured_s=sum(evidence.steps_s))
 
 
+def _power_limit(evidence: Evidence) -> Message | None:
+    """Return a changed power limit, which is a fact because it is what its owner wants."""
+    at = changed_limit(evidence.run.summary)
+    return None if at is None else message("note.power_limit", **at.arguments)
+
+
 def _is_generated(evidence: Evidence) -> bool:
     return evidence.run.dataset is not None and evidence.run.dataset.name == "generated"
 
@@ -125,6 +132,7 @@ DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.s
 # Share of peak first, because a narrow view cuts the last ones.
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
+    Rule("power_limit", "fact", _power_limit, at_end=True),
     Rule("estimate", "fact", _estimate),
     BURST,
     Rule("derived_epoch", "fact", lambda evidence: derived_epoch(evidence.run.summary)),

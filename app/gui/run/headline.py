@@ -7,6 +7,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
+from app.core.analysis.power import device_at_limit
 from app.core.errors import AppError
 from app.core.messages import format_time_left, sentence
 from app.core.metrics import format_value, headline_kind
@@ -231,7 +232,7 @@ def _where(progress: Progress) -> str:
 def _facts(run: RunSummary) -> str:
     """Return the engine and the hardware in one line."""
     parts = [
-        run.device_name or (run.device or "…").upper(),
+        device_at_limit(run, run.device_name or (run.device or "…").upper()),
         engine_name(run.engine, run.engine_version),
         sentence("run.precision_with_xla", precision=run.precision, compiler=compiler_name(run.engine))
         if run.jit

@@ -34,6 +34,8 @@ _INTEL_ARCHITECTURES = {
     ("pantherlake",): "Xe3",
 }
 _INTEL_INTEGRATED = "0000:00:02.0"  # the same in every computer
+# The limit in force: amdgpu's name, and that of i915 and xe.
+LIMITS = ("cap", "max")
 _CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without a display
 
 # Values read from cards while they were awake, for use while they sleep.
@@ -202,19 +204,32 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
         memory_bytes += borrowed_bytes
     generation, lanes = (None, None) if shares else link_of(card.folder)
     # The limit of an integrated GPU applies to the whole chip.
-    names = () if shares else ("cap", "max")
-    limits = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
-    limits_w = [scaled(read_number(path), 1e6) for path in limits]
     return replace(
         gpu,
         name=clean_text(read_word(card.folder / "product_name")) or gpu.name,
         memory_bytes=memory_bytes,
-        power_limit_w=next((likely_w for limit_w in limits_w if (likely_w := within(limit_w, 1, 10_000))), None),
+        power_limit_w=None if shares else power_limit_w(card, *LIMITS),
+        # amdgpu's name and i915's.
+        power_default_w=None if shares else power_limit_w(card, "cap_default", "rated_max"),
+        power_min_w=None if shares else power_limit_w(card, "cap_min"),
+        power_max_w=None if shares else power_limit_w(card, "cap_max"),
         pcie_generation=generation,
         pcie_lanes=lanes,
         shares_memory=shares,
         drives_display=_drives_display(card),
     )
+
+
+def power_limit_w(card: Card, *names: str) -> float | None:
+    """Return the first plausible power limit of a card in watts; None if there is none.
+
+    Args:
+        card: The card.
+        names: Its files' names, in order of preference, without "power1_".
+    """
+    paths = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
+    limits_w = (within(scaled(read_number(path), 1e6), 1, 10_000) for path in paths)
+    return next((limit_w for limit_w in limits_w if limit_w is not None), None)
 
 
 def link_of(folder: Path) -> tuple[int | None, int | None]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.core.hardware.gpu.linux import Card, describe_cards, find_cards, shares_memory
+from app.core.hardware.gpu.linux import LIMITS, Card, describe_cards, find_cards, power_limit_w, shares_memory
 from app.core.hardware.gpu.values import (
     MAX_MEMORY_BYTES,
     EnergyMeter,
@@ -47,6 +47,7 @@ class _Files:
     memory: tuple[Path, ...]
     temperature_mc: Path | None
     power_uw: Path | None
+    has_limit: bool
     clock_hz: Path | None
     clock_mhz: Path | None
     clock_steps: Path | None
@@ -121,6 +122,7 @@ class CardReader:
             memory_clock_mhz=within(scaled(read_number(files.memory_clock_hz), 1e6), 1, 100_000),
             fan_pct=_fan_pct(files),
             energy_j=energy_j,
+            power_limit_w=power_limit_w(self._card, *LIMITS) if files.has_limit else None,
         )
 
     def _utilization_pct(self, files: _Files, own: "OwnClients | None") -> float | None:
@@ -239,6 +241,7 @@ def _find_files(card: Card) -> _Files:
         memory=tuple(memory) if all(path.is_file() for path in memory) else (),
         temperature_mc=_sensor(hwmon, "temp", ("edge", "junction", "pkg", "")),
         power_uw=_existing(power_hwmon, "power1_average", "power1_input"),
+        has_limit=not shares and power_limit_w(card, *LIMITS) is not None,
         clock_hz=_sensor(hwmon, "freq", ("sclk",)),
         clock_mhz=_existing(card.drm, "gt_act_freq_mhz") or _existing(folder, "tile0/gt0/freq0/act_freq"),
         clock_steps=_existing(folder, "pp_dpm_sclk"),

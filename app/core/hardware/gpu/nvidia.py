@@ -175,7 +175,7 @@ class NvmlSource:
         nvml, ask = self._nvml, self._ask
         memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
         memory_bytes = whole(memory and memory.total, 1, MAX_MEMORY_BYTES)
-        limit_mw = ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+        least_mw, most_mw = ask(nvml.nvmlDeviceGetPowerManagementLimitConstraints, handle) or (None, None)
         return Gpu(
             name=clean_text(ask(nvml.nvmlDeviceGetName, handle)) or "NVIDIA GPU",
             vendor="nvidia",
@@ -183,7 +183,10 @@ class NvmlSource:
             driver=driver,
             compute_capability=capability_text(ask(nvml.nvmlDeviceGetCudaComputeCapability, handle)),
             architecture=self._architecture(handle),
-            power_limit_w=within(limit_mw and limit_mw / 1000, 0.001, 10_000),
+            power_limit_w=_watts(ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)),
+            power_default_w=_watts(ask(nvml.nvmlDeviceGetPowerManagementDefaultLimit, handle)),
+            power_min_w=_watts(least_mw),
+            power_max_w=_watts(most_mw),
             # The maximum of card and slot, because the current link slows down while the card idles.
             pcie_generation=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle), 1, 9),
             pcie_lanes=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle), 1, 32),
@@ -210,14 +213,14 @@ class NvmlSource:
         nvml, ask = self._nvml, self._ask
         use = ask(nvml.nvmlDeviceGetUtilizationRates, handle)
         memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
-        power_mw = ask(nvml.nvmlDeviceGetPowerUsage, handle)
         fan_pct = ask(nvml.nvmlDeviceGetFanSpeed, handle)
         return GpuTelemetry(
             index=index,
             utilization_pct=within(use and use.gpu, 0, 100),
             memory_used_bytes=whole(memory and memory.used, 0, MAX_MEMORY_BYTES),
             temperature_c=within(ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU), 1, 150),
-            power_w=within(power_mw and power_mw / 1000, 0.001, 10_000),
+            power_w=_watts(ask(nvml.nvmlDeviceGetPowerUsage, handle)),
+            power_limit_w=_watts(ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)),
             clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM), 1, 10_000),
             throttle_reasons=self._throttle_reasons(handle),
             other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
@@ -264,6 +267,10 @@ class NvmlSource:
             return call(*args)
         except (self._nvml.NVMLError, UnicodeDecodeError):
             return None
+
+
+def _watts(value_mw: object) -> float | None:
+    return scaled(within(value_mw, 1, 10_000_000), 1000)
 
 
 def capability_text(capability: object) -> str | None:

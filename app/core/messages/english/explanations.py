@@ -44,6 +44,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.power_capped": (
         "GPU {busy_pct:.0f} % busy, at full speed (power-limited for {share_pct:.0f} % of the time)."
     ),
+    "bottleneck.power_limited": (
+        "GPU {busy_pct:.0f} % busy, at its power limit of {limit_w:.0f} W for {share_pct:.0f} % of the time. The"
+        " card's default is {default_w:.0f} W."
+    ),
     "bottleneck.taken": (
         "Other programs and the host used {taken_pct:.0f} % of the CPU, leaving {left_pct:.0f} % for the run."
     ),
@@ -75,6 +79,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.peak_share": (
         "About {reached} TFLOP/s, {share_pct:.0f} % of the {peak} that “Matrix products” measured here."
     ),
+    "note.power_limit": "Power limit set to {limit_w:.0f} W; the card's default is {default_w:.0f} W.",
     "note.real_data": "Trained on real data.",
     "note.short_run": "Only {steps} of {steps_per_epoch} steps per epoch ran, so there's no epoch time.",
     "note.spread_of_epochs": "Epochs after the first varied by {spread_pct:.1f} % (standard deviation).",
@@ -84,6 +89,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "note.virtual_machine": "Measured in a virtual machine.",
     "note.virtual_machine_by": "Measured in a virtual machine ({kind}).",
     "note.wsl": "Measured in Windows Subsystem for Linux.",
+    "power.at_limit": "at {limit_w:.0f} W",
+    "power.at_limit_of": "at {limit_w:.0f} of {default_w:.0f} W",
+    "power.unit_examples": "examples",
+    "power.unit_images_per_s": "images",
+    "power.unit_tokens_per_s": "tokens",
+    "power.unit_words_per_s": "words",
+    "power.work_per_joule": "{amount:seconds} {unit} per joule",
     "proof.band": "expected {low:g}–{high:g} after {steps} steps. {origin}",
     "proof.band_of_guessing": (
         "expected {low:g}–{high:g} after {steps} steps, a range that doesn't prove learning. {origin}"

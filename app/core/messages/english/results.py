@@ -64,6 +64,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "trend.other_driver": "driver {before} → {now}",
     "trend.other_engine": "{engine} {before} → {now}",
     "trend.other_kernel": "kernel {before} → {now}",
+    "trend.other_power_limit": "power limit now {limit}",
     "trend.other_power_plan": "power plan {before} → {now}",
     "trend.plugged_in": "plugged in",
     "trend.run": "run {run_id}, {date}",

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
+from app.core.analysis.power import is_gpu
 from app.core.analysis.published import PublishedRow, comparable_rows
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import RESOURCES, Paths
 from app.core.plans.study.own_prices import prices_on
 from app.core.plans.study.points import Point, StudyResult
-from app.core.report.share_texts import is_gpu
 from app.core.settings import OwnComputer, load_settings
 from app.core.titles import workload_title
 from workloads import CATALOGUE

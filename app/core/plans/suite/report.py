@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.analysis.comparability import engine_name
+from app.core.analysis.power import is_gpu
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
@@ -32,7 +33,7 @@ from app.core.records import Group, PlannedRun
 from app.core.redaction.private_texts import hide, private_texts
 from app.core.report.card import Figure, ShareCard
 from app.core.report.formats.export_format import PlanTable
-from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
+from app.core.report.share_texts import computer_parts, device_kind, device_title
 from app.core.storage.database import Database
 from app.core.titles import workload_title
 from workloads.engines.registry import engine_title

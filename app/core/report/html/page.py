@@ -6,6 +6,7 @@ from functools import cache
 from xml.etree.ElementTree import Element, tostring
 
 import app
+from app.core.analysis.power import device_at_limit
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import RESOURCES
@@ -71,7 +72,7 @@ def _overview(runs: Sequence[JudgedRun]) -> Element:
         summary = run.summary
         kind = headline_kind(summary.metric)
         value = "" if summary.value is None else f"{format_value(summary.metric, summary.value)} {kind.short_unit}"
-        device = summary.device_name or summary.cpu_name or ""
+        device = device_at_limit(summary, summary.device_name or summary.cpu_name or "")
         verdict = level_title(run.verdict.level)
         rows.append((workload_title(summary.workload), device, summary.started_at[:10], verdict, value))
     return table(sentence("html.runs"), headings, rows, words=4)

@@ -40,7 +40,9 @@ class FakeDriver:
                 :count
             ],  # cards before Volta have no counter
             "Architecture": [PYNVML.NVML_DEVICE_ARCH_ADA, PYNVML.NVML_DEVICE_ARCH_PASCAL][:count],
-            "EnforcedPowerLimit": [450_000, 180_000][:count],
+            "EnforcedPowerLimit": [350_000, 180_000][:count],
+            "PowerManagementDefaultLimit": [450_000, 180_000][:count],
+            "PowerManagementLimitConstraints": [(150_000, 600_000), (90_000, 216_000)][:count],
             "MaxPcieLinkGeneration": [4, 3][:count],
             "MaxPcieLinkWidth": [16] * count,
             "DisplayActive": [1, 0][:count],

@@ -19,13 +19,14 @@ from workloads.protocol.telemetry import GpuTelemetry
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
 
 ADA = Gpu(
-    "NVIDIA GeForce RTX 4090", "nvidia", 24 * 2**30, "580.65.06", "8.9", "nvml", "Ada", 450.0, 4, 16, False, True
-)
+    "NVIDIA GeForce RTX 4090", "nvidia", 24 * 2**30, "580.65.06", "8.9", "nvml", "Ada", 350.0, 4, 16, False, True,
+    *(450.0, 150.0, 600.0),
+)  # fmt: skip
 PASCAL = Gpu(
-    *("NVIDIA GeForce GTX 1080", "nvidia", 24 * 2**30, "580.65.06", "6.1", "nvml", "Pascal"),
-    *(180.0, 3, 16, False, False),
+    *("NVIDIA GeForce GTX 1080", "nvidia", 24 * 2**30, "580.65.06", "6.1", "nvml", "Pascal", 180.0),
+    *(3, 16, False, False, 180.0, 90.0, 216.0),
 )
-FULL_READING = GpuTelemetry(0, 97.0, 2**30, 65.0, 312.5, 2520.0, (), None, 40.0, 10_501.0, 45.0, 0.0)
+FULL_READING = GpuTelemetry(0, 97.0, 2**30, 65.0, 312.5, 2520.0, (), None, 40.0, 10_501.0, 45.0, 0.0, None, 350.0)
 
 
 @pytest.fixture
@@ -69,8 +70,10 @@ def test_unsupported_values_are_none(driver: FakeDriver, reader: gpu.GpuReader, 
 
 def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path) -> None:
     all_ones = 2**32 - 1
-    for key in ("PowerUsage", "Temperature", "Clock", "MemoryClock", "FanSpeed", "EnforcedPowerLimit"):
+    powers = ("PowerUsage", "EnforcedPowerLimit", "PowerManagementDefaultLimit")
+    for key in (*powers, "Temperature", "Clock", "MemoryClock", "FanSpeed"):
         driver.values[key] = [0, all_ones]
+    driver.values["PowerManagementLimitConstraints"] = [(0, 0), (all_ones, all_ones)]
     driver.values["MaxPcieLinkGeneration"] = driver.values["MaxPcieLinkWidth"] = [0, all_ones]
     driver.values["TotalEnergyConsumption"] = [2**64 - 1, -1]
     driver.values["Architecture"] = [all_ones, 77]
@@ -168,6 +171,12 @@ def test_a_gpu_lost_on_the_way_gives_nones(driver: FakeDriver, reader: gpu.GpuRe
     first, second = reader.read()
     assert first == GpuTelemetry(0)
     assert second.power_w == 312.5
+
+
+def test_a_limit_that_changes_while_reading(driver: FakeDriver, reader: gpu.GpuReader) -> None:
+    assert reader.read()[0].power_limit_w == 350.0
+    driver.values["EnforcedPowerLimit"][0] = 230_000
+    assert reader.read()[0].power_limit_w == 230.0
 
 
 def test_a_gpu_lost_at_start_keeps_its_place(driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path) -> None:

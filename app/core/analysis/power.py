@@ -1,0 +1,86 @@
+"""Power limits, power draw and work per joule of a run's device.
+
+A card's speed depends on its power limit, so results at different limits are different results.
+"""
+
+from app.core.messages import Message, message, text
+from app.core.metrics import headline_kind
+from app.core.records import RunSummary
+from workloads import CATALOGUE
+
+# Limits within half of this step, as a percentage of the default, count as equal: drivers round them.
+STEP_PCT = 5
+
+
+def is_gpu(run: RunSummary) -> bool:
+    """Return whether the run used a GPU."""
+    return run.device is not None and run.device.startswith("gpu")
+
+
+def limit_class_pct(limit_w: float | None, default_w: float | None) -> int | None:
+    """Return a power limit in percent of its default, rounded to STEP_PCT; None if either is unknown."""
+    if not limit_w or not default_w:
+        return None
+    return STEP_PCT * round(100 * limit_w / default_w / STEP_PCT)
+
+
+def changed_limit(run: RunSummary) -> Message | None:
+    """Return "at 230 of 370 W" for a GPU whose power limit isn't its default; None for the default or unknown."""
+    share_pct = limit_class_pct(run.gpu_power_limit_w, run.gpu_power_default_w)
+    if share_pct is None or share_pct == 100:
+        return None
+    return message("power.at_limit_of", limit_w=run.gpu_power_limit_w, default_w=run.gpu_power_default_w)
+
+
+def limit_text(run: RunSummary) -> str:
+    """Return "at 230 of 370 W" as text; "" for the default limit, an unknown one, or a CPU."""
+    said = changed_limit(run)
+    return "" if said is None else text(said)
+
+
+def device_at_limit(run: RunSummary, name: str) -> str:
+    """Return a device's name, followed by its power limit if that isn't the default."""
+    return " ".join(filter(None, (name, limit_text(run))))
+
+
+def other_limit(run: RunSummary, other: RunSummary) -> str:
+    """Return the power limit of `other` as text if it differs from that of `run`; "" if equal or unknown."""
+    mine_w, theirs_w = run.gpu_power_limit_w, other.gpu_power_limit_w
+    if mine_w is None or theirs_w is None or not differs(mine_w, theirs_w, run.gpu_power_default_w):
+        return ""
+    return limit_text(other) or text(message("power.at_limit", limit_w=theirs_w))
+
+
+def differs(limit_w: float, other_w: float, default_w: float | None) -> bool:
+    """Return whether two power limits differ by more than rounding.
+
+    Args:
+        limit_w: One limit.
+        other_w: The other limit.
+        default_w: The default limit; None to compare with the larger of the two.
+    """
+    return 100 * abs(limit_w - other_w) > STEP_PCT / 2 * (default_w or max(limit_w, other_w))
+
+
+def work_per_s(run: RunSummary) -> float | None:
+    """Return the speed behind a headline in units of work per second; None without a usable headline.
+
+    The units are examples for epochs and batches, otherwise those of the metric: images, words or tokens. The
+    first epoch alone includes start-up, and a workload that reports its own headline measures several things.
+    """
+    workload = CATALOGUE.get(run.workload)
+    if not run.value or run.basis == "first_epoch" or (workload is not None and workload.reports_headline):
+        return None
+    if run.metric == "seconds_per_epoch_s":
+        return run.samples_per_epoch / run.value if run.samples_per_epoch else None
+    if run.metric == "seconds_per_batch_s":
+        return run.batch_size / run.value
+    return run.value if headline_kind(run.metric).is_rate else None
+
+
+def work_per_joule(run: RunSummary) -> Message | None:
+    """Return a run's work per joule as "21.4 images per joule"; None if unknown."""
+    if run.work_per_j is None:
+        return None
+    unit = run.metric if run.metric in ("images_per_s", "words_per_s", "tokens_per_s") else "examples"
+    return message("power.work_per_joule", amount=run.work_per_j, unit=message(f"power.unit_{unit}"))
