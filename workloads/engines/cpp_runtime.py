@@ -9,8 +9,8 @@ def find_cpp_runtime(folder: str = sys.prefix) -> None:
 
     Args:
         folder: Folder into which the package msvc-runtime was installed, the root of a virtual environment.
-            Windows
-            searches only the program's own folder, and in a virtual environment that is the base Python's folder.
+            Windows searches only the program's own folder, and in a virtual environment that is the base Python's
+            folder.
     """
     if sys.platform == "win32":
         os.add_dll_directory(folder)

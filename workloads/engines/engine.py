@@ -70,8 +70,7 @@ class Engine:
     """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
     The app also calls the first group of methods. They must not import the engine, because it may not be installed
-    in
-    the app's environment. All other methods are for the worker, after `start`.
+    in the app's environment. All other methods are for the worker, after `start`.
 
     Attributes:
         name: Name used in specs and results.

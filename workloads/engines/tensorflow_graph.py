@@ -200,8 +200,7 @@ def matrix_operations(graph: Any, variables: Iterable[Any], batch_size: int) -> 
     """Return the number of operations behind the new values of variables, by number type.
 
     Counts matrix products and convolutions, forward and backward, like `workloads.training.flops`. Operations that
-    the
-    new values don't depend on are excluded, because TensorFlow removes them.
+    the new values don't depend on are excluded, because TensorFlow removes them.
 
     Args:
         graph: Graph of a traced function that updates the variables.

@@ -8,8 +8,7 @@ from workloads.engines.engine import StepEvidence
 from workloads.engines.tensorflow_graph import UncountableError, matrix_operations
 
 # Each traced form of the step has its own counter. Keras traces the first form twice, then a form for an
-# incomplete
-# last batch. Any further forms share the last counter.
+# incomplete last batch. Any further forms share the last counter.
 _FORMS = 8
 # The analysis uses undocumented parts of TensorFlow. If they change, the run must still succeed.
 _UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)

@@ -17,8 +17,7 @@ class StepWatch:
     """Counts the examples of all training steps, and the operations of a few unpredictable ones.
 
     Counting slows a step with small operations by about 10 %. Therefore only the first step and a negligible
-    number of
-    others are counted, each chosen at random before the number of steps doubles.
+    number of others are counted, each chosen at random before the number of steps doubles.
 
     Args:
         model: A compiled model whose steps aren't compiled by torch.compile.
@@ -113,8 +112,7 @@ def _counter() -> Any:
     """Return a context manager that counts the operations of PyTorch's products and convolutions.
 
     It records the dependencies of each call. Its `total` method includes only operations behind the new values of
-    the
-    given tensors.
+    the given tensors.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode

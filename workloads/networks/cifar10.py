@@ -83,8 +83,7 @@ class Cifar10Cnn(Training):
     """The Keras example from study 000: convolutions with ReLU, and dropout, on augmented images.
 
     The study's generator augmented one image at a time. This implementation augments whole batches, which is the
-    same
-    kind of CPU work, but less of it.
+    same kind of CPU work, but less of it.
     """
 
     id = "cifar10_cnn"
@@ -103,8 +102,7 @@ class Cifar10Cnn(Training):
     loss_band = (0.0, 2.3)
     operations_per_example = 122_677_248
     # The learning rate of 0.0001 makes it learn slowly. On real images, a loss of 2.29 is plausible, whereas 2.31
-    # means
-    # a learning rate of zero.
+    # means a learning rate of zero.
     proof = first_losses(780, 1.94, 2.16, real=(1.0, 2.4, OTHER_DATA), unlearned=2.31)
     memory_needs = measured_memory(tensorflow=(1700, 0.38), torch=(1200, 1.1), jax=(1300, 4))
 

@@ -19,8 +19,7 @@ from workloads.workload import MemoryNeed, Workload
 # By engine: bytes without a network, number of copies of the weights (loading rearranges them), and the divisor of
 # the training memory per example. Compared with the measured peaks of fourteen networks at batch size 64
 # (`python -m tests.benchmarks.workloads`), the estimates range from half to 7/6. They tend to be low, because a
-# run
-# that fits must not be rejected.
+# run that fits must not be rejected.
 NEEDS = {"tensorflow": (600_000_000, 3, 8), "torch": (400_000_000, 2, 3), "jax": (350_000_000, 1, 8)}
 LATENCY_BATCHES = (1, 16)
 LATENCY_CALLS = 50
@@ -110,8 +109,7 @@ class Inference(Workload):
         reporter.phase("data")
         shape = tuple(model.input_shape[1:])
         # Floats in 0..1, identical in all NumPy versions. Generated image by image, because the raw numbers need
-        # twice
-        # as much memory.
+        # twice as much memory.
         bits = np.random.PCG64(spec.seed)
         images = np.empty((spec.batch_size, *shape), np.float32)
         for image in images:

@@ -10,8 +10,7 @@ def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
     """Return a multi-head attention layer without weights.
 
     Its inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax is
-    computed
-    in float32.
+    computed in float32.
 
     Args:
         heads: Number of attention heads, which split the width.

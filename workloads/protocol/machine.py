@@ -35,8 +35,7 @@ class Machine:
     """This computer, without information that identifies its owner. None means unknown.
 
     The current power source is excluded (see PowerState). Some values may change between runs (limits, displays,
-    the
-    disks of the data set folder). app.core.storage.runs identifies computers by values that don't change.
+    the disks of the data set folder). app.core.storage.runs identifies computers by values that don't change.
     """
 
     cpu_name: str | None

@@ -20,11 +20,9 @@ class Parameter:
     Attributes:
         minimum, maximum: Allowed range of numbers; None for no limit.
         choices: Allowed values of a "choice". The value of a "folders" parameter is one or more paths,
-            separated as
-            in PATH.
+            separated as in PATH.
         in_variant: Whether non-default values change the network, so that results are compared only within the
-            same
-            variant.
+            same variant.
         zero: Label for 0, such as "automatic", if it has a special meaning; otherwise None.
         required: Whether a run needs at least one folder, for "folders".
     """

@@ -40,8 +40,7 @@ class Reporter:
     """Times a training run. Any training loop can call it.
 
     Each call reads the clock first and sends events afterwards. Sending takes only a few microseconds, ten times
-    per
-    second.
+    per second.
     """
 
     def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:

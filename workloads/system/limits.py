@@ -22,8 +22,7 @@ CONFIDENCE_PCT = 95.0
 CALLS_AT_LEAST = 6  # the minimum for an interval at this confidence level
 SQUARE_SIZES = (1_024, 2_048, 4_096)
 # Study 003: the product in its large fully connected network. One library was three times slower if the second
-# matrix
-# was transposed.
+# matrix was transposed.
 ROWS, INNER, COLUMNS = 1_024, 26_752, 2_048
 # Size of the gradients of study 003's FCN-R: 14,205,962 four-byte floats.
 FCN_R_BYTES = 4 * 14_205_962

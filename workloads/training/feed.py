@@ -49,8 +49,7 @@ class Feed:
         """Return a feed with only the first examples, so that every epoch is equally short. Only for arrays.
 
         Limiting the steps of `fit` isn't enough: the next epoch would continue where the last one stopped, and the
-        data
-        would run out in the middle of an epoch.
+        data would run out in the middle of an epoch.
         """
         if self.y is None:
             return self

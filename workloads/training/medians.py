@@ -12,10 +12,9 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     """Return a distribution-free confidence interval of the median, and its confidence level in percent.
 
     The interval is the narrowest pair of order statistics that covers the median with at least 95 %, according to
-    the
-    binomial distribution (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With fewer
-    than
-    six values, it is the range, at a lower confidence level. Returns None for all with fewer than two values.
+    the binomial distribution (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With
+    fewer than six values, it is the range, at a lower confidence level. Returns None for all with fewer than two
+    values.
     """
     return _interval(values, len(values))
 
@@ -24,8 +23,8 @@ def related_interval(values: Sequence[float]) -> tuple[float | None, float | Non
     """Return the confidence interval of a time series' median, and its level; None with fewer than two values.
 
     Autocorrelated values contain as much information as fewer independent values (Bayley and Hammersley, The
-    effective
-    number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8 (1946) 184).
+    effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8 (1946)
+    184).
     """
     related = lag_correlation(values) if len(values) >= RELATED_AT_LEAST else 0.0
     independent = len(values)

@@ -19,10 +19,8 @@ class TrainingEvidence:
         """Report the number of weight updates by the optimizer, and the change of the output layer's weights.
 
         `updates_done` must equal `updates_asked`, the number of timed steps. Both are omitted for float16, which
-        skips
-        gradients that overflow. `weights_changed` is the norm of the change divided by the norm of the original
-        weights; it
-        is 0 for a learning rate of zero.
+        skips gradients that overflow. `weights_changed` is the norm of the change divided by the norm of the
+        original weights; it is 0 for a learning rate of zero.
         """
         import numpy as np
 
@@ -39,10 +37,8 @@ def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int,
     """Report the work of the timed steps as counted by the engine, and the expected work.
 
     `examples_done` must not be less than `examples_asked`, nor `operations_per_example` less than the declared
-    number
-    (see workloads.training.measured). `operations_float32_pct` and similar metrics add up to 100. `steps_counted`
-    is the
-    number of steps whose operations were counted; 0 means none.
+    number (see workloads.training.measured). `operations_float32_pct` and similar metrics add up to 100.
+    `steps_counted` is the number of steps whose operations were counted; 0 means none.
     """
     is_counted = evidence is not None and evidence.operations_per_example is not None
     counted = steps if evidence is None or evidence.steps_counted is None else evidence.steps_counted
