@@ -1,1 +1,1 @@
-"""The history of runs."""
+"""The Results page, which shows the history of runs."""
