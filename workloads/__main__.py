@@ -127,7 +127,7 @@ def start() -> NoReturn:
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Skip the engine's shutdown, which takes seconds and sometimes crashes. All events have been sent by now.
+    # Skip the engine's shutdown. It takes seconds and sometimes crashes, and all events have been sent by now.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""The run settings, which apply to runs of any workload.
+"""The run settings. They apply to runs of any workload.
 
 Forms, command-line options, A/B keys, labels, records and comparisons are generated from these declarations. A
 setting without a field in RunSpec is stored in `RunSpec.settings`, which the engines read.
@@ -15,7 +15,7 @@ from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
 
 Value = ParameterValue | None
-AUTO = "auto"  # text for None, which lets the engine choose
+AUTO = "auto"  # text for None: the engine chooses
 SWITCH = {"on": True, "off": False}
 _SWITCHED = {True: "on", False: "off", None: AUTO}
 # Choices whose values are translated. All others are names.

@@ -69,7 +69,7 @@ def start(arguments: list[str]) -> NoReturn:
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Skip the engine's shutdown, which takes seconds and sometimes crashes. All answers have been written by now.
+    # Skip the engine's shutdown. It takes seconds and sometimes crashes, and all answers have been written by now.
     os._exit(code)
 
 
@@ -90,7 +90,7 @@ def judge(values: Any, expected: Any) -> str | None:
     import numpy as np
 
     off = float(np.max(np.abs(values - expected))) / float(np.max(np.abs(expected)))
-    # Also reject NaN, which isn't below the tolerance.
+    # Also reject NaN. It isn't below the tolerance.
     return None if off <= TOLERANCE else f"The result is wrong: off by {100 * off:.3g} % of the largest value."
 
 

@@ -70,7 +70,7 @@ BYTES_PER_PARAMETER = 16
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Peak memory of a worker on the CPU, including the engine, as measured.
+    """Measured peak memory of a worker on the CPU, including the engine.
 
     Attributes:
         base_bytes: Memory at batch size 0, in bytes.

@@ -74,7 +74,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all six files exist with the right size, and a checksum is stored."""
+    """Return whether the checksum file and all six files of the right size exist."""
     return source.are_there(folder, FILES, FILE_BYTES)
 
 

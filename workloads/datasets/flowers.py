@@ -1,6 +1,6 @@
 """3,670 photos of flowers from the official archive, and a synthetic twin. Reads local files, never the network.
 
-The study read the photos from sixteen record files with one image size, which `flower_records` creates once.
+The study read the photos from sixteen record files with one image size. `flower_records` creates these files once.
 """
 
 import hashlib
@@ -106,7 +106,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all photos exist and a checksum is stored."""
+    """Return whether all photos and their checksum file exist."""
     try:
         return source.are_there(folder, [_LIST_FILE, *_listed(folder)])
     except MissingDataError:
@@ -114,9 +114,9 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None, *, size: int) -> Photos:
-    """Return 2,990 photos for training and 680 for validation; if `folder` is None, a synthetic twin of this size.
+    """Return 2,990 photos for training and 680 for validation; the synthetic twin if `folder` is None.
 
-    The twin has sixteen images per class in memory, each used for many examples.
+    The twin has sixteen images per class, with `size` pixels per side. Each is used for many examples.
 
     Raises:
         MissingDataError: A photo is missing or modified.

@@ -74,7 +74,7 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist with the right size, and a checksum is stored."""
+    """Return whether the checksum file and all four files of the right size exist."""
     try:
         sizes = all(
             (folder / stored_name(name)).stat().st_size == header_bytes(shape) + math.prod(shape)

@@ -97,7 +97,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist and a checksum is stored."""
+    """Return whether the four files and their checksum file exist."""
     return source.are_there(folder, FILES)
 
 
@@ -172,7 +172,7 @@ def with_bigrams(reviews: Reviews) -> Reviews:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a review in lower case. A word is letters and digits, with apostrophes inside."""
+    """Return the words of a review in lower case. Words consist of letters, digits and inner apostrophes."""
     return _WORD.findall(text.lower())
 
 

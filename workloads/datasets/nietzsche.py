@@ -65,7 +65,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the text exists with the right size, and a checksum is stored."""
+    """Return whether the checksum file and a text of the right size exist."""
     return source.are_there(folder, [FILE], FILE_BYTES)
 
 
@@ -121,7 +121,7 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
 
 
 def _twin() -> str:
-    """Return random words, each followed by one of eight successors, which makes the characters predictable."""
+    """Return random words, each followed by one of eight possible words, so that characters are predictable."""
     letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
     words = [_word(number) for number in letters]
     follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()

@@ -90,7 +90,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the three text files exist and a checksum is stored."""
+    """Return whether the three text files and their checksum file exist."""
     return source.are_there(folder, FILES)
 
 

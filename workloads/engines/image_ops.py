@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# How far the corners of a unit square extend beyond its sides at most, which is at 45°.
+# Maximum distance that the corners of a rotated unit square extend beyond its sides, at 45°.
 _FURTHEST = (math.sqrt(2) - 1) / 2
 
 

@@ -42,7 +42,7 @@ class Jax(KerasFeed):
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also reject uncompiled steps, which would take many times as long."""
+        """Also reject uncompiled steps, because they would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         return super().refusal(spec)

@@ -50,7 +50,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     if (backend := keras.backend.backend()) != engine.backend:
         said = message("engine.other_backend", engine=engine.title, backend=backend)
         raise WorkloadError("engine_missing", said)
-    # Ignore the user's keras.json, which must not affect the measurement.
+    # Ignore the user's keras.json. It must not affect the measurement.
     keras.config.set_floatx("float32")
     keras.config.set_image_data_format("channels_last")
     keras.mixed_precision.set_dtype_policy(spec.precision)

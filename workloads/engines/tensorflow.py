@@ -213,9 +213,9 @@ def leave_untuned() -> None:
     """Disable tf.data's autotuning for all data read by `fit`, for the lifetime of this process.
 
     At the end of each epoch, Keras discards its iterator. With TensorFlow 2.21, this may block for up to a minute,
-    until the tuner wakes up again: in a test, four of ten epochs of 47 s took 29 to 38 s longer. For data in
-        memory,
-    the tuner only sets the number of threads that slice arrays into batches, which made no measurable difference.
+    until the tuner wakes up again. In a test, four of ten epochs of 47 s took 29 to 38 s longer. For data in
+    memory, the tuner only sets the number of threads that slice arrays into batches. This made no measurable
+    difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
@@ -246,7 +246,7 @@ def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
         tf.config.set_visible_devices([], "GPU")
         return "cpu", None
     tf.config.set_visible_devices([gpus[index]], "GPU")
-    # Otherwise TensorFlow allocates all GPU memory, which affects other programs and the telemetry.
+    # Otherwise TensorFlow allocates all GPU memory. That affects other programs and the telemetry.
     tf.config.experimental.set_memory_growth(gpus[index], True)
     details = tf.config.experimental.get_device_details(gpus[index])
     return f"gpu:{index}", details.get("device_name")

@@ -42,7 +42,7 @@ class Goal:
         return frozenset(self.results), frozenset(self.variables)
 
     def branches(self) -> Iterator[tuple[str, "Goal"]]:
-        """Yield the name and goal of each branch of a conditional, whose first input is the condition."""
+        """Yield the name and goal of each branch of a conditional. Its first input is the condition."""
         for name in _BRANCHES:
             yield name, Goal(self.results, {place - 1 for place in self.variables})
 
@@ -346,7 +346,7 @@ class _Count(Reach):
         return sum(each.type in _PRODUCTS for each in reached.operations)
 
     def _trips(self, graph: Any, limit: Any) -> int:
-        """Return a loop's number of iterations, which Keras sets when the loop starts."""
+        """Return a loop's number of iterations. Keras sets it when the loop starts."""
         try:
             with self._tf.compat.v1.Session(graph=graph) as session:
                 trips = int(session.run(limit))

@@ -35,7 +35,7 @@ class Torch(KerasFeed):
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
             "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not silently fall back to the CPU
         }
 
@@ -234,5 +234,5 @@ def _uses_onednn(torch: Any) -> bool:
 
 
 def _waited(numbers: Any) -> float:
-    """Return the last value, which blocks until all are computed."""
+    """Return the last value. This blocks until all values are computed."""
     return float(numbers.flatten()[-1])

@@ -71,7 +71,7 @@ class StepWatch:
     def _remember(self, *arguments: Any, **named: Any) -> Any:
         """Compute the loss, and record how many examples the network predicted."""
         if self._model.training:
-            # Don't keep the predictions, which would occupy memory until the next step.
+            # Don't keep the predictions. They would occupy memory until the next step.
             self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 
@@ -146,12 +146,12 @@ def _counter() -> Any:
 
 
 def _place(tensor: Any) -> int:
-    """Return the address of a tensor's memory, which its views share."""
+    """Return the address of a tensor's memory. Views share it."""
     return int(tensor.untyped_storage().data_ptr())
 
 
 def _written(call: Any, args: Any, named: Any) -> list[Any]:
-    """Return the arguments of a call that are modified by it."""
+    """Return the arguments that a call modifies."""
     tensors: list[Any] = []
     for place, argument in enumerate(call._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:

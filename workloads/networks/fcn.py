@@ -79,8 +79,8 @@ class FcnR(DlBench):
     validation_samples = 10_000
     parameters_count = 14_205_962
     operations_per_example = 81_981_440
-    # The loss rises before it falls, by an amount that depends on the seed. The lower end is halfway to the loss
-    # with a learning rate of zero, which is lower; the upper end is equally far above the measured losses.
+    # The loss rises before it falls, by an amount that depends on the seed. The band starts halfway between the
+    # lowest loss and the lower loss of a learning rate of zero, and extends equally far above the highest loss.
     proof = first_losses(50, 4.33, 10.0, real=(4.33, 11.0, REAL_DIGITS), unlearned=2.59)
     memory_needs = measured_memory(tensorflow=(1200, 0.059), torch=(890, 0.051), jax=(990, 0))
 
@@ -103,9 +103,9 @@ class FcnR(DlBench):
         return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return flattened images.
+        """Return flattened images. The test images are evaluated after each epoch.
 
-        The test images are evaluated after each epoch, which isn't included in the time per batch.
+        The time per batch doesn't include the evaluation.
         """
         return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
 

@@ -88,7 +88,7 @@ class Flowers(Training):
 
 
 class FlowersXception(Flowers):
-    """Xception, which consists of separable convolutions."""
+    """Xception, a network of separable convolutions."""
 
     id = "flowers_xception_331"
     parameters_count = 20_871_725

@@ -40,7 +40,7 @@ class GoogLeNet(ImageNet):
     memory_needs = measured_memory(tensorflow=(1000, 37), torch=(700, 93), jax=(1400, 92))
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the parameter count, which depends on whether the auxiliary heads are included."""
+        """Return the parameter count with or without the auxiliary heads, depending on the spec."""
         return self.parameters_count if _has_heads(spec) else self.inference_parameters_count
 
     def build(self, spec: RunSpec) -> Any:

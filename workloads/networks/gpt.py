@@ -204,7 +204,7 @@ class NanoGptChar(_Language):
         return blocks * _block_results(sequence, width, heads)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model, which has no biases: character ids in, scores for each next character out."""
+        """Return the model without biases: character ids in, scores for each next character out."""
         from keras import Input, Model, initializers, layers
 
         blocks, heads, width = (int(spec.parameters[name]) for name in ("blocks", "heads", "width"))

@@ -116,7 +116,7 @@ def response_normalisation(spec: RunSpec) -> Any:
 
 
 def _in_two_groups(x: Any, filters: int, size: int) -> Any:
-    """Return two parallel convolutions, which is how Caffe computes groups.
+    """Return two parallel convolutions, the way Caffe computes groups.
 
     Keras would compile a grouped convolution with XLA even if compilation is disabled.
     """

@@ -50,7 +50,7 @@ def image_feed(
 
 
 class ConstantBatch(Training):
-    """Trains on a single generated batch, which is copied from the computer's memory in every step.
+    """Trains on a single generated batch, copied from the computer's memory in every step.
 
     There are no epochs. 10 rounds of 100 batches are used instead.
 

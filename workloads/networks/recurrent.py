@@ -58,7 +58,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """Return the hard sigmoid of Keras 2, which is steeper than Keras 3's."""
+    """Return the hard sigmoid of Keras 2. It is steeper than in Keras 3."""
     from keras import ops
 
     return ops.clip(0.2 * x + 0.5, 0.0, 1.0)

@@ -13,7 +13,7 @@ def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
     computed in float32.
 
     Args:
-        heads: Number of attention heads, which split the width.
+        heads: Number of attention heads. The width is divided among them.
         is_causal: Whether each token attends only to itself and earlier tokens.
         dropout: Dropout rate of the attention weights during training.
     """

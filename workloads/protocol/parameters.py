@@ -41,7 +41,7 @@ class Parameter:
 
     @property
     def label(self) -> Message:
-        """The display name without the unit, which is shown next to the value: "Step" for "step_s"."""
+        """Display name without the unit, such as "Step" for "step_s". The unit is shown next to the value."""
         return message(f"parameter_label.{self.name}")
 
     def parse(self, text: str) -> ParameterValue:

@@ -22,7 +22,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         steps: Training steps of a shortened epoch; None for full epochs.
         duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
             for the preset's default.
-        measure_s: Duration of a probe, which times steps without validation, in seconds; None for a normal run.
+        measure_s: Duration of a probe in seconds. Probes time steps without validation. None for a normal run.
         threads: Threads within one operation; None lets the engine choose.
         jit: Whether XLA compiles the training step. The studies ran without it.
         engine: Name of the engine, as in workloads.engines.registry.

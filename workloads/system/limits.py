@@ -112,7 +112,7 @@ class MemoryBandwidth(Limit):
     study = ""
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Add arrays in place, which avoids allocating memory."""
+        """Add arrays in place, to avoid allocating memory."""
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
         typical = _typical(reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps)

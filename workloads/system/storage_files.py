@@ -79,7 +79,7 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         finally:
             _remove_own(folder, warn)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the parent process has exited, which isn't the folder's fault
+        if isinstance(error, BrokenPipeError):  # the parent process has exited; the folder hasn't failed
             raise
         raise trouble(parent, error) from error
 

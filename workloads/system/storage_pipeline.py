@@ -59,7 +59,7 @@ def from_shards(pictures: Pictures, paths: Sequence[Path]) -> Any:
 def pack(
     pictures: Pictures, jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter
 ) -> list[Path]:
-    """Decode images, resize them to 256 × 256, write them to shards, and wait until these are on the drive."""
+    """Decode images, resize them to 256 × 256, write them to shards, and wait until all are on the drive."""
     paths = [folder / SHARDS / f"{number}.tfrecord" for number in range(SHARD_COUNT)]
     done = 0
     with ExitStack() as stack:

@@ -46,7 +46,7 @@ class Feed:
         return len({zlib.crc32(row.data) for row in array.reshape(len(array), -1).view(np.uint8)})
 
     def cut(self, examples: int) -> "Feed":
-        """Return a feed with only the first examples, so that every epoch is equally short. Only for arrays.
+        """Return a feed with only the first examples, so that all epochs are equally short (arrays only).
 
         Limiting the steps of `fit` isn't enough: the next epoch would continue where the last one stopped, and the
         data would run out in the middle of an epoch.

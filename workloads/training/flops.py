@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-# A training step runs the network forward and then computes the gradients of its inputs and weights, which takes
-# three times the forward operations (Amodei and Hernandez, AI and Compute, 2018). The true number is slightly
-# lower, by 0.7 % for the standard network, because the first layer needs no gradient of its input.
+# A training step runs the network forward and then computes the gradients of its inputs and weights. Together,
+# this takes three times the forward operations (Amodei and Hernandez, AI and Compute, 2018). The true number is
+# slightly lower, by 0.7 % for the standard network, because the first layer needs no gradient of its input.
 TRAINING_PASSES = 3
 
 

@@ -11,10 +11,10 @@ RELATED_AT_LEAST = 6
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Return a distribution-free confidence interval of the median, and its confidence level in percent.
 
-    The interval is the narrowest pair of order statistics that covers the median with at least 95 %, according to
-    the binomial distribution (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With
-    fewer than six values, it is the range, at a lower confidence level. Returns None for all with fewer than two
-    values.
+    The interval is the narrowest pair of order statistics that covers the median with at least 95 % confidence,
+    according to the binomial distribution (Conover, Practical nonparametric statistics, 3rd ed. (1999), section
+    3.2). With fewer than six values, it is the full range, at a lower confidence level. With fewer than two
+    values, all are None.
     """
     return _interval(values, len(values))
 

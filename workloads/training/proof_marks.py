@@ -9,7 +9,7 @@ from workloads.protocol.spec import RunSpec
 
 
 class TrainingEvidence:
-    """Compares a compiled network after training with its state before. Create it before training."""
+    """Compares a network before and after training. Create this object before training."""
 
     def __init__(self, model: Any) -> None:
         self._steps = _updates(model)
@@ -68,7 +68,7 @@ def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> 
 def least_examples(
     steps: int, batch_size: int, examples: int, steps_per_pass: int, *, is_stream: bool = False
 ) -> int:
-    """Return the minimum number of examples that training for this many steps must have used.
+    """Return the minimum number of examples used by this many training steps.
 
     Args:
         steps: Number of completed steps.
@@ -86,7 +86,7 @@ def _updates(model: Any) -> int:
 
 
 def _weights(model: Any) -> Any:
-    """Return the weights of the output layer, which is the network's last matrix."""
+    """Return the weights of the output layer, the network's last matrix."""
     import numpy as np
 
     for variable in reversed(model.trainable_variables):

@@ -19,7 +19,7 @@ STEPS_AT_LEAST = 4
 # Steps of an epoch if the study has no epochs.
 EPOCH_STEPS = 250
 EPOCHS_LIMIT = 1_000_000
-# The other parts of an epoch are timed in this many one-step epochs. The first one is warm-up.
+# The other parts of an epoch are timed in this many one-step epochs. The first one is a warm-up.
 SHORT_EPOCHS = 3
 BATCHES_LIMIT = 20
 # If steps are this slow, another step exceeds the budget, and setting up an epoch's input takes a negligible time.
@@ -88,7 +88,7 @@ class Quick:
             self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
 
     def probe(self) -> None:
-        """Time steps for the duration in the spec, which starts at the end of the first step."""
+        """Time steps for the duration in the spec, starting at the end of the first step."""
         duration_s = self.spec.measure_s or 0.0
         ends_s: list[float] = []
 

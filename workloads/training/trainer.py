@@ -14,7 +14,7 @@ class Trainer:
     """A compiled network, its engine and its data.
 
     Attributes:
-        callbacks: Returns the network's own Keras callbacks. They are created anew for each training.
+        callbacks: Returns new instances of the network's own Keras callbacks.
         examples: Number of examples in timed epochs, for each compiled form of the step. Filled by `fit`; empty if
             the engine doesn't count them.
     """
