@@ -102,7 +102,7 @@ def _run_without_window() -> int:
 
 
 def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) -> None:
-    """Draw a result for the CLI, which doesn't use Qt. Raises AppError if Qt can't be loaded."""
+    """Draw a result for the CLI, because the CLI doesn't use Qt. Raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message
 

@@ -1,4 +1,4 @@
-"""The command `ab`, which runs a workload in two configurations, alternately, and reports which one is faster."""
+"""The `ab` command: runs a workload in two configurations alternately and reports which one is faster."""
 
 import argparse
 from typing import Any
@@ -37,7 +37,7 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _label(options: argparse.Namespace, side: str) -> str:
-    """Return a side's label, which defaults to its settings."""
+    """Return a side's label. It defaults to the side's settings."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         option, given = f"--label-{side}", len(asked)

@@ -1,4 +1,4 @@
-"""The command `completion`, which prints scripts that complete commands, options and values in a shell.
+"""The `completion` command: prints scripts that complete commands, options and values in a shell.
 
 The scripts are generated from the parser, and start no program while completing.
 """

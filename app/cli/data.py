@@ -1,4 +1,4 @@
-"""The command `data`, which lists, downloads, imports and removes data sets. Only `fetch` uses the network."""
+"""The `data` command: lists, downloads, imports and removes data sets. Only `fetch` uses the network."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""The command `doctor`, which shows whether engines can use this computer's devices and how to fix problems."""
+"""The `doctor` command: shows whether engines can use this computer's devices and how to fix problems."""
 
 import argparse
 import json

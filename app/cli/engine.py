@@ -1,4 +1,4 @@
-"""The command `engine`, which lists, installs, checks and removes engines. Only `install` uses the network."""
+"""The `engine` command: lists, installs, checks and removes engines. Only `install` uses the network."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""The command `import`, which imports other people's results from result files, pictures, exports and folders."""
+"""The `import` command: imports other people's results from result files, pictures, exports and folders."""
 
 import argparse
 import itertools

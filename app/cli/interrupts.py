@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C, SIGTERM and Ctrl-Break (Windows), which end a command or cancel a run."""
+"""Ends commands and cancels runs on Ctrl-C, SIGTERM and Ctrl-Break (Windows)."""
 
 import contextlib
 import os

@@ -18,7 +18,7 @@ BAR_WIDTH, LEAST_BAR = 36, 10
 NAME_WIDTH = 44
 CELL_WIDTH = 200
 GAP = "  "
-# A line consists of parts with an ink each.
+# A line consists of parts. Each part has its own ink.
 Line: TypeAlias = Sequence[tuple[str, Ink | None]]
 # Text that must not be split: a word, with a sign before it and a unit or dot after it.
 _WORD = re.compile(r" *(?:± )?\S+(?: (?:%|·|ms|s|kB|MB|GB|TB)[,.;:)]*(?!\S))*")
@@ -184,7 +184,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
                 [(GAP + part, Ink.MUTED)]
                 for part in wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
             ]
-        # Don't use their ratio, which overflows for absurd values in imported files.
+        # Don't use their ratio. It overflows for absurd values in imported files.
         share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
         padding = " " * (widest - cells(name))

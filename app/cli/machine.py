@@ -1,4 +1,4 @@
-"""The commands `workloads`, `hardware` and `compare`."""
+"""The `workloads`, `hardware` and `compare` commands."""
 
 import argparse
 import json

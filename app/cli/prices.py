@@ -1,4 +1,4 @@
-"""The command `study prices`, which shows and sets the costs of the user's computer and its devices."""
+"""The `study prices` command: shows and sets the costs of the user's computer and its devices."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A setting of a price: its option without dashes, its field in the settings, and its range."""
+    """A price setting: its option without dashes, its field in the settings, and its range."""
 
     option: str
     field: str

@@ -35,7 +35,7 @@ def write_result(database: Database, ids: Sequence[int], path: Path | None) -> N
 
 
 def write_after_run(database: Database, ids: Sequence[int], path: Path) -> bool:
-    """Write the result file after a run, and return whether this succeeded."""
+    """Write the result file after a run. Returns False if there is no result to write."""
     try:
         write_result(database, ids, path)
     except UsageError as error:

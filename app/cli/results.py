@@ -1,4 +1,4 @@
-"""The command `results`, which lists, shows, shares, deletes and exports stored runs."""
+"""The `results` command: lists, shows, shares, deletes and exports stored runs."""
 
 import argparse
 import contextlib

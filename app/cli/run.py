@@ -1,4 +1,4 @@
-"""The command `run`, which starts a run and shows it as text or as a stream of events."""
+"""The `run` command: starts a run and shows it as text or as a stream of events."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The command `study`."""
+"""The `study` command."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""The command `results submit`, which prepares a submission. It doesn't send anything."""
+"""The `results submit` command: prepares a submission without sending anything."""
 
 import argparse
 

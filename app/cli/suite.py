@@ -1,4 +1,4 @@
-"""The command `suite`."""
+"""The `suite` command."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""The command `table`, which builds a community table from result files or checks such files."""
+"""The `table` command: builds a community table from result files or checks such files."""
 
 import argparse
 

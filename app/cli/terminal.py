@@ -31,7 +31,7 @@ def verdict_ink(title: str) -> Ink | None:
 
 
 def columns(stream: TextIO) -> int | None:
-    """Return the width that lines must fit into; None if the stream isn't a terminal."""
+    """Return the width that lines must fit into: COLUMNS or the terminal's width; None if there is neither."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isascii() and asked.isdecimal() and len(asked) <= _COLUMNS_DIGITS and int(asked) > 0:
         return max(LEAST_COLUMNS, int(asked))

@@ -37,7 +37,7 @@ class Scale:
     def share(self, value_s: float) -> float:
         """Return the length of the bar for a value, 0 to 1."""
         if self.log:
-            # Don't use ratios, which overflow for absurd values in imported files.
+            # Don't use ratios. They overflow for absurd values in imported files.
             low, high = math.log(self.origin), math.log(self.top)
             return max(0.0, (math.log(max(value_s, self.origin)) - low) / (high - low))
         return value_s / self.top
@@ -72,7 +72,7 @@ class RowLook:
     text_px: int
     radius: float = 4.0
     gap: float = 10.0
-    outlined: bool = False  # paint text as outlines, which look the same on all systems (for pictures)
+    outlined: bool = False  # paint text as outlines, so that pictures look the same on all systems
 
 
 def bar_key(bar: Bar) -> str:

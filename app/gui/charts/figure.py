@@ -30,7 +30,7 @@ class ChartStyle:
     Attributes:
         text_px, label_px: Text sizes of names and values, and of axes and legend.
         row_max_px: Maximum row height.
-        outlined: Whether to paint text as outlines, which look the same on all systems.
+        outlined: Whether to paint text as outlines, so that it looks the same on all systems.
     """
 
     tokens: Tokens

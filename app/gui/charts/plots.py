@@ -1,6 +1,6 @@
 """Base classes of live charts: plots in the theme's colours that are created once and then updated.
 
-This module imports pyqtgraph and NumPy, which takes longer than the rest of the GUI. Import it late.
+Import this module late. It imports pyqtgraph and NumPy, and this takes longer than the rest of the GUI.
 """
 
 import contextlib
@@ -119,7 +119,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             self.updateGeometry()
 
     def setAccessibleName(self, name: str) -> None:
-        """Also set the name of the viewport, which screen readers treat as a separate widget."""
+        """Also set the name of the viewport, because screen readers treat it as a separate widget."""
         super().setAccessibleName(name)
         self.viewport().setAccessibleName(name)
 
@@ -152,7 +152,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return pen
 
     def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
-        """Add a line in one of the SERIES colours, optionally to another view box, which has its own axis."""
+        """Add a line in one of the SERIES colours, optionally to another view box with its own axis."""
         line = Line(self, colour, dashed=dashed)
         line.colour()
         self._lines.append(line)
@@ -290,7 +290,7 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         self._unit = f" {unit}" if unit else ""
 
     def boundingRect(self) -> QRectF:
-        """Include space for half a label at both ends, which pyqtgraph omits if there are grid lines."""
+        """Include space for half a label at both ends. pyqtgraph omits it if there are grid lines."""
         return QRectF(super().boundingRect()).adjusted(0, -LABEL_PX, 0, LABEL_PX)
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:

@@ -19,7 +19,7 @@ BLUE, ORANGE, _, _, _, RED = SERIES
 PASS_PCT = 100 - DRIFT_PCT
 _BAND_ALPHA = 0.18
 # The view includes at least this range around the latest estimate, plus margins that total an eighth of its
-# height. Values from the first quarter of the time, which are uncertain, may be outside of it.
+# height. Uncertain values, from the first quarter of the time, may be outside of it.
 _VIEW_SHARE, _MARGIN, EARLY_SHARE = 0.15, 0.06, 0.25
 _LOOSE = 1.7  # if the view is larger than its contents by this factor, it is adjusted
 

@@ -128,7 +128,7 @@ def _quantity(name: str, curve: Curve) -> Quantity | None:
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":
-        return None  # requires the GPU's total memory, which isn't stored with runs
+        return None  # runs don't include the GPU's total memory
     if key == "steal_pct" and not any(curve.y):
         return None
     return QUANTITIES.get(key)

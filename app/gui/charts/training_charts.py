@@ -161,7 +161,7 @@ class EpochChart(Plot):
         tokens = self.theme.tokens
         current = QColor(tokens.accent)
         current.setAlphaF(0.4)
-        # Even a single epoch, which is the result, includes the start-up and is therefore set apart.
+        # Even a single epoch is set apart, because it includes the start-up.
         brushes = [QBrush(QColor(tokens.neutral_bar))] * min(apart, whole)
         brushes += [QBrush(QColor(tokens.accent))] * (whole - len(brushes))
         brushes += [QBrush(current)] * (len(heights) - whole)
@@ -241,8 +241,7 @@ class ThroughputChart(DoublePlot):
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
-        # The right axis has no values. It aligns the time axis with the telemetry chart's below, which has the
-        # labels.
+        # The right axis has no values. It only aligns the time axis with that of the telemetry chart below.
         self.getAxis("right").setStyle(showValues=False)
         self.getAxis("bottom").setStyle(showValues=False)
         self.getAxis("bottom").setHeight(_HALF_LABEL_PX)
@@ -263,7 +262,7 @@ class ThroughputChart(DoublePlot):
         highest = max((value for value in curve.y if value is not None), default=1.0)
         top = round_up(1.1 * highest)
         self.set_range("y", 0.0, top)
-        # Slightly below the upper edge, which would clip the marks.
+        # Slightly below the upper edge, to avoid clipping the marks.
         self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
         code = "chart.steps_now_interrupted" if interrupted_t_s else "chart.steps_now"
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"

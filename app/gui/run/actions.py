@@ -217,7 +217,7 @@ class ResultActions:
         latest = self._services.preferences.settings.save_folder
         folder = latest if latest and Path(latest).is_dir() else QStandardPaths.writableLocation(place)
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, str(Path(folder) / name), kinds)
-        # Keep the suffix of another type, which the user typed deliberately. "v1.2" has no suffix.
+        # Keep the suffix of another type, because the user typed it deliberately. "v1.2" has no suffix.
         if not chosen or chosen.lower().endswith(tuple(_endings(kinds))):
             return Path(chosen) if chosen else None
         path = Path(chosen + _endings(kind or kinds)[0])
@@ -259,7 +259,7 @@ def _file_name(run: JudgedRun, group: Group | None) -> str:
 
 
 def _check_is_file(path: Path) -> None:
-    """Raise UsageError for devices and pipes, which could block the GUI."""
+    """Raise UsageError for devices and pipes. Writing to them could block the GUI."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(message("file.is_device", name=path.name), message("export.choose_another"))
 

@@ -184,7 +184,7 @@ class RunCharts(QWidget):
         )
 
     def show_group(self, group: Group) -> None:
-        """Show a group instead of the speed chart, as a table of engines or as a bar for each repetition."""
+        """Replace the speed chart with a table of engines or with a bar for each repetition of a group."""
         self.speed_legend.hide()
         self.epochs_card.show()
         if rows := kind_of(group).engine_table(group):

@@ -133,7 +133,7 @@ class PlanPage(QWidget, Generic[Result]):
         return self.can_share
 
     def share(self) -> None:
-        """Share the plan on display by saving its picture, which embeds a result file with its runs."""
+        """Share the plan on display by saving its picture with an embedded result file of its runs."""
         self.save_picture()
 
     def save_picture(self) -> None:

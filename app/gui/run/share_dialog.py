@@ -1,4 +1,4 @@
-"""The share dialog, which previews the fields of a result, its picture, and its text for different forums."""
+"""The share dialog: previews a result's fields, its picture, and its text for different forums."""
 
 from collections.abc import Callable
 from functools import partial

@@ -129,7 +129,7 @@ def _reason(theme: Theme, reason: events.Reason) -> QWidget:
 
 
 def _number_lines(run: Run) -> list[tuple[str, str]]:
-    """Return the value and its complete note, which is too long for the run page."""
+    """Return the value with its complete note. The run page has no space for all of it."""
     note = headline_note(run.summary, measured_s=estimated_from_s(run))
     value, _, _ = headline(run.summary).partition("\n")
     return [(value, note)] if note else []

@@ -1,4 +1,4 @@
-"""The bundle of services that the app creates and passes to the pages, which therefore need no globals."""
+"""The bundle of services that the app passes to the pages, so that they need no globals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ class CommunityTable(QObject):
         self._services = services
 
     def get(self) -> None:
-        """Download the table from the address in the settings, which must not be empty."""
+        """Download the table from the address in the settings. The address must not be empty."""
         address, paths = self._services.preferences.settings.table_address, self._services.paths
 
         def fetch() -> str:

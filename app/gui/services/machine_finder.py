@@ -15,7 +15,7 @@ class MachineFinder(QObject):
 
     Args:
         tasks: Runs the detection in the background.
-        data_folder: Returns the data set folder, whose disks are included.
+        data_folder: Returns the data set folder. Its disks are included.
 
     Signals:
         found: `machine` and `power` have been detected or updated.

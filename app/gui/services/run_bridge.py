@@ -151,7 +151,7 @@ class RunBridge(QObject):
         return group, self._asked_of
 
     def left_s(self) -> float | None:
-        """Return the expected time of the remaining runs in seconds, based on finished ones; None without any."""
+        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
         finished_s = [run.wall_s for run in self.done if run.wall_s is not None]
         if not finished_s:
             return None
@@ -298,7 +298,7 @@ class RunBridge(QObject):
 
     def _on_tick(self) -> None:
         session = self._session
-        # Check this before processing the queue, which then contains the last events.
+        # Check this first. Then the queue contains the last events of the session.
         over = session is not None and session.wait(0)
         kinds = set()
         while self._events:

@@ -1,4 +1,4 @@
-"""Runs work that may take longer than a frame in threads, and delivers the results in the GUI thread."""
+"""Runs slow work (longer than a frame) in threads, and delivers the results in the GUI thread."""
 
 import threading
 from collections.abc import Callable

@@ -14,7 +14,7 @@ from app.gui.shell.desktop import TaskBar, notify, task_bar
 from workloads.protocol import events
 
 NAME = "Epochmark"
-# While shorter runs, the user is probably still watching.
+# During shorter runs, the user is probably still watching.
 WORTH_TELLING_S = 30.0
 EVERY_S = 1.0
 

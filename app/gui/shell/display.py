@@ -1,4 +1,4 @@
-"""Checks whether a window can be opened before starting Qt, which would abort the process if not."""
+"""Checks whether a window can be opened before starting Qt. Otherwise, Qt would abort the process."""
 
 import contextlib
 import ctypes

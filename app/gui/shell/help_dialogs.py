@@ -15,7 +15,7 @@ from app.gui.widgets.dialogs import LEAST_PX, report_head
 from workloads.protocol.machine import Machine
 
 LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
-# Shortcuts of individual pages, which aren't menu actions.
+# Shortcuts of individual pages. They aren't menu actions.
 _PAGE_KEYS = (
     ("Ctrl+F", "shortcuts.filter"),
     ("F2", "shortcuts.rename"),

@@ -1,7 +1,7 @@
 """Prevents Qt for Python from reading the source code of modules. Import this module before all others.
 
 Qt searches the source for `from __feature__ import`, which Epochmark doesn't use. The lines would stay in Python's
-linecache until the process exits, which takes 16 MB in an idle app.
+linecache until the process exits and take 16 MB in an idle app.
 """
 
 import sys

@@ -17,7 +17,7 @@ class PageEntry:
         title: Message code of the title.
         icon: Name of the icon in the sidebar.
         widget: Name of the class in page.py. It is created with the services as its argument.
-        has_plans: Whether the page is a `PlanPage`, which runs one kind of plan.
+        has_plans: Whether the page is a `PlanPage`, for one kind of plan.
     """
 
     code: str

@@ -21,7 +21,7 @@ def restore(window: QMainWindow, preferences: Preferences) -> None:
 
 
 def _fit_screen(window: QMainWindow) -> None:
-    """Fit the window into the available area of the screen, which may be smaller than the default size."""
+    """Shrink the window if it is larger than the available area of the screen."""
     screen = window.screen().availableGeometry()
     frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
     room = QSize(screen.width(), screen.height() - frame_px)

@@ -1,4 +1,4 @@
-"""The sidebar, which lists the pages."""
+"""The sidebar with the list of pages."""
 
 from collections.abc import Sequence
 

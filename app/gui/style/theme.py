@@ -126,7 +126,7 @@ QSplitter::handle {{ background: transparent; }}
 
 
 def style_sheet(tokens: Tokens, pictures: str) -> str:
-    """Return the style sheet of a theme. `pictures` is the folder of its arrow images, which must be files."""
+    """Return the style sheet of a theme. `pictures` is the folder with its arrow images."""
     colours = {name: getattr(tokens, name) for name in tokens.__dataclass_fields__ if name != "dark"}
     return _RULES.format(**colours, radius=CARD_RADIUS_PX, pictures=pictures)
 

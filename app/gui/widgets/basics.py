@@ -192,7 +192,7 @@ class ClampedLabel(QLabel):
 
 
 class Card(QFrame):
-    """A surface with a heading. `body` is the layout of the content, `corner` of widgets next to the heading."""
+    """A surface with a heading. `body` is for the content, `corner` for widgets next to the heading."""
 
     def __init__(self, heading: str = "", note: str = "", margin_px: int = 2 * GAP_PX) -> None:
         super().__init__()

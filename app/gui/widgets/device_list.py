@@ -19,7 +19,7 @@ class DeviceList(ChoiceBox):
     """Lists devices with the engines that would use them. The best one is also available as "Automatic".
 
     Engines are named only if there are several. In `brief` lists, for narrow columns, GPU names are shown only as
-    tooltips. If `engine` is installed, "Automatic" selects its best device.
+    tooltips. If `engine` is installed, its best device is listed instead of "Automatic".
     """
 
     def __init__(self, *, brief: bool = False, engine: str | None = None) -> None:
@@ -127,7 +127,7 @@ class EngineList(ChoiceBox):
         self.setCurrentIndex(self.findData(engine))
 
     def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
-        """Enable the available engines without emitting signals. If the selected one isn't, select the default.
+        """Enable the available engines without emitting signals. Keep the selected one or select the default.
 
         Args:
             installed: Installed engines.

@@ -157,7 +157,7 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """A table of a few rows of text. It has no scroll bar of its own; the surrounding area scrolls.
+    """A table of a few rows of text. It shows all rows; the surrounding area scrolls.
 
     Args:
         name: Name for screen readers.

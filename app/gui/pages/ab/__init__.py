@@ -1,1 +1,1 @@
-"""The A/B page, which compares two configurations of a workload."""
+"""The A/B page: compares two configurations of a workload."""

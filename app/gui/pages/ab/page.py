@@ -1,4 +1,4 @@
-"""The A/B page, which runs a workload in two configurations, alternately, and shows which one is faster."""
+"""The A/B page: runs a workload in two configurations alternately and shows which one is faster."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -298,7 +298,7 @@ class AbPage(PlanPage[AbResult]):
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
 
     def _left_s(self, runs: int) -> float | None:
-        """Return the expected time of the remaining runs in seconds, based on finished ones; None without any."""
+        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)

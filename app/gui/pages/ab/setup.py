@@ -71,7 +71,7 @@ class SideForm(QObject):
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
-        engine, device, compiled: Three of the editors, which depend on each other.
+        engine, device, compiled: Three of the editors. They depend on each other.
 
     Signals:
         changed: A value has changed.
@@ -97,7 +97,7 @@ class SideForm(QObject):
         return (self.name, *self.editors.values())
 
     def values(self) -> dict[str, ParameterValue | None]:
-        """Return the values by name of the setting."""
+        """Return the values by setting name."""
         return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:

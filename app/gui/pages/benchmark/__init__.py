@@ -1,1 +1,1 @@
-"""The Benchmark page, which sets up, runs and displays a workload."""
+"""The Benchmark page: sets up, runs and displays a workload."""

@@ -1,4 +1,4 @@
-"""The Benchmark page, which sets up and runs a workload and shows the result."""
+"""The Benchmark page: sets up and runs a workload and shows the result."""
 
 import contextlib
 from pathlib import Path
@@ -64,7 +64,7 @@ class BenchmarkPage(QWidget):
         services.bridge.refused.connect(self._on_refused)
 
     def prepare(self) -> None:
-        """Create the charts, which is slow the first time. Called while the app is idle."""
+        """Create the charts. This is slow the first time, and is therefore done while the app is idle."""
         if self.view is not None:
             return
         from app.gui.run.view import RunView

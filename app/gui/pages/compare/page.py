@@ -1,4 +1,4 @@
-"""The Compare page, which ranks the user's runs among published results, as bars or as a table."""
+"""The Compare page: ranks the user's runs among published results, as bars or as a table."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -268,7 +268,7 @@ class ComparePage(QWidget):
         self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the context menu of a bar, which opens a run or removes an imported result."""
+        """Open a bar's context menu, with commands to open a run or to remove an imported result."""
         bar = self._pointed
         if bar is None or (bar.run is None and bar.imported is None):
             return

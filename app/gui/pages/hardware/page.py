@@ -1,4 +1,4 @@
-"""The Hardware page, with components, live telemetry and the doctor."""
+"""The Hardware page: components, live telemetry and the doctor."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from app.gui.widgets.segments import Segments
 if TYPE_CHECKING:
     from app.gui.pages.hardware.doctor_view import DoctorView
 
-ACTIONS_PX = 36  # height reserved for the doctor's buttons, which are larger and created later
+ACTIONS_PX = 36  # reserved for the doctor's larger buttons, which are created later
 VIEWS = ("parts", "live", "doctor")
 
 

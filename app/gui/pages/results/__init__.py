@@ -1,1 +1,1 @@
-"""The Results page, which shows the history of runs."""
+"""The Results page: shows the history of runs."""

@@ -32,7 +32,7 @@ COMMENT = KEYS.index("comment")
 # Always shown. The others are shown in this order if they fit; the detail view shows all.
 _ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
 _OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
-_BEFORE_NAME = ("device", "status")  # shown even if this makes the name narrow, unlike the others
+_BEFORE_NAME = ("device", "status")  # shown even if this makes the name column narrow
 NAME_PX, NAME_MIN_PX = 160, 40
 DEVICE_MORE_PX = 90  # additional width for names such as "RTX 4090 Laptop GPU", if there is space
 # Padding of the style sheet plus Qt's own padding around text.

@@ -1,4 +1,4 @@
-"""Imported results, which are separate from the user's own: a table and a detail view."""
+"""Imported results, separate from the user's own: a table and a detail view."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""The rows of the results table, which are runs and groups of runs. Only visible rows are loaded."""
+"""The rows of the results table: runs and groups of runs. Only visible rows are loaded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

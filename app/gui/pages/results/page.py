@@ -1,4 +1,4 @@
-"""The Results page, which lists all runs and displays a run or a group in detail."""
+"""The Results page: lists all runs and displays a run or a group in detail."""
 
 from collections.abc import Callable
 from functools import partial

@@ -47,7 +47,7 @@ class TrendView(QWidget):
     """Compares a run with the user's earlier runs: a sentence, and a chart that marks changes of the computer.
 
     Attributes:
-        line: The sentence, which is shown elsewhere. It compares the run with the best and the latest.
+        line: The sentence, shown elsewhere. It compares the run with the best and the latest.
         trend: The trend on display; None until it is loaded.
     """
 

@@ -1,1 +1,1 @@
-"""The Studies page, which answers questions with several runs."""
+"""The Studies page: answers questions with several runs."""

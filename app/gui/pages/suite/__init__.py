@@ -1,1 +1,1 @@
-"""The Suite page, which runs a fixed list of tests that yields one score."""
+"""The Suite page: runs a fixed list of tests and computes one score."""

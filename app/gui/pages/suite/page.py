@@ -1,4 +1,4 @@
-"""The Suite page, which runs a fixed list of workloads and shows the score."""
+"""The Suite page: runs a fixed list of tests and shows the score."""
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
