@@ -47,7 +47,7 @@ def _label(options: argparse.Namespace, side: str) -> str:
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
-    """Return the options with those of one side applied."""
+    """Return the options after applying the settings of one side."""
     changed = argparse.Namespace(**vars(options))
     changed.settings = list(options.settings)
     parameters = [parameter.name for parameter in known_workload(options.workload).parameters]

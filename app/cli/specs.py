@@ -29,7 +29,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),
     )
-    checked_workload(spec)  # its errors are clearer than those of the schema below
+    checked_workload(spec)  # its errors are clearer than the schema's below
     try:
         return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:

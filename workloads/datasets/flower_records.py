@@ -93,8 +93,7 @@ def prepared(
             _write(
                 files, [photos.paths[place] for place in order], labels, photos.size, packer=packer, report=report
             )
-            # Move files one by one: others in the folder may be the user's, and another run may have created some
-            # records meanwhile.
+            # Move files one by one, because others in the folder may belong to the user or to another run.
             folder.mkdir(exist_ok=True)
             for file, shard in zip(files, shards, strict=True):
                 file.replace(shard)

@@ -102,7 +102,7 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
-    """Return the reviews, shuffled, or those of the synthetic twin.
+    """Return the shuffled reviews; if `folder` is None, the synthetic twin's.
 
     Args:
         folder: Folder of the real reviews; None for the twin.

@@ -97,7 +97,7 @@ class MnistCnn(_Mnist):
 class MnistCnnNoDropoutAdam(_Mnist):
     """The same layers without dropout, trained with Adam and fed by tf.data.
 
-    The source describes the pipeline and the steps. The layers are assumed to be those of `mnist_cnn`.
+    The source describes the pipeline and the steps. The layers are assumed to be the same as in `mnist_cnn`.
     """
 
     id = "mnist_cnn_nodropout_adam"

@@ -241,7 +241,7 @@ class ThroughputChart(DoublePlot):
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
-        # The right axis has no values. It only aligns the time axis with that of the telemetry chart below.
+        # The right axis has no values. It only aligns the plot with the telemetry chart below.
         self.getAxis("right").setStyle(showValues=False)
         self.getAxis("bottom").setStyle(showValues=False)
         self.getAxis("bottom").setHeight(_HALF_LABEL_PX)

@@ -22,7 +22,7 @@ class ChoiceBox(QComboBox):
         self._label = QLabel(self)
         self._label.hide()
         self._label.setBuddy(self)
-        self._own_tip: str | None = None  # its own tooltip, while that of an elided value is shown
+        self._own_tip: str | None = None  # original tooltip, while an elided value replaces it
         self.setAccessibleName(name)
 
     def setAccessibleName(self, name: str) -> None:

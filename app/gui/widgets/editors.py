@@ -130,7 +130,7 @@ _Spin = TypeVar("_Spin", bound=QAbstractSpinBox)
 
 
 def indented(spin: _Spin) -> _Spin:
-    """Align the text of a spin box with that of other editors. A style sheet can't do this."""
+    """Align a spin box's text with the text of other editors. A style sheet can't do this."""
     spin.lineEdit().setTextMargins(7, 0, 0, 0)
     return spin
 
