@@ -1,3 +1,3 @@
-"""Epochmark: how fast this computer trains neural networks, and how it compares."""
+"""Epochmark measures how fast this computer trains neural networks and compares it with others."""
 
 __version__ = "0.2.0"

@@ -1,9 +1,9 @@
-"""Chooses what to start (worker, command line or window) before importing any of them."""
+"""Decides what to start (worker, CLI or GUI) before importing any of them."""
 
 import _signal as signals  # type: ignore[import-not-found] # what `signal` wraps, without its imports
 
 if __name__ == "__main__" and signals.getsignal(signals.SIGINT) is signals.default_int_handler:
-    # During imports, Ctrl-C ends the process without a traceback; after that, each part handles it.
+    # While modules are imported, Ctrl-C ends the process without a traceback. Afterwards, each part handles it.
     signals.signal(signals.SIGINT, signals.SIG_DFL)
 
 import io
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Start the part selected by the arguments and the environment; return the exit code."""
+    """Start the part selected by the arguments and the environment, and return the exit code."""
     arguments = sys.argv[1:]
     if arguments == ["--worker"]:
         from workloads.__main__ import start
@@ -30,7 +30,7 @@ def main() -> int:
 
         start_trial(arguments[1:])
     _open_standard_files()
-    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:  # started by the script `epochmark`
+    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:  # when started by the `epochmark` script
         signals.signal(signals.SIGINT, signals.SIG_DFL)
     if arguments:
         from app.cli import main as run_command
@@ -52,9 +52,9 @@ def main() -> int:
 
 
 def _open_standard_files() -> None:
-    """Reopen closed standard streams; otherwise the next opened file would get the number of one.
+    """Reopen closed standard streams. Otherwise the next file to be opened would get a stream's file descriptor.
 
-    Writing to a closed output still fails, because it is replaced by a read-only device.
+    Writing to a closed output stream still fails, because it is replaced by a read-only device.
     """
     if os.name != "posix":
         use_windows_streams()
@@ -76,15 +76,15 @@ def _open_standard_files() -> None:
 
 
 def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
-    """Set up Python's streams as on other systems. Called on Windows.
+    """Set up Python's streams to match other systems. Called on Windows.
 
-    Without a console (pythonw.exe), there are none. Files and pipes would be written in the system's code page,
-    which other programs mistake for UTF-8; consoles support Unicode anyway.
+    Without a console (pythonw.exe), there are no streams, so the null device is used. Files and pipes are switched
+    to UTF-8, because other programs expect it instead of the system's code page. Consoles support Unicode anyway.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - stays open
         elif (
             isinstance(stream, io.TextIOWrapper)
             and not stream.isatty()
@@ -94,7 +94,7 @@ def use_windows_streams(environment: "Mapping[str, str]" = os.environ) -> None:
 
 
 def _run_without_window() -> int:
-    """Run in the terminal what the window runs by default."""
+    """Run the GUI's default workload in the terminal."""
     from app.cli import main as run_command
     from app.core.messages import sentence
 
@@ -102,7 +102,7 @@ def _run_without_window() -> int:
 
 
 def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) -> None:
-    """Draw a result for the command line, which doesn't use Qt. Raises AppError if Qt can't be loaded."""
+    """Draw a result for the CLI, because the CLI doesn't use Qt. Raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message
 
@@ -119,7 +119,7 @@ def _draw_share(card: "ShareCard", path: "Path", dark: bool, enclosed: bytes) ->
 
 
 def _scan_picture(path: "Path") -> str:
-    """Read the QR code on a picture for the command line; "" if there is none, or Qt can't be loaded."""
+    """Read the QR code in a picture for the CLI; "" if there is none or Qt can't be loaded."""
     try:
         from app.gui.services.picture_code import scan_file
     except ImportError:

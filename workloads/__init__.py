@@ -1,6 +1,6 @@
-"""The catalogue of workloads, and the process that runs them. Imports neither the app nor Qt nor the database.
+"""The catalogue of workloads and the worker process that runs them. Doesn't import the app, Qt or the database.
 
-Nothing here imports an engine, so the window and the command line can read `CATALOGUE` immediately.
+No module imported here imports an engine, so the GUI and the CLI can read `CATALOGUE` immediately.
 """
 
 from workloads.demo import Demo
@@ -61,9 +61,9 @@ _TRAINING: tuple[Training, ...] = (
     flowers.FlowersXception(),
     flowers.FlowersResNet50(),
     flowers.FlowersVgg16(),
-    # In none of the studies
+    # Not part of any study
     mnist.FashionMnistCnn(),
-    # Current networks
+    # Modern networks
     gpt.GptMini(),
     gpt.GptTiny(),
     gpt.GptSmall(),
@@ -77,7 +77,7 @@ _TRAINING: tuple[Training, ...] = (
     parametric.CnnParametric(),
     parametric.RnnParametric(),
 )
-# The first differs from mnist_cnn only in training. The second is for studies of training.
+# The first differs from mnist_cnn only in how it is trained. The second is meant for studies of training.
 _ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
     Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED

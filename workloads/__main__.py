@@ -1,7 +1,7 @@
 """The worker process: reads a job from stdin, runs it, and writes events to the original stdout.
 
-Later lines on stdin are requests ("cancel", "enough"). A closed stdin means that the parent has ended, and ends
-the worker.
+Later lines on stdin are requests ("cancel", "enough"). If stdin is closed, the parent process has exited, and the
+worker exits too.
 """
 
 import faulthandler
@@ -62,7 +62,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
         return "cancelled"
     except WorkloadError as error:
         reporter.send(events.Error(code=error.code, said=error.message))
-    except Exception as error:  # noqa: BLE001 - the worker's own last resort: whatever it is, the parent hears it
+    except Exception as error:  # noqa: BLE001 - the worker's last resort: every error is reported to the parent
         reporter.send(_unexpected(error, job))
     else:
         return "completed"
@@ -100,7 +100,7 @@ def _unexpected(error: Exception, job: Job | None) -> events.Error:
 def _is_out_of_memory(error: Exception, engine: str) -> bool:
     try:
         return engine_named(engine).is_out_of_memory(error)
-    except Exception:  # noqa: BLE001 - an engine's own fault must not hide the run's
+    except Exception:  # noqa: BLE001 - an error in the engine must not hide the run's error
         return False
 
 
@@ -121,13 +121,13 @@ def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
 
 
 def start() -> NoReturn:
-    """Run as the worker process."""
+    """Run as the worker process and exit."""
     try:
         code = main()
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Engines take seconds to shut down, and some crash, but all events have been sent by now.
+    # Skip the engine's shutdown. It takes seconds and sometimes crashes, and all events have been sent by now.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""A workload without an engine, for testing the app: it sleeps, and ends as requested."""
+"""A workload without an engine, for testing the app. It sleeps instead of training and ends as requested."""
 
 import contextlib
 import math
@@ -18,13 +18,13 @@ from workloads.protocol.spec import Job, RunSpec
 from workloads.workload import Workload
 
 QUICK_S, SUSTAINED_S = 2.0, 3.0
-# Windows' exit code for it. On Windows, os.kill ends a process with any exit code, given as a signed number.
+# Windows' exit code for it. On Windows, os.kill can end a process with any exit code, given as a signed integer.
 _ACCESS_VIOLATION = 0xC0000005 - 2**32
 _OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")
 
 
 class Demo(Workload):
-    """Pretends to train. Its times are unrelated to the computer's speed."""
+    """Pretends to train. The measured times are unrelated to the computer's speed."""
 
     id = "demo"
     kind = "demo"
@@ -52,7 +52,7 @@ class Demo(Workload):
     )
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Report epochs of sleeping steps; the chosen outcome follows the first epoch."""
+        """Report epochs of steps that sleep. The requested outcome happens after the first epoch."""
         spec = job.spec
         outcome = str(spec.parameters.get("outcome", "ok"))
         step_s = float(spec.parameters.get("step_s", 0.01)) * (50 if outcome == "slow" else 1)
@@ -82,7 +82,7 @@ class Demo(Workload):
         reporter.phase("finish")
 
     def _run_for_a_time(self, spec: RunSpec, reporter: Reporter, step_s: float) -> None:
-        """Imitate the other presets, in seconds instead of minutes."""
+        """Imitate the Quick and Sustained presets in seconds instead of minutes."""
         steps = self.steps_per_epoch(spec)
         quick = spec.preset == "quick"
         duration_s = spec.duration_s or (QUICK_S if quick else SUSTAINED_S)
@@ -125,7 +125,7 @@ def _end_with(outcome: str) -> None:
     if outcome == "non_finite":
         raise WorkloadError("non_finite_loss", message("training.diverged", loss="nan", step=1))
     if outcome == "hang":
-        while True:  # deliberately ignores requests to cancel
+        while True:  # deliberately ignores cancellation requests
             time.sleep(3600)
     if outcome == "crash":
         os.kill(os.getpid(), _ACCESS_VIOLATION if os.name == "nt" else signal.SIGSEGV)
@@ -136,7 +136,7 @@ def _end_with(outcome: str) -> None:
 
 
 def _make_noise() -> None:
-    """Print as libraries do: through Python, bypassing Python, from a child, and with invalid UTF-8."""
+    """Print as libraries do: from Python, to the file descriptor, from a child process, and invalid UTF-8."""
     for number in range(5_000):
         sys.stdout.write(f"noise {number} " + "." * 80 + "\n")
     sys.stdout.flush()

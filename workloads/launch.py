@@ -1,9 +1,9 @@
-"""Starts a module of `workloads` with the packages from an engine's own folder.
+"""Starts a module of `workloads` with the packages in an engine's own folder.
 
     python -I -S workloads/launch.py PACKAGES MODULE [ARGUMENTS]
 
-The interpreter is the app's, but no package installed with the app can be imported: neither its Keras and NumPy
-nor, if `workloads` is installed there, anything next to it.
+Uses the app's interpreter, but hides all packages installed with the app: its Keras and NumPy, and whatever else
+is installed next to `workloads`.
 """
 
 import importlib.util
@@ -15,12 +15,12 @@ EXIT_USAGE = 2
 
 
 def main() -> None:
-    """Import `workloads` from this file's location, and everything else from the engine's folder."""
+    """Import `workloads` from this file's location and everything else from the engine's folder."""
     if len(sys.argv) < 3:
         sys.exit(EXIT_USAGE)
     packages, module = sys.argv[1:3]
     del sys.argv[1:3]
-    # After the standard library, like site-packages.
+    # Appended after the standard library, as for site-packages.
     sys.path.append(packages)
     folder = Path(__file__).resolve().parent
     spec = importlib.util.spec_from_file_location(

@@ -1,7 +1,7 @@
-"""The run settings: everything that can be set for runs of any workload, one row each.
+"""The run settings. They apply to runs of any workload.
 
-Forms, command-line options, A/B keys, labels, records and comparisons are generated from these rows. A setting
-without its own field in RunSpec is stored in `RunSpec.settings`, which engines read.
+Forms, command-line options, A/B keys, labels, records and comparisons are generated from these declarations. A
+setting without a field in RunSpec is stored in `RunSpec.settings`, which the engines read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,31 +15,31 @@ from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
 
 Value = ParameterValue | None
-AUTO = "auto"  # as typed and shown where None lets the engine choose
+AUTO = "auto"  # text for None: the engine chooses
 SWITCH = {"on": True, "off": False}
 _SWITCHED = {True: "on", False: "off", None: AUTO}
-# Choices whose values are words to translate, not names.
+# Choices whose values are translated. All others are names.
 _SPOKEN = ("data",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One run setting.
+    """A run setting.
 
     Attributes:
         name: Name in specs.
-        kind: Type of its values: whole numbers, one of several strings, on or off, or a device.
-        default: None if each workload has its own, or the engine chooses.
+        kind: Type of the values: integer, one of several strings, on or off, or device.
+        default: None if the workload or the engine chooses.
         flag: Command-line option.
         choices: Returns the values of a "choice".
         minimum, maximum: Limits of an "int".
         zero_is_named: Whether 0 has a special meaning in a form, such as "all", for an "int".
-        may_be_auto: Whether None is allowed, so that the engine chooses.
-        comparability: Whether results with different values are compared: not at all ("must_match"), with a remark
+        may_be_auto: Whether None is allowed. It lets the engine choose.
+        comparability: How results with different values are compared: not at all ("must_match"), with a remark
             ("noted"), or without ("ignored").
-        in_form, in_ab: Whether the run form, and the sides of an A/B, include it.
-        also: Additional names in an A/B.
-        title: Display title of a "choice", if it differs from the typed value.
+        in_form, in_ab: Whether the run form and the sides of an A/B include the setting.
+        also: Additional keys in an A/B.
+        title: Returns the display title of a "choice", if it differs from the value.
     """
 
     name: str
@@ -59,21 +59,21 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Its name in an A/B, the same as the option's."""
+        """Key in an A/B. It is the name of the option."""
         return self.flag.removeprefix("--")
 
     @property
     def is_choice(self) -> bool:
-        """Whether there is anything to choose; a single engine isn't worth a row."""
+        """Whether there is anything to choose from. For example, a single engine isn't shown."""
         return self.choices is None or len(self.allowed()) > 1
 
     @property
     def zero(self) -> Message | None:
-        """What 0 means in a form; None if it is simply the number zero."""
+        """Label for 0 in a form; None if 0 is an ordinary number."""
         return message(f"setting_zero.{self.name}") if self.zero_is_named else None
 
     def of(self, spec: RunSpec) -> Value:
-        """Return its value in a spec."""
+        """Return the value of this setting in a spec."""
         if self.name in RunSpec.__struct_fields__:
             value: Value = getattr(spec, self.name)
             return value
@@ -81,35 +81,35 @@ class Setting:
 
     @property
     def label(self) -> Message:
-        """Its name in forms and lists."""
+        """Display name in forms and lists."""
         return message(f"setting.{self.name}")
 
     @property
     def description(self) -> Message:
-        """Its effect, in one sentence."""
+        """One-sentence description of the effect."""
         return message(f"setting_help.{self.name}")
 
     def phrase(self, value: Value) -> Message:
-        """Return a value as a self-contained phrase: "batch 64", "without oneDNN"."""
+        """Return a value as a self-contained phrase, such as "batch 64" or "without oneDNN"."""
         if value is None or isinstance(value, bool):
             return message(f"setting_value.{self.name}_{_SWITCHED[value]}")
         if self.kind == "device":
             return _device_phrase(str(value))
         if self.kind == "choice" and self.name in _SPOKEN and value in self.allowed():
             return message(f"setting_value.{self.name}_{value}")
-        if isinstance(value, str) and self.kind in ("int", "switch"):  # which only another version supports
+        if isinstance(value, str) and self.kind in ("int", "switch"):  # supported only by another version
             return message("setting_value.unknown", label=self.label, value=value)
         shown = self.title(value) if isinstance(value, str) else value
         return message(f"setting_value.{self.name}", value=shown, count=value)
 
     def label_value(self, value: Value) -> Message:
-        """Return a value as shown next to its label."""
+        """Return a value as displayed next to its label."""
         if value is None or isinstance(value, bool):
             return message(f"value.{_SWITCHED[value]}")
         return message("value.plain", value=self.title(value) if isinstance(value, str) else str(value))
 
     def parse(self, text: str, name: str = "") -> Value:
-        """Parse the user's input. Raises WorkloadError containing `name`."""
+        """Parse user input. Raises WorkloadError, with `name` in the message."""
         if self.may_be_auto and text == AUTO:
             return None
         allowed = self.allowed()
@@ -123,7 +123,7 @@ class Setting:
         return int(text) if self.kind == "int" else text
 
     def check(self, value: Value) -> None:
-        """Reject an invalid value. Raises WorkloadError with the message to show."""
+        """Check a value. Raises WorkloadError with a message for the user if it is invalid."""
         if self.accepts(value):
             return
         shown = repr(value)[:60]
@@ -134,7 +134,7 @@ class Setting:
         raise WorkloadError("bad_parameters", said)
 
     def _limits(self) -> dict[str, int]:
-        # In a form, 0 means none; in a spec, None does.
+        # 0 means no value in a form. In a spec, None does.
         least = 1 if self.default is None else 0
         return {"minimum": max(least, self.minimum or 0), "maximum": self.maximum or 2**31 - 1}
 
@@ -152,18 +152,18 @@ class Setting:
         return isinstance(value, str) and (self.choices is None or value in self.choices())
 
     def allowed(self) -> tuple[str, ...]:
-        """Return the allowed values as text; () if there are too many."""
+        """Return the allowed values as text; () if they can't be listed."""
         automatic = (AUTO,) if self.may_be_auto else ()
         if self.kind == "switch":
             return (*SWITCH, *automatic)
         return (*self.choices(), *automatic) if self.choices is not None else ()
 
     def parameter(self, usual: Value = None, most: int | None = None) -> Parameter:
-        """Return the declaration for a form's editor.
+        """Return the parameter declaration for a form's editor.
 
         Args:
-            usual: The workload's own default, if it has one.
-            most: The workload's own maximum, if it differs.
+            usual: The workload's default, if it has one.
+            most: The workload's maximum, if it differs.
         """
         default = usual if self.default is None else self.default
         if self.kind == "int":
@@ -177,7 +177,7 @@ class Setting:
         return Parameter(self.name, "choice", shown, self.description, choices=self.allowed())
 
     def from_editor(self, value: ParameterValue) -> Value:
-        """Return the value of an editor. 0 and "auto" let the workload or engine choose."""
+        """Convert an editor's value. 0 and "auto" let the workload or the engine choose."""
         if self.kind == "int":
             return None if value == 0 and self.default is None else value
         return self.parse(value) if isinstance(value, str) else value
@@ -227,7 +227,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=DEFAULT_ENGINE,
         flag="--engine",
         choices=lambda: ENGINES,
-        in_form=False,  # it is chosen together with the device
+        in_form=False,  # chosen together with the device
         title=engine_title,
     ),
     Setting(
@@ -235,7 +235,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="device",
         default="auto",
         flag="--device",
-        in_form=False,  # it has its own control there
+        in_form=False,  # has its own control there
     ),
     Setting(
         name="precision",
@@ -288,7 +288,7 @@ SETTINGS: tuple[Setting, ...] = (
         kind="choice",
         flag="--data",
         choices=lambda: get_args(DataChoice),
-        in_form=False,  # it has its own control there
+        in_form=False,  # has its own control there
     ),
     Setting(
         name="seed",
@@ -299,24 +299,24 @@ SETTINGS: tuple[Setting, ...] = (
         comparability="ignored",
     ),
 )
-# Settings that have a column in records, as requested or as used.
+# Settings with their own column in records, for the requested or the actual value.
 COLUMNS = frozenset(
     {"epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"}
 )
 
 
 def all_settings() -> tuple[Setting, ...]:
-    """Return the rows in the order used in forms."""
+    """Return the settings in the order used in forms."""
     return SETTINGS
 
 
 def settings_by_key() -> dict[str, Setting]:
-    """Return the run settings in which sides and configurations may differ, by each of their names."""
+    """Return the settings in which A/B sides and study configurations may differ, by each of their keys."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of RunSpec for values by setting name; values without a field are put into `settings`."""
+    """Convert values by setting name to RunSpec fields. Values without a field are put into `settings`."""
     fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
     others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
     extra = {
@@ -328,21 +328,21 @@ def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_text(spec: RunSpec) -> str:
-    """Return the non-default settings without a column, as "name=value …"."""
+    """Return the non-default settings that have no column, as "name=value …"."""
     others = (setting for setting in all_settings() if setting.name not in COLUMNS)
     values = ((setting.name, setting.of(spec)) for setting in others if setting.of(spec) != setting.default)
     return " ".join(f"{name}={_typed_text(value)}" for name, value in values)
 
 
 def read_recorded(text: str) -> dict[str, Value]:
-    """Parse "name=value …" into values by name. Unknown names keep their text."""
+    """Parse "name=value …" into values by name. Values of unknown names are kept as text."""
     rows = {setting.name: setting for setting in all_settings()}
     parts = (part.partition("=") for part in text.split())
     return {name: _read(rows.get(name), value) for name, _, value in parts}
 
 
 def unknown_recorded(text: str) -> list[str]:
-    """Return the parts of a recorded text that are unknown to this version, sorted."""
+    """Return the parts of a recorded text that this version doesn't support, sorted."""
     rows = {setting.name: setting for setting in all_settings()}
     return sorted(
         f"{name}={value}" if value != "" else name

@@ -1,10 +1,10 @@
-"""The doctor's disposable process: lists an engine's devices, or makes one device do real work.
+"""A disposable process for the doctor. It lists an engine's devices or tests one of them with real computations.
 
     python -m workloads.trial tensorflow list            build and devices
     python -m workloads.trial tensorflow device gpu:0    a matrix product, a convolution and gradients
 
-Each answer is a line of JSON on the original stdout, written as soon as it is known, so that the progress of a
-killed process is visible. A closed stdin means that the parent has ended, and ends this process.
+Each answer is a line of JSON on the original stdout. Answers are written immediately, so that they are available
+even if the process is killed. If stdin is closed, the parent process has exited, and this process exits too.
 """
 
 import faulthandler
@@ -22,14 +22,14 @@ from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.streams import EXIT_ORPHANED, end_as_orphan, read_lines, take_stdin, take_stdout
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
-# TensorFloat-32 has ten bits of fraction; the error of a wrong kernel is far larger.
+# TensorFloat-32 has a ten-bit fraction. The errors of faulty kernels are far larger.
 TOLERANCE = 0.02
 _MAX_TEXT_CHARS = 4_000
 Tell = Callable[..., None]
 
 
 def list_devices(engine: str, send: Tell) -> None:
-    """Report the installed version, and the devices that the engine lists."""
+    """Report the installed version and the devices that the engine lists."""
     trial = _imported(engine, send)
     import keras
 
@@ -38,7 +38,7 @@ def list_devices(engine: str, send: Tell) -> None:
 
 
 def try_device(engine: str, device: str, send: Tell) -> bool:
-    """Run each step on a device, and report whether its result is correct; return whether all are."""
+    """Run each test on a device, report whether its result is correct, and return whether all are."""
     trial = _imported(engine, send)
     good = True
     for step, work in trial.steps(device).items():
@@ -53,7 +53,7 @@ def try_device(engine: str, device: str, send: Tell) -> bool:
 
 
 def start(arguments: list[str]) -> NoReturn:
-    """Run as the trial's process."""
+    """Run as the trial process and exit."""
     faulthandler.enable()
     find_cpp_runtime()
     stream = take_stdout()
@@ -69,12 +69,12 @@ def start(arguments: list[str]) -> NoReturn:
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Engines take seconds to shut down, and some crash, but all answers have been written by now.
+    # Skip the engine's shutdown. It takes seconds and sometimes crashes, and all answers have been written by now.
     os._exit(code)
 
 
 def answer(arguments: list[str], send: Tell) -> int:
-    """Execute the command in the arguments; return the exit code."""
+    """Execute a command, and return the exit code."""
     match arguments:
         case [engine, "list"] if engine in ENGINES:
             list_devices(engine, send)
@@ -86,11 +86,11 @@ def answer(arguments: list[str], send: Tell) -> int:
 
 
 def judge(values: Any, expected: Any) -> str | None:
-    """Describe what is wrong with a result; None if it is correct."""
+    """Describe how far off a result is; None if it is correct."""
     import numpy as np
 
     off = float(np.max(np.abs(values - expected))) / float(np.max(np.abs(expected)))
-    # NaN isn't below the tolerance either.
+    # Also reject NaN. It isn't below the tolerance.
     return None if off <= TOLERANCE else f"The result is wrong: off by {100 * off:.3g} % of the largest value."
 
 

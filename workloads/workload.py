@@ -1,6 +1,6 @@
-"""The declaration of a workload, for window, command line and worker, and its `run`.
+"""The declaration of workloads for the GUI, the CLI and the workers, including the method that runs them.
 
-Declarations need no engine; imports needed to run a workload are inside `run`.
+Declarations don't need an engine. Modules needed to run a workload are imported within `run`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec
 from workloads.settings import all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
-# Metrics of headlines; for their formats, see app.core.metrics.
+# Headline metrics. For their formats, see app.core.metrics.
 HeadlineKey = Literal[
     "seconds_per_epoch_s",
     "seconds_per_batch_s",
@@ -31,25 +31,25 @@ HeadlineKey = Literal[
 
 
 def unknown_parameter(workload: "Workload", name: str) -> Message:
-    """Return the error for an unknown parameter, naming the known ones."""
+    """Return the error message for an unknown parameter. It lists the known ones."""
     names = [parameter.name for parameter in workload.parameters]
     code = "workload.other_parameters" if names else "workload.no_parameters"
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
 
 
-# After fewer steps, a network's loss has hardly changed.
+# With fewer steps, a network's loss hardly changes.
 LEARNING_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Evidence that a run really trained, for the default batch size and network, on any device.
+    """Expected losses that prove training, for the default batch size and network on any device.
 
     Attributes:
-        steps: Number of first training steps …
-        bands: … whose mean loss is in this range, by data source ("real", "synthetic").
-        origins: How each band was measured, by data source.
-        unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
+        steps: Number of first training steps to average the loss over.
+        bands: Range of the mean loss by data source ("real", "synthetic").
+        origins: How each band was determined, by data source.
+        unlearned: Mean loss on synthetic data with a learning rate of zero; None if unknown.
     """
 
     steps: int
@@ -58,34 +58,34 @@ class Proof:
     unlearned: float | None = None
 
     def shows_learning(self, source: str) -> bool:
-        """Return whether a loss within the band of a data source shows that the network learns."""
+        """Return whether a loss in the band of this data source proves that the network learns."""
         low, high = self.bands[source]
         is_apart = self.unlearned is not None and not low <= self.unlearned <= high
         return is_apart and self.steps >= LEARNING_STEPS
 
 
-# Weights, gradients and two running means, four bytes each, which is the minimum for training.
+# Weight, gradient and two moving averages, four bytes each: the minimum for training.
 BYTES_PER_PARAMETER = 16
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Measured peak memory of a worker on the CPU, including the engine itself.
+    """Measured peak memory of a worker on the CPU, including the engine.
 
     Attributes:
-        base_bytes: Bytes at batch size 0.
-        per_example_bytes: Bytes per example of a batch.
+        base_bytes: Memory at batch size 0, in bytes.
+        per_example_bytes: Memory per example in a batch, in bytes.
     """
 
     base_bytes: int
     per_example_bytes: int
 
     def at(self, batch_size: int) -> int:
-        """Return the requirement at a batch size, in bytes."""
+        """Return the memory requirement at a batch size, in bytes."""
         return self.base_bytes + batch_size * self.per_example_bytes
 
 
-# Everyday names of studies: authors and years.
+# Common names of the studies, consisting of authors and year.
 STUDIES = {
     "000": "Woolf 2017",
     "001": "Alibaba Cloud 2018",
@@ -99,34 +99,34 @@ class Workload:
     """A workload. Subclasses set the attributes and implement `run`.
 
     Attributes:
-        version: Incremented whenever a change makes new results incomparable with old ones.
+        version: Incremented by changes that make new results incomparable with old ones.
         study: The published study it reproduces, "000" to "004"; "" for none.
-        source: Where the network is published.
+        source: Publication that describes the network.
         epoch_text: Short definition of an epoch; None for the demo.
-        metric: Metric of its headline.
-        samples_per_epoch, validation_samples: Training and validation examples per epoch; 0 training examples if
-            the study has no epoch.
-        steps: Default length of epochs in steps, if a whole epoch takes too long or doesn't exist; None for whole
+        metric: Metric of the headline.
+        samples_per_epoch, validation_samples: Training and validation examples per epoch. If the study has no
+            epochs, the number of training examples is 0.
+        steps: Default length of an epoch in steps, if a full epoch takes too long or doesn't exist; None for full
             epochs.
-        units_per_example: Number of units per example in a headline per second, such as the words of a sequence.
-        published_differ: Settings in which published results may differ from a run they are shown with; each bar
-            then shows its own value.
-        parameters_count: For the default variant; None if it is known only after building.
-        loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
-        proof: Expected losses of its first steps; None without losses, or if they were never measured.
-        operations_per_example: Products and convolutions per example in a training step of the default network;
-            None if unknown.
-        memory_needs: Memory requirement of the default network, by engine; only measured engines are included.
-        fixed_duration_s: Approximate duration on any computer, if it runs for a fixed time; otherwise None.
-        prepares_input: Whether the CPU produces each batch during training.
-        engines: Names of the engines that can run it; None for all.
-        is_demo: Whether its times are unrelated to the computer's speed.
-        trains: Whether it has losses.
-        has_epochs: Whether it runs in epochs or rounds. If not, it has its own duration.
-        can_sustain: Whether it can run for a given time.
-        counts_steps: Whether it must run exactly the steps of a Standard run.
-        steps_alike: Whether all its steps do the same work and can be compared with each other.
-        reports_headline: Whether it measures its headline itself, because its steps are of many different kinds.
+        units_per_example: Number of units per example, such as words per sequence, for headlines per second.
+        published_differ: Settings in which published results may differ from a run next to them. Each bar is then
+            labelled with its own value.
+        parameters_count: Parameter count of the default variant; None if it is known only after building.
+        loss_band: Expected range of the training loss after the first full epoch; None if unknown.
+        proof: Expected losses of the first steps; None if there are no losses or they were never measured.
+        operations_per_example: Operations of products and convolutions per example in a training step of the
+            default network; None if unknown.
+        memory_needs: Memory requirements of the default network by engine. Only measured engines are included.
+        fixed_duration_s: Approximate duration in seconds if it is the same on any computer; otherwise None.
+        prepares_input: Whether the CPU generates each batch during training.
+        engines: Names of the engines that support the workload; None for all.
+        is_demo: Whether the times are unrelated to the computer's speed.
+        trains: Whether the workload trains, and therefore has losses.
+        has_epochs: Whether the workload runs in epochs or rounds. If not, it determines its own duration.
+        can_sustain: Whether the workload can run for a given time.
+        counts_steps: Whether a Standard run must execute exactly the requested number of steps.
+        steps_alike: Whether all steps do the same work and are therefore comparable.
+        reports_headline: Whether the workload measures its headline itself, because its steps differ in kind.
     """
 
     id: str
@@ -163,16 +163,16 @@ class Workload:
 
     @property
     def title(self) -> Message:
-        """Its display name."""
+        """Display name."""
         return message(f"title.{self.id}")
 
     @property
     def summary(self) -> Message:
-        """Its description, in at most two lines."""
+        """Description of at most two lines."""
         return message(f"summary.{self.id}")
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
-        """Return the default spec with `changes`; changes to None are ignored."""
+        """Return the default spec, changed by `changes`. None leaves a value unchanged."""
         asked = {name: value for name, value in changes.items() if value is not None}
         epochs = self.epochs if preset == "standard" else 1
         defaults: dict[str, Any] = {
@@ -188,7 +188,7 @@ class Workload:
         return RunSpec(**(defaults | split_values(asked)))
 
     def check(self, spec: RunSpec) -> None:
-        """Reject a spec that can't be run. Raises WorkloadError("bad_parameters") with the message to show."""
+        """Check a spec. Raises WorkloadError("bad_parameters") with a message for the user if it can't be run."""
         declared = {parameter.name: parameter for parameter in self.parameters}
         for name, value in spec.parameters.items():
             if name not in declared:
@@ -254,7 +254,7 @@ class Workload:
             raise WorkloadError("bad_parameters", message("workload.not_sustained", workload=self.id))
 
     def setting_parameters(self) -> tuple[Parameter, ...]:
-        """Return the run settings of a form, with this workload's limits and defaults."""
+        """Return the run settings of a form, with the limits and defaults of this workload."""
         most = {"batch_size": self.samples_per_epoch or None}
         return tuple(
             setting.parameter(getattr(self, setting.name, None), most.get(setting.name))
@@ -263,7 +263,7 @@ class Workload:
         )
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the training steps of a whole epoch, including the last, smaller batch.
+        """Return the number of training steps in a full epoch, including an incomplete last batch.
 
         If the study has no epochs, this is the requested number of steps.
         """
@@ -277,24 +277,24 @@ class Workload:
 
     @property
     def study_name(self) -> str:
-        """The authors and year of its study; "" for none."""
+        """Authors and year of the study; "" for none."""
         return STUDIES.get(self.study, self.study)
 
     def step_operations(self, variant: str) -> int | None:
-        """Return the operations per example in a training step; None for a variant, or if unknown."""
+        """Return the operations per example in a training step; None if unknown or for a non-default variant."""
         return None if variant else self.operations_per_example
 
     def units_of(self, variant: str) -> int:
-        """Return the number of units per example for a variant's network, in a headline per second."""
+        """Return the number of units per example for a variant's network, for headlines per second."""
         return self.units_per_example
 
     @property
     def counts_images(self) -> bool:
-        """Whether its examples are images."""
+        """Whether the examples are images."""
         return self.kind == "image"
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return the memory requirement of the default network with this engine; None if it was never measured."""
+        """Return the memory requirement of the default network with an engine; None if it was never measured."""
         return self.memory_needs.get(engine)
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
@@ -307,7 +307,7 @@ class Workload:
         return None if need is None else need.at(spec.batch_size)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why this spec can't run on a CPU; None if it can."""
+        """Explain why a spec requires a GPU; None if it doesn't."""
         return None
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
@@ -315,7 +315,7 @@ class Workload:
         return None if self.variant(spec) else self.parameters_count
 
     def variant(self, spec: RunSpec) -> str:
-        """Return the differences from the default network, as "name=value …"; "" if there are none."""
+        """Return the parameters that differ from the default network's, as "name=value …"; "" if none do."""
         return " ".join(
             f"{parameter.name}={spec.parameters[parameter.name]}"
             for parameter in self.parameters
@@ -323,7 +323,7 @@ class Workload:
         )
 
     def values_of(self, variant: str) -> dict[str, ParameterValue]:
-        """Return the parameters of a variant by name; missing or invalid ones have their defaults."""
+        """Return the parameter values of a variant by name. Missing or invalid values are replaced by defaults."""
         values = {parameter.name: parameter.default for parameter in self.parameters}
         stated = dict(part.split("=", 1) for part in variant.split() if "=" in part)
         for parameter in self.parameters:
@@ -333,15 +333,15 @@ class Workload:
         return values
 
     def value_of(self, spec: RunSpec, name: str) -> ParameterValue:
-        """Return a parameter's value in a spec, or its default if the spec doesn't contain it."""
+        """Return the value of a parameter in a spec, or its default if the spec doesn't contain it."""
         default = next(parameter.default for parameter in self.parameters if parameter.name == name)
         return spec.parameters.get(name, default)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Run in the worker process and report to `reporter`.
+        """Run in a worker process. Events are sent to `reporter`.
 
         Raises:
-            WorkloadError: It can't continue; the error has a code.
+            WorkloadError: The run can't continue.
             workloads.protocol.reporter.Cancelled: The parent requested cancellation.
         """
         raise NotImplementedError

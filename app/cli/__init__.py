@@ -1,4 +1,4 @@
-"""The command line: every command of Epochmark in a terminal. Uses neither Qt nor an engine."""
+"""The command-line interface. Uses neither Qt nor an engine."""
 
 import logging
 import signal
@@ -33,20 +33,20 @@ def main(
     notice: str | None = None,
     scan_picture: Scan | None = None,
 ) -> int:
-    """Run one command; return the exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
+    """Run a command and return its exit code: 0 done, 1 failed, 2 invalid usage or environment, 130 cancelled.
 
     Args:
-        arguments: The command's arguments; by default, the arguments of this process.
-        draw_share: Writes a result's picture to a file, in dark or light colours, with an embedded result file;
-            provided by the layer above, because drawing needs Qt.
-        notice: Printed before anything else.
-        scan_picture: Reads the QR code in a picture; also provided by the layer above.
+        arguments: Command-line arguments; None for the arguments of this process.
+        draw_share: Saves the picture of a result with an embedded result file, in light or dark colours.
+            Supplied by the caller, because drawing needs Qt.
+        notice: Text to print before anything else.
+        scan_picture: Reads the QR code in a picture. Supplied by the caller for the same reason.
     """
     ending = Ending()
     try:
         ending.begin()
         code = _run(arguments, draw_share, notice, scan_picture)
-        ending.end(code)  # inside the block, because a signal may arrive right before it
+        ending.end(code)  # inside the block, because a signal may arrive just before it
     except KeyboardInterrupt:
         code = EXIT_CANCELLED
         forget(sys.stdout)  # unread output must not delay the exit
@@ -60,23 +60,23 @@ def main(
 def _run(
     arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None, scan_picture: Scan | None
 ) -> int:
-    """Run a command, and convert any exception that ends it into an exit code."""
+    """Run a command, and convert the exception that ends it to an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        _speak(stream, encoding=None)  # a terminal without "×" must still show numbers
+        _speak(stream, encoding=None)  # even a terminal without "×" must show numbers
     try:
         if notice is not None:
             say(notice, flush=True)
         code = _carry_out(arguments, draw_share, scan_picture)
         sys.stdout.flush()
-    except SystemExit as error:  # argparse has already printed the error
+    except SystemExit as error:  # argparse has already printed its error
         return error.code if isinstance(error.code, int) else EXIT_DONE
     except AppError as error:
         complain(f"epochmark: {in_line(str(error))}")
         return EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - see below
-        if isinstance(error, OSError) and error.filename is None:  # not one of our files, so it is standard output
+        if isinstance(error, OSError) and error.filename is None:  # not our file, so it is standard output
             return _give_up_output(error)
-        # The command line's last resort: one sentence for the user, the traceback for the log.
+        # The CLI's last resort: a sentence for the user, and the traceback for the log.
         _log.exception("%s", sentence("cli.bug", kind=type(error).__name__, log=_log_name()))
         return EXIT_FAILED
     return code
@@ -86,7 +86,7 @@ def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None, scan_p
     options = make_parser().parse_args(arguments)
     options.draw_share, options.scan_picture = draw_share, scan_picture
     if getattr(options, "json", False) or options.verb is results.export:
-        _speak(sys.stdout, encoding="utf-8")  # for programs, regardless of the terminal's encoding
+        _speak(sys.stdout, encoding="utf-8")  # for other programs, regardless of the terminal's encoding
     COLORS.choose(options.color)
     paths = default_paths()
     if options.folders:
@@ -104,7 +104,7 @@ def _speak(stream: TextIO, *, encoding: str | None) -> None:
 
 
 def _log_name() -> str:
-    """Return the path of the log, if known."""
+    """Return the path of the log, or a placeholder if it is unknown."""
     try:
         return str(default_paths().logs / "epochmark.log")
     except AppError:
@@ -112,7 +112,7 @@ def _log_name() -> str:
 
 
 def _give_up_output(error: OSError) -> int:
-    """Report that the output is lost, unless its reader (head, less) has simply stopped reading."""
+    """Report that output was lost, unless its reader (head, less) has simply stopped reading."""
     forget(sys.stdout)
     if not is_broken_pipe(error):
         _log.info("The output can't be written.", exc_info=error)

@@ -1,4 +1,4 @@
-"""The command `ab`: runs a workload in two ways, alternately, and reports which is faster."""
+"""The `ab` command: runs a workload in two configurations alternately and reports which one is faster."""
 
 import argparse
 from typing import Any
@@ -19,14 +19,14 @@ from workloads.settings import AUTO, Setting, settings_by_key
 
 
 def ab(options: argparse.Namespace, paths: Paths) -> int:
-    """Run an A/B; return 0 done, 1 failed, 130 cancelled."""
+    """Run an A/B test, and return the exit code: 0 done, 1 failed, 130 cancelled."""
     if not 1 <= options.pairs <= PAIRS_LIMIT:
         raise UsageError(
             message("cli.number_out_of_range", option="--pairs", least=1, most=PAIRS_LIMIT, given=options.pairs)
         )
     asked = options.preset or options.epochs or options.steps
     if not asked and load_settings(paths.settings).preset == "sustained":
-        options.preset = "quick"  # the setting is meant for single runs, and an A/B would take hours
+        options.preset = "quick"  # the user's preset is meant for single runs; an A/B test would take hours
     specs = make_spec(_side(options, "a"), paths), make_spec(_side(options, "b"), paths)
     if specs[0] == specs[1] and not options.by_hand:
         raise UsageError(message("cli.sides_are_equal"), message("cli.set_sides_apart"))
@@ -37,17 +37,17 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _label(options: argparse.Namespace, side: str) -> str:
-    """Return a side's label: the user's, or else its settings."""
+    """Return a side's label. It defaults to the side's settings."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         option, given = f"--label-{side}", len(asked)
         raise UsageError(message("cli.label_too_long", option=option, limit=LABEL_LIMIT, given=given))
     label = asked or " ".join(getattr(options, side).split()) or sentence("compare.as_usual")
-    return safe_text(label)[:LABEL_LIMIT]  # because the database accepts no lone surrogates
+    return safe_text(label)[:LABEL_LIMIT]  # because the database rejects lone surrogates
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
-    """Return the options, including the options for one side."""
+    """Return the options after applying the settings of one side."""
     changed = argparse.Namespace(**vars(options))
     changed.settings = list(options.settings)
     parameters = [parameter.name for parameter in known_workload(options.workload).parameters]
@@ -75,7 +75,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
-    """Parse a side's value of a setting like the option with that name."""
+    """Parse a side's setting like the command-line option of the same name."""
     if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
         setting.parse(text, name)
         return text

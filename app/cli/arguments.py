@@ -1,4 +1,4 @@
-"""The command line's grammar."""
+"""The command line's parser."""
 
 import argparse
 from pathlib import Path
@@ -24,7 +24,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser. `verb` in its result is the function to call."""
+    """Return the parser. The attribute `verb` of its result is the function to call."""
     parser = Parser(
         prog=started_as(),
         description=sentence("help.app"),
@@ -95,7 +95,7 @@ def _add_machine(verbs: Verbs) -> None:
     for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
         parser = add_verb(verbs, name, name)
         add_json(parser)
-        parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home
+        parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home folder
     parser = add_verb(verbs, "compare", "compare")
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)

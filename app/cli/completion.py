@@ -1,6 +1,6 @@
-"""The command `completion`: scripts that complete commands, options and values in a shell.
+"""The `completion` command: prints scripts that complete commands, options and values in a shell.
 
-They are generated from the grammar, and run no program while completing.
+The scripts are generated from the parser, and start no program while completing.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from workloads.datasets import DATASETS
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The possible values of an argument: some words, or a file."""
+    """The possible values of an argument: words or files."""
 
     words: tuple[str, ...] = ()
     are_files: bool = False
@@ -29,13 +29,13 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The possible words after a command.
+    """The words that can follow a command.
 
     Attributes:
-        path: The command: "data fetch"; "" for the first word.
-        verbs: Subcommands with their descriptions.
-        values: Possible values of its arguments.
-        options: Descriptions and possible values of its options, by name; None for options without a value.
+        path: The command, such as "data fetch"; "" for the first word.
+        verbs: Subcommands and their descriptions.
+        values: Possible values of the positional arguments.
+        options: Description and possible values of each option, by name. The values are None for flags.
     """
 
     path: str
@@ -49,18 +49,18 @@ def _program() -> list[str]:
     started = os.environ.get(VARIABLE, "")
     try:
         words = shlex.split(started, posix=os.name == "posix") if started.endswith("start.py") else []
-    except ValueError:  # an unclosed quotation mark, so start.py didn't set it
+    except ValueError:  # an unclosed quotation mark, so it wasn't set by start.py
         words = []
     return [*words[:-1], str(Path(words[-1]).resolve())] if words else []
 
 
 def _descent(all_places: Sequence[Place]) -> str:
-    """Return the pairs of a place and the word that leads to the next one, as a pattern."""
+    """Return a shell pattern of all commands followed by one of their subcommands."""
     return "|".join(shlex.quote(f"{place.path} {verb}") for place in all_places for verb in place.verbs)
 
 
 def _shell_head() -> list[str]:
-    """Return the definition of the command for bash and zsh, if it isn't installed."""
+    """Return a definition of the command for bash and zsh, unless it is installed."""
     words = shlex.join(_program())
     return [f'{NAME}() {{ {VARIABLE}={NAME} {words} "$@"; }}'] if words else []
 
@@ -167,14 +167,14 @@ def _fish(all_places: Sequence[Place]) -> str:
 
 
 def _in_fish(*words: str) -> str:
-    """Return words in fish's quotes."""
+    """Quote words for fish."""
     return " ".join("'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'" for word in words)
 
 
 SHELLS: dict[str, Callable[[Sequence[Place]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
-# Possible values of arguments without choices in the grammar, by name.
+# Possible values, by name, of arguments that have no choices in the parser.
 _VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "workload": lambda: CATALOGUE,
     "workloads": lambda: CATALOGUE,
@@ -184,18 +184,18 @@ _VALUES: dict[str, Callable[[], Iterable[str]]] = {
 
 
 def completion(options: argparse.Namespace, paths: Paths) -> int:
-    """Print the script for a shell."""
+    """Print the completion script for a shell."""
     say_raw(SHELLS[options.shell](list(places(options.parser))))
     return 0
 
 
 def places(parser: argparse.ArgumentParser, path: str = "") -> Iterator[Place]:
-    """Yield a command and all its subcommands."""
+    """Yield the completions for a command and all its subcommands."""
     verbs: dict[str, str] = {}
     below: dict[str, argparse.ArgumentParser] = {}
     values = Values()
     options: dict[str, tuple[str, Values | None]] = {}
-    for action in parser._actions:  # argparse has no public name for this
+    for action in parser._actions:  # argparse has no public attribute for this
         if isinstance(action, argparse._SubParsersAction):
             verbs = {each.dest: each.help or "" for each in action._choices_actions}
             below = dict(action.choices)

@@ -1,4 +1,4 @@
-"""The command `data`: list, download, import and remove data sets. Only `fetch` uses the network."""
+"""The `data` command: lists, downloads, imports and removes data sets. Only `fetch` uses the network."""
 
 import argparse
 import json
@@ -57,7 +57,7 @@ def _state(dataset: InstalledDataset) -> str:
 
 
 def _origin(dataset: InstalledDataset) -> str:
-    """Return the address of its file or folder, or the files that the user must supply."""
+    """Return the download address of the file or folder, or the names of the files the user must supply."""
     url = dataset.files[0].url
     if url is None:
         return sentence("cli.data_own_files", files=[file.name for file in dataset.files])
@@ -89,7 +89,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 
 class _Waiting:
-    """Reports once that another instance of Epochmark is working on the data set."""
+    """Reports, once, that another instance of Epochmark is using the data set."""
 
     def __init__(self, dataset_id: str) -> None:
         self._dataset_id = dataset_id
@@ -102,7 +102,7 @@ class _Waiting:
 
 
 class _Percent:
-    """Shows a download's progress: in place on a terminal, otherwise every 10 %."""
+    """Shows the progress of a download: in place on a terminal, otherwise every 10 %."""
 
     def __init__(self) -> None:
         self._line = LiveLine(sys.stderr)

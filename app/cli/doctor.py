@@ -1,4 +1,4 @@
-"""The command `doctor`: shows whether TensorFlow can use this computer's devices, why not, and how to fix it."""
+"""The `doctor` command: shows whether engines can use this computer's devices and how to fix problems."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ _INKS = {"ok": Ink.GOOD, "fault": Ink.BAD, "skipped": Ink.MUTED}
 
 
 def doctor(options: argparse.Namespace, paths: Paths) -> int:
-    """Examine this computer, or explain a log; return 1 if a fault was found."""
+    """Examine this computer or explain a log. Return 1 if a fault was found."""
     log = diagnose_log(_read(options.log)) if options.log is not None else None
     if log is not None and not options.report:
         return _explain(log, options)
@@ -79,7 +79,7 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
 
 
 def _say_step(step: Message, *, quiet: bool) -> None:
-    # Progress is only for terminals; the result is also for files and pipes.
+    # Progress is shown only on terminals. Results may also go to files and pipes.
     if not quiet and is_terminal(sys.stderr):
         complain(f"... {in_line(text(step))}")
 

@@ -1,4 +1,4 @@
-"""The command `engine`: lists, installs, checks and removes engines. Only `install` uses the network."""
+"""The `engine` command: lists, installs, checks and removes engines. Only `install` uses the network."""
 
 import argparse
 import json
@@ -77,7 +77,7 @@ def _state(row: EngineRow) -> str:
 
 
 def _use(row: EngineRow) -> str:
-    """Return the devices that an engine uses or would use on this computer, and its size."""
+    """Describe the devices that an engine uses or could use on this computer, with its size if not installed."""
     if row.is_included or row.state == "ready":
         return _device([gpu.name for gpu in row.gpus])
     if not row.offers:
@@ -90,7 +90,7 @@ def _device(gpus: list[str]) -> str:
 
 
 def offer_text(offer: BuildFit) -> str:
-    """Return the devices that a variant would use on this computer, and its size."""
+    """Describe the devices that a variant would use on this computer, with its size."""
     variant = offer.variant
     device = _device([gpu.name for gpu in offer.gpus])
     if variant.download_bytes is None:
@@ -158,7 +158,7 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Run workloads on all available engines, alternately; return 0 done, 1 failed, 130 cancelled."""
+    """Run workloads on all available engines, alternately. Return 0 if done, 1 if failed, 130 if cancelled."""
     if not 1 <= options.rounds <= REPEATS_LIMIT:
         limits = {"option": "--rounds", "least": 1, "most": REPEATS_LIMIT, "given": options.rounds}
         raise UsageError(message("cli.number_out_of_range", **limits))
@@ -190,7 +190,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def check(options: argparse.Namespace, paths: Paths) -> int:
-    """Check one engine, or all installed ones; return 1 if one has a problem."""
+    """Check one engine or all installed engines. Return 1 if there is a problem."""
     names = [options.engine] if options.engine is not None else _present(paths)
     show_progress = _Progress(quiet=options.json)
     try:
@@ -225,7 +225,7 @@ def _checkup_as_json(checkup: Checkup) -> dict[str, Any]:
 
 
 def _refuse_during_runs(paths: Paths, engine: str) -> None:
-    """Raise UsageError while a run uses the engine's files."""
+    """Raise UsageError if a run is using the engine's files."""
     with Database(paths.database) as database:
         check_engine_unused(database, engine)
 
@@ -266,5 +266,5 @@ class _Progress:
         return sentence("cli.download_rate", share_pct=percent, total_bytes=total_bytes, rate_bytes=rate)
 
     def end(self) -> None:
-        """Restore the terminal's state."""
+        """Erase the progress line."""
         self._line.erase()

@@ -1,4 +1,4 @@
-"""Shared parts of the command line's grammar."""
+"""Building blocks of the command line's parser."""
 
 import argparse
 from typing import TypeAlias
@@ -10,19 +10,19 @@ from app.core.messages import text as text_of
 from workloads.settings import AUTO, Setting
 
 THEME = "dark"
-# argparse has no public name for this.
+# argparse has no public name for this type.
 Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def add_verb(verbs: Verbs, name: str, code: str) -> "Parser":
-    """Add a command with its description and examples."""
+    """Add a subcommand with its description and examples."""
     text = sentence(f"help.{code}")
     description = sentence("help.as_description", text=text)
     return verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
 
 
 def add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
-    """Add the option of a run setting. Without it, the workload, the engine or the settings decide."""
+    """Add the option for a run setting. Its default depends on the workload, the engine or the user's settings."""
     allowed = setting.allowed()
     if allowed:
         parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
@@ -50,11 +50,11 @@ def _default(setting: Setting) -> str:
 
 
 def add_json(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the option for JSON output. With argparse.SUPPRESS as the default, the parent's value is kept."""
+    """Add the option for JSON output. If `default` is argparse.SUPPRESS, the parent parser's value is kept."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json"))
 
 
 def add_watching(parser: argparse.ArgumentParser, default: bool | str = False) -> None:
-    """Add the options for output during a run. For the default, see `add_json`."""
+    """Add the options for output during a run. For `default`, see `add_json`."""
     parser.add_argument("--json", action="store_true", default=default, help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", default=default, help=sentence("help.run_quiet"))

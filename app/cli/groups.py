@@ -1,4 +1,4 @@
-"""Groups of runs in a terminal: running them one after another, and showing them."""
+"""Groups of runs in the terminal: runs them one after another, and prints their results."""
 
 import argparse
 import json
@@ -52,11 +52,11 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The output for a finished group.
+    """Prints the result of a finished group.
 
     Attributes:
         show: Prints the group.
-        as_dict: Returns it as plain JSON types.
+        as_dict: Returns the result as plain JSON types.
     """
 
     show: Callable[[Group], None]
@@ -72,15 +72,15 @@ def carry_out(
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
     result_file: Path | None = None,
 ) -> int:
-    """Run a plan and print its result; return 0 done, 1 failed, 130 cancelled.
+    """Run a plan and print its result. Return 0 if done, 1 if failed, 130 if cancelled.
 
     Args:
         plan: The plan.
-        options: Options of the command line.
-        paths: Folders.
-        conclusion: Output at the end; None for the standard output of a group.
-        resumed: The stored group and its remaining runs; None for a new one.
-        result_file: File for the results of all runs; None for no file.
+        options: Command-line options.
+        paths: Folders of the app.
+        conclusion: Prints the result; None for the standard output.
+        resumed: A stored group and its remaining runs; None for a new group.
+        result_file: File to write the results of all runs to; None for no file.
     """
     for spec in plan.specs:
         _check_result(spec)
@@ -105,13 +105,13 @@ def carry_out(
 def follow(
     plan: Plan, runner: Runner, view: View, resumed: tuple[Group, Sequence[PlannedRun]] | None = None
 ) -> PlanSession:
-    """Run a plan to its end, and report problems other than failed runs. Errors that end the output are raised.
+    """Run a plan to completion, and report problems other than failed runs. Output errors are raised.
 
     Args:
         plan: The plan.
-        runner: Starts its runs.
+        runner: Starts the runs.
         view: Shows the runs.
-        resumed: As in `carry_out`.
+        resumed: See `carry_out`.
     """
     with Interrupts() as interrupts:
         callbacks = PlanCallbacks(on_event=view, on_run_started=view.begin, confirm_side=Hands(interrupts))
@@ -133,12 +133,12 @@ def follow(
 
 
 def exit_code(session: PlanSession, *, is_written: bool) -> int:
-    """Return 0 for done, 1 for failed (also if the result file can't be written), 130 for cancelled."""
+    """Return 0 if done, 1 if failed (also if the result file can't be written), 130 if cancelled."""
     return {"completed": 0, "cancelled": 130}.get(session.status, 1) or (0 if is_written else 1)
 
 
 def check_is_over(group: Group) -> None:
-    """Raise UsageError if one of a group's runs is still running, so that none is run twice."""
+    """Raise UsageError if a run of a group is still in progress, so that no run is repeated."""
     running = next((run.id for run in group.runs if run.status == "running"), None)
     if running is not None:
         raise UsageError(message("cli.group_running", group_id=group.id, run_id=running))
@@ -153,7 +153,7 @@ def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_jso
 
 
 def _check_result(spec: RunSpec) -> None:
-    """Reject runs that wouldn't yield a value to compare."""
+    """Reject runs that don't yield a comparable value."""
     workload = CATALOGUE[spec.workload]
     cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
     if cut and workload.metric == "seconds_per_epoch_s":
@@ -176,22 +176,22 @@ class TextPlanView(View):
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._warned: set[str] = set()
-        self.preflight: list[str] = []  # lines to show when the first run starts
+        self.preflight: list[str] = []  # lines to print when the first run starts
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Start showing the plan's next run."""
+        """Start showing the next run of the plan."""
         self._planned, self._run_id = planned, run_id
         self._state = RunState(planned.spec)
         self._result = self._error = None
 
     def show(self, event: events.Event) -> None:
-        """Print the event, or update the progress line."""
+        """Print an event or update the progress line."""
         self._state.follow(event)
         match event:
             case events.Run() if self._planned.number == self._first.number:
                 self._show_head()
             case events.Warn() if event.message not in self._warned:
-                self._warned.add(event.message)  # once, not for each run
+                self._warned.add(event.message)  # once, not for every run
                 self._line(sentence("cli.note", note=in_line(event.message)), always=True)
             case events.Result():
                 self._result = event
@@ -247,7 +247,7 @@ class TextPlanView(View):
 
 
 class Hands:
-    """Asks the user on the terminal to set up the next side. An interrupt ends the wait."""
+    """Asks the user on the terminal to set up the next side. Can be interrupted while waiting."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
@@ -255,9 +255,9 @@ class Hands:
         self._reader: threading.Thread | None = None
 
     def __call__(self, planned: PlannedRun) -> bool:
-        """Announce the next run and wait for Enter; return whether to continue."""
+        """Announce the next run, wait for Enter, and return whether to continue."""
         if self._reader is None:
-            # Python's own input can't be interrupted, and would delay the exit.
+            # input() can't be interrupted here, and would delay the exit.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
             self._reader.start()
         label, side = in_line(planned.label), planned.side or ""
@@ -289,7 +289,7 @@ class Hands:
 
 
 def group_as_dict(group: Group) -> dict[str, Any]:
-    """Return a group and its result as plain JSON types."""
+    """Convert a group and its result to plain JSON types."""
     kind = kind_of(group)
     return {
         "id": group.id,
@@ -312,7 +312,7 @@ def group_as_dict(group: Group) -> dict[str, Any]:
 
 
 def print_group(group: Group) -> None:
-    """Print a stored group with its runs and its result."""
+    """Print a stored group with its runs and result."""
     kind, workload, at = kind_of(group), one_line(group.workload, 80), one_line(group.created_at, 40)
     has_pairs = bool(kind.pairs(group))
     say(sentence("cli.group_title", group_id=group.id, kind=kind.phrase(group), workload=workload, at=at))
@@ -343,7 +343,7 @@ def _print_outcome(group: Group) -> None:
 
 
 def _say_engines(rows: Sequence[Row]) -> None:
-    """Print workloads by engine: medians, with the fastest and those tied with it marked."""
+    """Print the medians of workloads by engine. The fastest engine and those tied with it are marked."""
     engines = list(dict.fromkeys(cell.engine for row in rows for cell in row.cells))
     lines = []
     for row in rows:
@@ -375,7 +375,7 @@ def _label_lines(labels: tuple[str, str]) -> list[str]:
 
 
 def _pair(group: Group, run: RunSummary) -> int | None:
-    """Return the number of a run's pair, from 1."""
+    """Return the number of a run's pair, starting at 1; None if it belongs to no pair."""
     pairs = enumerate(kind_of(group).pairs(group), 1)
     return next((number for number, pair in pairs if run in (pair.a, pair.b)), None)
 

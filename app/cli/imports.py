@@ -1,4 +1,4 @@
-"""The command `import`: other people's results from result files, pictures, exports, and folders with these."""
+"""The `import` command: imports other people's results from result files, pictures, exports and folders."""
 
 import argparse
 import itertools
@@ -38,7 +38,7 @@ _FIELD_COLUMNS = (Column("column.field"), Column("column.value", least=20))
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
-    """Import files, list imported results, or remove one; return 1 if a file was rejected."""
+    """Import files, list imported results, or show or remove one. Return 1 if a file was rejected."""
     asked = [bool(options.files), options.list, options.show is not None, options.remove is not None]
     if sum(asked) != 1:
         raise UsageError(message("imports.one_action"), message("imports.example"))
@@ -87,7 +87,7 @@ def _describes_logs(options: argparse.Namespace) -> bool:
 
 
 def _line(outcome: Outcome) -> Message:
-    """Return the outcome of a file that was read."""
+    """Describe the outcome for one file."""
     added, path = outcome.added, str(outcome.path)
     parts = list[Message]()
     if added.imported:
@@ -105,14 +105,14 @@ def _line(outcome: Outcome) -> Message:
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
-    """Return numbers in short form: "3, 4" or "3 … 90"."""
+    """Abbreviate numbers: "3, 4" or "3 … 90"."""
     if len(numbers) > 5:
         return f"{numbers[0]} … {numbers[-1]}"
     return ", ".join(map(str, numbers))
 
 
 def show_imported(number: int, paths: Paths, *, as_json: bool) -> int:
-    """Show every field of an imported result."""
+    """Print every field of an imported result."""
     with Database(paths.database) as database:
         result = load_result(database, number)
     if as_json:

@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C, SIGTERM and Windows' Ctrl-Break, which end a command or cancel a run."""
+"""Ends commands and cancels runs on Ctrl-C, SIGTERM and Ctrl-Break (Windows)."""
 
 import contextlib
 import os
@@ -17,20 +17,20 @@ STUCK_S = 3.0
 EXIT_INTERRUPTED = 130
 _LOST_S = 0.01
 
-# SIGBREAK is Windows' Ctrl-Break. It is also sent when the console's window is closed or the user logs off, but
-# then the process ends immediately, and the next start marks the run as interrupted.
+# SIGBREAK is Ctrl-Break on Windows. It is also sent when the console is closed or the user logs off, but then the
+# process ends immediately, and the next start marks the run as interrupted.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
 _Handlers = dict[int, Any]
 
 
 class TerminatedError(BaseException):
-    """This process was asked to terminate (SIGTERM), and cleans up while exiting."""
+    """This process received SIGTERM and is cleaning up before it exits."""
 
 
 class Ending:
-    """Ends a command on the first Ctrl-C or SIGTERM, at any point, without a traceback.
+    """Ends a command on the first Ctrl-C or SIGTERM, at any time, without a traceback.
 
-    Later signals don't interrupt the clean-up, unless it takes too long.
+    Further signals don't interrupt the clean-up unless it takes too long.
     """
 
     def __init__(self) -> None:
@@ -39,16 +39,16 @@ class Ending:
         self._code: int | None = None
 
     def begin(self) -> None:
-        """Install the signal handlers. Called inside the `try` block that catches what they raise."""
+        """Install the signal handlers. Call this inside the `try` block that catches their exceptions."""
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._catch_lost
         self._before = _handle(self._press)
 
     def end(self, code: int) -> None:
         """Restore the signal handlers.
 
-        With the exit code of an interruption, later signals are ignored, so that they can't change the code.
+        If `code` is for an interruption, further signals are ignored, so that they can't change the exit code.
         """
-        self._code = code  # no handler runs between two calls, so none raises from now on
+        self._code = code  # handlers don't run between these calls, so none raises from here on
         is_ending = code == EXIT_INTERRUPTED
         _give_back(
             {
@@ -69,7 +69,7 @@ class Ending:
             die_by(number)
 
     def _catch_lost(self, lost: "sys.UnraisableHookArgs") -> None:
-        """Send the signal again if Python couldn't raise the exception, as in a destructor."""
+        """Send the signal again if Python couldn't raise its exception, for example in a destructor."""
         if not issubclass(lost.exc_type, KeyboardInterrupt | TerminatedError):
             self._unraisable(lost)
             return
@@ -81,24 +81,25 @@ class Ending:
 
 
 class Stoppable(Protocol):
-    """One or several runs: app.core.runs.session.Session or app.core.runs.plan_session.PlanSession."""
+    """A run or a plan: app.core.runs.session.Session or app.core.runs.plan_session.PlanSession."""
 
     def cancel(self) -> None:
-        """Ask it to stop."""
+        """Request cancellation."""
 
     def kill(self) -> None:
-        """Kill it immediately."""
+        """Kill the worker immediately."""
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for it to end; return whether it has."""
+        """Wait for the end, and return whether it was reached."""
 
 
 class Interrupts:
-    """Ctrl-C or a request to terminate: the first cancels the run, the second kills its worker immediately.
+    """Handles Ctrl-C and SIGTERM during runs: the first cancels the run, the second kills its worker.
 
-    The signal handlers do nothing, because they run between any two instructions, even while the main thread holds
-    a lock. Python itself writes each signal's number to a socket, which a thread of ours reads. So the main thread
-    may be blocked in its output, and is abandoned if the run hasn't ended in time.
+    The signal handlers do nothing, because they may run between any two instructions, even while the main thread
+    holds a lock. Python itself writes each signal's number to a socket, which a thread of this class reads. This
+    works even if the main thread is blocked writing output. If the run doesn't end in time, the process exits
+    without it.
     """
 
     def __init__(self) -> None:
@@ -109,7 +110,7 @@ class Interrupts:
 
     @property
     def is_pressed(self) -> bool:
-        """Whether the user has requested to stop."""
+        """Whether the user has requested cancellation."""
         return self._presses > 0
 
     def __enter__(self) -> "Interrupts":
@@ -127,12 +128,12 @@ class Interrupts:
         self._writing.close()
 
     def wait(self, running: Stoppable) -> None:
-        """Wait for the run to end."""
+        """Wait for a run to end."""
         with self._lock:
             self._running = running
             presses = self._presses
         self._carry_out(running, presses)
-        while not running.wait(0.2):  # short waits, because Windows delivers signals only between them
+        while not running.wait(0.2):  # short waits, because Windows delivers signals only in between
             pass
 
     def _watch(self) -> None:
@@ -166,26 +167,26 @@ class Interrupts:
 
 
 def die_by(number: int) -> NoReturn:
-    """End this process by a signal, as if it had no handler."""
+    """End this process with a signal, as if it had no handler."""
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
-    os._exit(128 + number)  # if the signal is blocked
+    os._exit(128 + number)  # in case the signal is blocked
 
 
 def _send_to_main_thread(number: int) -> None:
     main_thread = threading.main_thread().ident
     if sys.platform != "win32" and main_thread is not None:
-        signal.pthread_kill(main_thread, number)  # to interrupt any blocking call
+        signal.pthread_kill(main_thread, number)  # interrupts any blocking call
     else:
         signal.raise_signal(number)
 
 
 def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
-    """Install the handler for signals that aren't ignored; return the previous handlers."""
+    """Install a handler for all signals that aren't ignored, and return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     kept: _Handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    # nohup, and shells for background processes, set them to be ignored.
+    # nohup ignores them, as do shells for background processes.
     mine = {number: old for number, old in kept.items() if old is not signal.SIG_IGN}
     for number in mine:
         signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Layout of text in a terminal: lines wrapped at words, and tables and bars that fit its width."""
+"""Layout of terminal output: wraps lines between words, and fits tables and bars to the terminal's width."""
 
 import math
 import re
@@ -18,16 +18,16 @@ BAR_WIDTH, LEAST_BAR = 36, 10
 NAME_WIDTH = 44
 CELL_WIDTH = 200
 GAP = "  "
-# A line consists of parts, each with its ink.
+# A line consists of parts. Each part has its own ink.
 Line: TypeAlias = Sequence[tuple[str, Ink | None]]
-# Unbreakable parts: a word, a sign before its number, and the unit or the dot after it.
+# Text that must not be split: a word, with a sign before it and a unit or dot after it.
 _WORD = re.compile(r" *(?:± )?\S+(?: (?:%|·|ms|s|kB|MB|GB|TB)[,.;:)]*(?!\S))*")
-# Text next to a label ("Machine  …") or with an indent is wrapped to the same column.
+# Text after a label ("Machine  …") or an indent continues at the same column when wrapped.
 _INDENT = re.compile(r" *(?:\S{1,12} {2,}(?=\S))?")
 
 
 def cells(text: str) -> int:
-    """Return the width of a string in a terminal, where some characters take up two cells and some none."""
+    """Return the width of text in terminal cells. Some characters occupy two cells and some none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -37,7 +37,7 @@ def cells(text: str) -> int:
 
 
 def wrapped(line: str, room: int) -> list[str]:
-    """Return a line wrapped between words to at most `room` cells; a longer word isn't broken."""
+    """Wrap a line between words so that it fits into `room` cells. Longer words aren't broken."""
     if cells(line) <= room:
         return [line]
     matched = _INDENT.match(line)
@@ -54,7 +54,7 @@ def wrapped(line: str, room: int) -> list[str]:
 
 
 def elided(text: str, room: int) -> str:
-    """Return text truncated to `room` cells, after a word if one fits."""
+    """Truncate text to `room` cells, after a whole word if possible."""
     if cells(text) <= room:
         return text
     kept = text
@@ -66,15 +66,15 @@ def elided(text: str, room: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table's column, and how it shrinks if the table doesn't fit.
+    """A column of a table, and how it shrinks if the table doesn't fit.
 
     Attributes:
-        code: Message code of its heading.
-        title: Its heading, if it is a name.
-        least: Minimum width in cells before any column is dropped; None for the width of its text.
-        wraps: Whether text is then wrapped instead of truncated.
-        order: Order in which columns are dropped, lowest first; None for never.
-        is_late: Whether it shrinks only when it would otherwise be dropped.
+        code: Message code of the heading.
+        title: Heading, if it is a name instead of a message.
+        least: Minimum width in cells before columns are dropped; None for the width of its text.
+        wraps: Whether text is wrapped instead of truncated.
+        order: Order in which columns are dropped, lowest first; None if it is never dropped.
+        is_late: Whether the column shrinks only when it would otherwise be dropped.
         ink: Returns the ink of a cell.
     """
 
@@ -89,16 +89,16 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """The heading."""
+        """Heading of the column."""
         return self.title or sentence(self.code)
 
     def fitted(self, text: str, width: int) -> list[str]:
-        """Return a cell's lines."""
+        """Return the lines of a cell."""
         return wrapped(text, width) if self.wraps else [elided(text, width)]
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None = None) -> list[Line]:
-    """Return a table's lines; without `room`, with their natural width."""
+    """Return the lines of a table. If `room` is None, columns have their natural width."""
     safe = [[one_line(cell, CELL_WIDTH) for cell in row] for row in rows]
     texts = [[each.heading, *(row[number] for row in safe)] for number, each in enumerate(columns)]
     widths = _widths(columns, [max(map(cells, column)) for column in texts], room)
@@ -107,7 +107,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | 
 
 
 def _widths(columns: Sequence[Column], natural: Sequence[int], room: int | None) -> dict[int, int]:
-    """Return the widths of the columns to show, by their index."""
+    """Return the widths of the visible columns by index."""
     widths = dict(enumerate(natural))
     narrow = {number for number, each in enumerate(columns) if each.least is not None and not each.is_late}
     leaving = sorted((each.order, number) for number, each in enumerate(columns) if each.order is not None)
@@ -120,14 +120,14 @@ def _widths(columns: Sequence[Column], natural: Sequence[int], room: int | None)
         number = waiting.pop(0)
         if columns[number].is_late and number not in narrow:
             narrow.add(number)
-            waiting.append(number)  # if that isn't enough, it is dropped after all others
+            waiting.append(number)  # dropped after all others if that isn't enough
         else:
             del widths[number]
     return widths
 
 
 def _squeeze(widths: dict[int, int], least: dict[int, int], room: int) -> None:
-    """Shrink the widest of the shrinkable columns until all fit or none can shrink."""
+    """Shrink the widest shrinkable columns until all columns fit or none can shrink further."""
     while _total(widths) > room:
         able = [number for number, limit in least.items() if widths[number] > limit]
         if not able:
@@ -157,7 +157,7 @@ def _row(
 
 
 def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None) -> list[Line]:
-    """Return bars with their values, fastest first, on a logarithmic scale, with the user's own highlighted."""
+    """Return bars on a logarithmic scale with their values, fastest first. The user's own bars stand out."""
     if not bars:
         return []
     low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
@@ -167,7 +167,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
     bar_width, name_width = BAR_WIDTH, NAME_WIDTH
     if room is not None:
         first = max((cells(each[0]) for each in remarks if each), default=0)
-        # Bars are shortened in favour of remarks that distinguish bars of the same name.
+        # Shorten bars to make room for remarks that distinguish bars of the same name.
         apart = max(map(cells, map(_apart, bars, remarks)), default=0)
         name_cells = max(cells(one_line(bar.name, CELL_WIDTH)) for bar in bars)
         left = room - min(NAME_WIDTH, name_cells) - value_width - apart - 4 * len(GAP)
@@ -184,7 +184,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
                 [(GAP + part, Ink.MUTED)]
                 for part in wrapped(sentence("cli.unlike_below"), (room or 120) - len(GAP))
             ]
-        # Not computed from their ratio, which overflows for absurd values in imported files.
+        # Don't use their ratio. It overflows for absurd values in imported files.
         share = (math.log(bar.value) - math.log(low)) / (math.log(high) - math.log(low)) if high > low > 0 else 1.0
         drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
         padding = " " * (widest - cells(name))
@@ -199,7 +199,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None
 
 
 def live_text(share: float | None, parts: Sequence[str], room: int) -> str:
-    """Return a bar with the completed percentage, if known, and as many parts as fit."""
+    """Return a progress bar, if the progress is known, followed by as many parts as fit."""
     if share is None:
         return _as_many(parts, room)
     width = min(BAR_WIDTH, max(LEAST_BAR, room // 4))
@@ -221,7 +221,7 @@ def _apart(bar: Bar, remarks: Sequence[str]) -> str:
 
 
 def _as_many(remarks: Sequence[str], room: int | None) -> str:
-    """Return as many of the first remarks as fit."""
+    """Join as many of the first remarks as fit."""
     line = ""
     for remark in remarks:
         longer = f"{line} · {remark}" if line else remark

@@ -1,4 +1,4 @@
-"""The commands `workloads`, `hardware` and `compare`."""
+"""The `workloads`, `hardware` and `compare` commands."""
 
 import argparse
 import json
@@ -76,7 +76,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def hardware(options: argparse.Namespace, paths: Paths) -> int:
-    """Show this computer."""
+    """Describe this computer."""
     machine, power = detect_machine(data_folder=paths.datasets), read_power()
     parts = machine_parts(machine, power)
     if options.json:
@@ -92,7 +92,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
-    """Return one line per reason, with all the components it applies to."""
+    """Return one line per reason, with all components that it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:
         if part.reason:
@@ -101,7 +101,7 @@ def reason_lines(parts: Iterable[MachinePart]) -> list[str]:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Show the best run like the latest one among published results and comparable earlier runs."""
+    """Compare this computer's best run with published results and earlier runs."""
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
         recover_runs(database)
@@ -111,7 +111,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     several = options.several_gpus
     chart = bars(workload, run, others, imported, community=load_table(paths), with_several=several)
     baseline = find_baseline(chart, options.baseline, workload)
-    # The sentence compares with published results; a stored run as baseline applies only to the bars.
+    # The sentence is about published results. A stored run as baseline affects only the bars.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
     if options.json:
         say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": place}, indent=2))

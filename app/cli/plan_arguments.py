@@ -1,4 +1,4 @@
-"""The grammar of commands for plans of several runs: studies and suites."""
+"""Parsers of the commands for plans of several runs, namely studies and suites."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +13,7 @@ from workloads.settings import all_settings
 
 
 def add_study(verbs: Verbs) -> None:
-    """Add the command `study` with its actions."""
+    """Add the `study` command and its actions."""
     parent = verbs.add_parser("study", help=sentence("help.study"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     parser = add_verb(actions, "run", "study_run")
@@ -49,7 +49,7 @@ def _add_prices(actions: Verbs) -> None:
 
 
 def add_suite(verbs: Verbs) -> None:
-    """Add the command `suite`, which runs one without a subcommand."""
+    """Add the `suite` command and its actions. Without an action, it runs a suite."""
     parent = add_verb(verbs, "suite", "suite")
     parent.add_argument("--engine", metavar="NAME", help=sentence("help.suite_engine"))
     parent.add_argument("--device", metavar="auto|cpu|gpu:N", help=sentence("help.suite_device"))
@@ -58,4 +58,4 @@ def add_suite(verbs: Verbs) -> None:
     add_watching(parent)
     parent.set_defaults(verb=suite.run)
     actions = parent.add_subparsers(metavar="ACTION", prog=parent.prog)
-    suite.COMMAND.add_actions(actions, argparse.SUPPRESS)  # otherwise `suite --json resume 1` would ignore it
+    suite.COMMAND.add_actions(actions, argparse.SUPPRESS)  # otherwise `suite --json resume 1` would ignore --json

@@ -1,4 +1,4 @@
-"""Shared by commands of plans: resuming, showing, sharing and exporting a stored plan."""
+"""Base of the commands for plans, with actions to resume, show, share and export stored plans."""
 
 import argparse
 import json
@@ -24,10 +24,10 @@ from app.core.storage.outcomes import recover_runs
 
 
 class PlanCommand(ABC):
-    """A command for a kind of plan.
+    """A command for one kind of plan.
 
     Attributes:
-        kind: The kind. Its key is the command's name and, with an action, the code of its help.
+        kind: The kind of plan. Its key is the name of the command and the prefix of its help codes.
     """
 
     def __init__(self, kind: PlanKind) -> None:
@@ -35,7 +35,7 @@ class PlanCommand(ABC):
         self.name = kind.key
 
     def load(self, database: Database, group_id: int, paths: Paths) -> PlanReport:
-        """Return a stored plan. Raises UsageError if it doesn't exist."""
+        """Load a stored plan. Raises UsageError if it doesn't exist."""
         report = self.kind.load(database, group_id).with_details(database, paths)
         if report.problem is not None:
             complain(sentence("cli.note", note=in_line(str(report.problem))))
@@ -51,16 +51,16 @@ class PlanCommand(ABC):
             say("\n" + sentence(f"cli.{self.name}_resume", group_id=report.group.id))
 
     def check(self, options: argparse.Namespace) -> None:
-        """Raise UsageError for options that don't apply to a stored plan."""
+        """Raise UsageError if there are options that don't apply to stored plans."""
         del options
 
     def chart(self, options: argparse.Namespace) -> int:
-        """Return the index of the chart for the picture, from 0."""
+        """Return the index of the chart to draw, starting at 0."""
         del options
         return 0
 
     def conclusion(self, paths: Paths) -> Conclusion:
-        """Return the output at the end of a plan."""
+        """Return the output for the end of a plan."""
 
         def load(group: Group) -> PlanReport:
             with Database(paths.database) as database:
@@ -69,7 +69,7 @@ class PlanCommand(ABC):
         return Conclusion(show=lambda group: self.say(load(group)), as_dict=lambda group: load(group).as_dict())
 
     def opened(self, options: argparse.Namespace, paths: Paths) -> PlanReport:
-        """Return the stored plan that an action applies to."""
+        """Load the stored plan that an action refers to."""
         self.check(options)
         with Database(paths.database) as database:
             recover_runs(database)
@@ -80,7 +80,7 @@ class PlanCommand(ABC):
         """List the stored plans, newest first."""
 
     def resume(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Run the remaining runs; return 0 done, 1 failed, 130 cancelled."""
+        """Run the remaining runs. Return 0 if done, 1 if failed, 130 if cancelled."""
         result = self.opened(options, paths)
         check_is_over(result.group)
         left = list(result.left)
@@ -99,7 +99,7 @@ class PlanCommand(ABC):
         return 0
 
     def share(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Save a picture."""
+        """Save a picture of a stored plan."""
         result = self.opened(options, paths)
         card = result.card(self.chart(options))
         with Database(paths.database) as database:
@@ -112,18 +112,18 @@ class PlanCommand(ABC):
         return 0
 
     def export(self, options: argparse.Namespace, paths: Paths) -> int:
-        """Write CSV or JSON to a file or to standard output."""
+        """Write a stored plan as CSV or JSON to a file or to standard output."""
         result = self.opened(options, paths)
         lines = plan_lines(result.export(), options.format)
         put(lines, options.output, f"cli.{self.name}_exported", group_id=options.id)
         return 0
 
     def add_actions(self, actions: Verbs, default: bool | str = False) -> dict[str, Parser]:
-        """Add the grammar of these actions; return their parsers by name.
+        """Add the parsers of these actions, and return them by name.
 
         Args:
             actions: Subparsers of the command.
-            default: Default of options that the command itself also has, see `add_json`.
+            default: Default of the options that the command itself also has, see `add_json`.
         """
         parsers = {name: add_verb(actions, name, f"{self.name}_{name}") for name in _ACTIONS}
         for name, parser in parsers.items():

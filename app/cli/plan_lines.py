@@ -1,4 +1,4 @@
-"""The columns of a plan's table."""
+"""Columns of the tables of plans."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +9,9 @@ WORDS_CELLS = 16  # minimum width of text before it is wrapped
 
 
 def plan_columns(headings: Sequence[str], left: int) -> list[Column]:
-    """Return the columns of a plan's table: `left` text columns, then numbers, and text about each row.
+    """Return the columns of a plan's table: `left` columns of text, columns of numbers, and a column of remarks.
 
-    If the table doesn't fit, all numbers except the first are dropped.
+    If the table doesn't fit, all columns of numbers except the first can be dropped.
     """
     last = len(headings) - 1
     words = Column("", least=WORDS_CELLS, wraps=True)

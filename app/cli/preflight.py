@@ -1,4 +1,4 @@
-"""Warnings before a run starts in a terminal, about conditions that would disturb it."""
+"""Warnings about conditions that would disturb a run, printed before it starts."""
 
 from app.core.engines.choices import installed_variant
 from app.core.hardware.telemetry.monitor import read_telemetry
@@ -9,12 +9,12 @@ from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-# Long enough to detect the load of other programs, and short enough to wait for.
+# Long enough to detect the load of other programs, short enough not to annoy the user.
 PREFLIGHT_S = 0.4
 
 
 def preflight_lines(spec: RunSpec, machine: Machine, paths: Paths) -> list[str]:
-    """Return one line per condition, and one for an unknown load; empty for the demo, which measures nothing."""
+    """Return a line per disturbing condition, and one if the load is unknown; empty for the demo."""
     if CATALOGUE[spec.workload].is_demo:
         return []
     variant = installed_variant(paths, spec.engine)

@@ -1,4 +1,4 @@
-"""The command `study prices`: costs of the user's computer and its devices."""
+"""The `study prices` command: shows and sets the costs of the user's computer and its devices."""
 
 import argparse
 import json
@@ -32,7 +32,7 @@ class Amount:
 
     @property
     def is_of_device(self) -> bool:
-        """Whether each device may have its own value."""
+        """Whether devices can have their own values."""
         return self.field in OwnDevice.__struct_fields__
 
 
@@ -82,7 +82,7 @@ def prices(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _changed(options: argparse.Namespace, own: OwnComputer, rows: list[DeviceRow]) -> OwnComputer:
-    """Return the prices with the given changes. Raises UsageError if they are invalid."""
+    """Return the prices with the options applied. Raises UsageError if an option is invalid."""
     given: dict[str, Any] = {}
     for each in AMOUNTS:
         if (value := getattr(options, each.option)) is not None:

@@ -1,4 +1,4 @@
-"""Writes result files, after a run and as an export."""
+"""Writes result files, either after a run or as an export."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.core.storage.database import Database
 
 
 def check_place(path: Path) -> None:
-    """Reject a file that couldn't be written after the run. Raises UsageError."""
+    """Raise UsageError if a result file couldn't be written to this path after the run."""
     if path == STANDARD_OUTPUT:
         raise UsageError(message("cli.result_to_file"))
     if not path.parent.is_dir() or path.is_dir():
@@ -22,7 +22,7 @@ def check_place(path: Path) -> None:
 
 
 def write_result(database: Database, ids: Sequence[int], path: Path | None) -> None:
-    """Write the results of runs to a file or to standard output, and report their number. Raises AppError."""
+    """Write the results of runs to a file or to standard output, and report how many. Raises AppError."""
     results = results_of(database, ids)
     text, without = file_bytes(results).decode("utf-8"), len(ids) - len(results)
     if path in (None, STANDARD_OUTPUT):
@@ -35,7 +35,7 @@ def write_result(database: Database, ids: Sequence[int], path: Path | None) -> N
 
 
 def write_after_run(database: Database, ids: Sequence[int], path: Path) -> bool:
-    """Write the result file after a run; return whether there was a result to write."""
+    """Write the result file after a run. Returns False if there is no result to write."""
     try:
         write_result(database, ids, path)
     except UsageError as error:

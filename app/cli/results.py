@@ -1,4 +1,4 @@
-"""The command `results`: list, show, share, delete and export stored runs."""
+"""The `results` command: lists, shows, shares, deletes and exports stored runs."""
 
 import argparse
 import contextlib
@@ -54,7 +54,7 @@ from app.core.titles import data_title, preset_title, status_title, verdict_titl
 from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.judged_run import JudgedRun
 
-# Longer tables of epochs show only their beginning and end.
+# For longer tables of epochs, only the beginning and the end are shown.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _RUN_COLUMNS = (
     Column("column.id", is_right=True),
@@ -82,7 +82,7 @@ _EPOCH_COLUMNS = (
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
-    """List the newest runs, or the newest imported results."""
+    """List the newest runs or the newest imported results."""
     if options.limit < 1:
         raise UsageError(message("cli.limit_too_small", limit=options.limit))
     if options.imported:
@@ -101,7 +101,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
-    """List the newest imported results with the fields of runs. Their numbers are those used by `import`."""
+    """List the newest imported results, with the same fields as runs. The numbers are those used by `import`."""
     with Database(paths.database) as database:
         imported = list_results(database, limit=options.limit)
     runs = [replace(each.summary, id=each.id) for each in imported]
@@ -123,11 +123,11 @@ def _list_imported(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
-    """Print runs as a table, with a legend of the marks in it.
+    """Print a table of runs, with a legend of its marks.
 
     Args:
-        runs: Own or imported runs.
-        places: Positions of runs in groups, by number.
+        runs: The user's own runs or imported results.
+        places: Positions of runs within their groups, by run number.
     """
     rows = [
         (
@@ -156,7 +156,7 @@ def _say_list(runs: Sequence[RunSummary], places: Mapping[int, str]) -> None:
 
 def _epochs(run: RunSummary) -> str:
     if run.app_version == UNKNOWN_VERSION:
-        return "n/a"  # a QR code doesn't contain it
+        return "n/a"  # not contained in QR codes
     done = f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done)
     if run.steps and run.steps < run.steps_per_epoch:
         return sentence("cli.short_epochs", epochs=done)
@@ -164,7 +164,7 @@ def _epochs(run: RunSummary) -> str:
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
-    """Show one run, or one imported result."""
+    """Show a run or an imported result."""
     if options.imported:
         return show_imported(options.id, paths, as_json=options.json)
     with _open(paths) as database:
@@ -189,7 +189,7 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save a picture of a run's or group's result, or print its text."""
+    """Save the result of a run or group as a picture, or print it as text."""
     if (options.output is None) == (options.text is None):
         raise UsageError(message("cli.picture_or_text"))
     hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
@@ -199,7 +199,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
             group, run = _example(database, options.id)
         shared = shared_result(database, run or JudgedRun(load_run(database, options.id)), group, hidden)
     if options.text is not None:
-        say_raw(shared.text_as(options.text))  # unwrapped, because the lines are to be pasted
+        say_raw(shared.text_as(options.text))  # unwrapped, because the user pastes it elsewhere
         return 0
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
@@ -210,7 +210,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _example(database: Database, group_id: int) -> tuple[Group, JudgedRun]:
-    """Return a group and the run whose details are shown with its result. Raises UsageError without a result."""
+    """Return a group and the run that represents it. Raises UsageError if the group has no result."""
     stored = load_group(database, group_id)
     run = kind_of(stored).example(stored)
     if run is None:
@@ -242,7 +242,7 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
-    """Return the lines of an export. Raises UsageError for options that its format doesn't support."""
+    """Return the lines of an export. Raises UsageError for options that the format doesn't support."""
     style = csv_table.CsvStyle(has_mark=options.bom, has_comma=options.decimal_comma)
     if style == csv_table.PLAIN:
         return FORMATS[options.format].lines(database, options.ids)
@@ -252,7 +252,7 @@ def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
 
 
 def put(lines: Iterable[str], path: Path | None, said: str, **arguments: Any) -> None:
-    """Write lines to a file, and report it with a message's code and arguments; None is standard output."""
+    """Write lines to a file, and report this with a message. If `path` is None, write to standard output."""
     if path in (None, STANDARD_OUTPUT):
         for line in lines:
             say_raw(line)
@@ -314,7 +314,7 @@ def _print_run(run: Run, place: str | None) -> None:
 
 
 def _print_epochs(run: Run) -> None:
-    """Print the epochs as a table; if there are very many, only the first and the last."""
+    """Print the epochs as a table. If there are very many, print only the first and the last ones."""
     epochs, left_out = run.epochs, 0
     if len(epochs) > EPOCHS_SHOWN:
         left_out = len(epochs) - 2 * EPOCHS_AT_ENDS
@@ -333,7 +333,7 @@ def _print_epochs(run: Run) -> None:
         for epoch in epochs
     ]
     heads = (Column("", title=round_name(run.summary), is_right=True), *_EPOCH_COLUMNS)
-    # Inference has neither loss nor accuracy.
+    # Inference has no loss and no accuracy.
     columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
     shown = [[row[number] for number in columns] for row in rows]
     lines = table([heads[number] for number in columns], shown, room())

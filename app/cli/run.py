@@ -1,4 +1,4 @@
-"""The command `run`: starts a run and shows it, as text or as a stream of events."""
+"""The `run` command: starts a run and shows it as text or as a stream of events."""
 
 import argparse
 
@@ -34,12 +34,12 @@ from app.core.verdict.bottleneck import bottleneck_text
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 
-# Not shown with the results of hardware tests.
+# Hidden in the results of hardware tests.
 _PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes")
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a workload once or several times; return 0 done, 1 failed, 130 cancelled."""
+    """Run a workload one or more times. Return 0 if done, 1 if failed, 130 if cancelled."""
     spec = make_spec(options, paths)
     if options.output is not None:
         check_place(options.output)
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def print_result(stored: Run) -> None:
-    """Print a run that has just ended: headline, verdict, and rank among published results."""
+    """Print a run that has just ended, with headline, verdict, and rank among published results."""
     summary = stored.summary
     workload = CATALOGUE[summary.workload]
     if summary.status != "completed":

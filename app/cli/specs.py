@@ -18,10 +18,10 @@ from workloads.workload import Workload
 
 
 def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
-    """Convert the options to a spec. Raises UsageError for invalid values."""
+    """Convert the options to a spec. Raises UsageError if a value is invalid."""
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
-    # Epochs or steps imply the standard preset, regardless of the settings.
+    # Epochs or steps imply the Standard preset, regardless of the user's settings.
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     spec = workload.default_spec(
         options.preset or preferred,
@@ -37,7 +37,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the run settings that were given, without omitted ones."""
+    """Return the run settings that were given on the command line."""
     values = {setting: getattr(options, setting.name) for setting in all_settings()}
     return {
         setting.name: setting.parse(value) if isinstance(value, str) else value
@@ -47,7 +47,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _schema_problem(spec: RunSpec, problem: str) -> Message:
-    """Return msgspec's error in terms of the option, if that is known."""
+    """Rephrase msgspec's error in terms of the command-line option, if possible."""
     if "device" in problem:
         return message("cli.unknown_device", device=quoted(spec.device))
     if "duration_s" in problem:
@@ -61,7 +61,7 @@ def _schema_problem(spec: RunSpec, problem: str) -> Message:
 
 
 def _limits() -> dict[str, tuple[int, int]]:
-    """Return the minimum and maximum of each whole number in a spec, by field."""
+    """Return the minimum and maximum of each integer field of a spec."""
     from msgspec.inspect import IntType, StructType, UnionType, type_info  # only after a mistake
 
     struct = type_info(RunSpec)

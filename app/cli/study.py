@@ -1,4 +1,4 @@
-"""The command `study`."""
+"""The `study` command."""
 
 import argparse
 import json
@@ -31,7 +31,7 @@ SETTINGS = ("engine", "device", "data", "precision", "epochs", "threads", "seed"
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a study; return 0 done, 1 failed, 130 cancelled."""
+    """Run a study. Return 0 if done, 1 if failed, 130 if cancelled."""
     machine = detect_machine(data_folder=paths.datasets)
     runner = Runner(paths, machine)
     choice = {"data": load_settings(paths.settings).data} | {
@@ -80,10 +80,10 @@ def _own_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any
 
 
 class StudyCommand(PlanCommand):
-    """The actions on stored studies."""
+    """The actions for stored studies."""
 
     def chart(self, options: argparse.Namespace) -> int:
-        """Return the index of the chart for the picture, from 0."""
+        """Return the index of the chart to draw, starting at 0."""
         if options.chart is not None and options.chart < 1:
             limits = {"option": "--chart", "least": 1, "most": 20, "given": options.chart}
             raise UsageError(message("cli.number_out_of_range", **limits))

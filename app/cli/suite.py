@@ -1,4 +1,4 @@
-"""The command `suite`."""
+"""The `suite` command."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ RUN_OPTIONS = ("engine", "device", "number")
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a suite; return 0 done, 1 failed, 130 cancelled."""
+    """Run a suite. Return 0 if done, 1 if failed, 130 if cancelled."""
     runner = Runner(paths, detect_machine(data_folder=paths.datasets))
     number = NEWEST if options.number is None else options.number
     plan = plan_suite(runner, options.engine or AUTO, options.device or AUTO, number)
@@ -45,10 +45,10 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
 
 
 class SuiteCommand(PlanCommand):
-    """The actions on stored suites."""
+    """The actions for stored suites."""
 
     def check(self, options: argparse.Namespace) -> None:
-        """Raise UsageError if an action has options that apply only to a new suite."""
+        """Raise UsageError if an action is given options that apply only to new suites."""
         if any(getattr(options, name) is not None for name in RUN_OPTIONS):
             raise UsageError(message("cli.suite_options", options=[f"--{name}" for name in RUN_OPTIONS]))
 

@@ -1,4 +1,4 @@
-"""The command `table`: builds a community table from result files, and checks such files."""
+"""The `table` command: builds a community table from result files or checks such files."""
 
 import argparse
 
@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 def check(options: argparse.Namespace, paths: Paths) -> int:
-    """Report for each result whether a table would accept it; return 1 if one is rejected."""
+    """Report for each result whether a community table would accept it. Return 1 if any is rejected."""
     entries, refused = look_at(options.files)
     for entry in entries:
         if entry.refusal is None:
@@ -41,7 +41,7 @@ def check(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def build(options: argparse.Namespace, paths: Paths) -> int:
-    """Build a table from a folder's result files; return 1 if no result counts."""
+    """Build a community table from the result files in a folder. Return 1 if none is accepted."""
     entries, refused = look_at([options.folder])
     rows = table_rows(entries)
     if options.output == STANDARD_OUTPUT:
@@ -58,7 +58,7 @@ def build(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def get(options: argparse.Namespace, paths: Paths) -> int:
-    """Download a table, or restore the previous one."""
+    """Download a community table or restore the previous one."""
     if options.previous:
         if options.address is not None:
             raise UsageError(message("table.one_action"))
@@ -81,7 +81,7 @@ def _say_left_out(entries: list[TableEntry], refused: list[Refused]) -> None:
 
 
 def _place(entry: TableEntry) -> str:
-    """Return a result's file, with its number if it isn't the first."""
+    """Return the file of a result, with the result's number if it isn't the first in the file."""
     if entry.number == 1:
         return str(entry.path)
     return sentence("table.place", path=str(entry.path), number=entry.number)

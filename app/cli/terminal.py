@@ -1,4 +1,4 @@
-"""Capabilities of a stream: the width of its lines, colours, and characters."""
+"""Capabilities of output streams: line width, colours and characters."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ _COLUMNS_DIGITS = 5
 
 
 class Ink(Enum):
-    """The meaning of a part of the output, with the number of its terminal colour."""
+    """The meaning of a piece of output. The value is its colour's ANSI code."""
 
     GOOD = "32"  # green
     CAUTION = "33"  # yellow
@@ -26,12 +26,12 @@ VERDICT_INKS = {"valid": Ink.GOOD, "caution": Ink.CAUTION, "invalid": Ink.BAD}
 
 
 def verdict_ink(title: str) -> Ink | None:
-    """Return the ink of a verdict in a table, given its title."""
+    """Return the ink of a verdict in a table, given the verdict's title."""
     return {level_title(level): ink for level, ink in VERDICT_INKS.items()}.get(title)
 
 
 def columns(stream: TextIO) -> int | None:
-    """Return the width to which lines are fitted; None if they aren't, because a program reads them."""
+    """Return the width that lines must fit into: COLUMNS or the terminal's width; None if there is neither."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isascii() and asked.isdecimal() and len(asked) <= _COLUMNS_DIGITS and int(asked) > 0:
         return max(LEAST_COLUMNS, int(asked))
@@ -41,19 +41,19 @@ def columns(stream: TextIO) -> int | None:
         wide = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         wide = 0
-    return max(LEAST_COLUMNS, wide or USUAL_COLUMNS)  # some terminals report 0
+    return max(LEAST_COLUMNS, wide or USUAL_COLUMNS)  # some terminals report a width of 0
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Return whether a person reads the stream."""
+    """Return whether a stream is a terminal."""
     try:
         return stream.isatty()
-    except ValueError:  # it is closed
+    except ValueError:  # the stream is closed
         return False
 
 
 def can_print(text: str) -> bool:
-    """Return whether standard output can represent these characters."""
+    """Return whether standard output can encode these characters."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -62,13 +62,13 @@ def can_print(text: str) -> bool:
 
 
 class Colors:
-    """Whether standard output is coloured. Call `choose` first."""
+    """Whether to colour standard output. Call `choose` first."""
 
     def __init__(self) -> None:
         self._are_on = False
 
     def choose(self, choice: str) -> None:
-        """Decide by COLOR_CHOICES. "auto" uses colours on terminals that support them, unless NO_COLOR is set."""
+        """Turn colours on or off. "auto" turns them on for terminals that support them, unless NO_COLOR is set."""
         if choice == "auto":
             is_wanted = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and _has_colors(sys.stdout)
         else:
@@ -76,7 +76,7 @@ class Colors:
         self._are_on = is_wanted
 
     def paint(self, safe: str, ink: Ink | None) -> str:
-        """Return text that is already safe for terminals, in its colour if colours are on."""
+        """Return text in its colour if colours are on. The text must already be safe for terminals."""
         return f"\x1b[{ink.value}m{safe}\x1b[0m" if self._are_on and ink is not None and safe else safe
 
 
@@ -84,7 +84,7 @@ COLORS = Colors()
 
 
 def _has_colors(stream: TextIO) -> bool:
-    """Return whether a terminal supports colours, which must be enabled in Windows' consoles."""
+    """Return whether a terminal supports colours. Windows consoles need to enable them first."""
     if sys.platform != "win32":
         return os.environ.get("TERM") != "dumb"
     import ctypes

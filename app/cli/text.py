@@ -1,4 +1,4 @@
-"""Plain text for terminals: everything printed by the command line is made safe here."""
+"""Prints plain text to the terminal. All output of the CLI passes through here and is made safe."""
 
 import contextlib
 import errno
@@ -19,18 +19,18 @@ from app.core.records import RunSummary
 
 WINDOWS = os.name == "nt"
 MESSAGE_LIMIT = 2_000
-# Marks the end of a line of a command that continues in the next line.
+# Line continuation in a shell command.
 _GOES_ON = " \\\n"
 
 
 def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flush: bool = False) -> None:
-    """Print to standard output, safe for terminals and wrapped at words. Raises OSError if the output is lost.
+    """Print text to standard output, made safe and wrapped between words. Raises OSError if it can't be written.
 
     Args:
-        text: Any text with any number of lines.
+        text: Text of one or more lines.
         lead: Ink of the first word.
         ink: Ink of the rest.
-        flush: Whether it must be visible immediately.
+        flush: Whether the text must be visible immediately.
     """
     lines = _fitted(sys.stdout, text)
     painted = [COLORS.paint(line, ink) for line in lines]
@@ -41,12 +41,12 @@ def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flus
 
 
 def say_raw(text: str, *, flush: bool = False) -> None:
-    """Print content for files and questions, unwrapped but safe. Raises OSError if the output is lost."""
+    """Print unwrapped but safe text, such as file contents. Raises OSError if it can't be written."""
     _write(sys.stdout, safe_text(text), flush=flush)
 
 
 def say_command(command: str) -> None:
-    """Print a command to copy, indented, in several lines only if the shell reads them as one command."""
+    """Print an indented command to copy. It is split into lines only where the shell joins them again."""
     indent, width = " " * 8, room()
     lines = [command]
     if width is not None and not WINDOWS and not {"'", '"'} & set(command):
@@ -55,33 +55,33 @@ def say_command(command: str) -> None:
 
 
 def say_table(heads: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table that fits the terminal. Raises OSError if the output is lost."""
+    """Print a table that fits the terminal. Raises OSError if it can't be written."""
     say_lines(table(heads, rows, room()))
 
 
 def say_bars(bars: Sequence[Bar], baseline: Bar | None) -> None:
-    """Print bars that fit the terminal. Raises OSError if the output is lost."""
+    """Print bars that fit the terminal. Raises OSError if it can't be written."""
     say_lines(bar_chart(bars, baseline, room()))
 
 
 def room() -> int | None:
-    """Return the width of standard output; None if lines may have any width."""
+    """Return the width of standard output; None if it is unlimited."""
     return columns(sys.stdout)
 
 
 def say_lines(lines: Iterable[Line]) -> None:
-    """Print formatted lines. Raises OSError if the output is lost."""
+    """Print formatted lines. Raises OSError if they can't be written."""
     for line in lines:
         _write(sys.stdout, "".join(COLORS.paint(safe_text(text), ink) for text, ink in line) + "\n")
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
-    """Print an equivalent JSON document that is safe for terminals. Raises OSError if the output is lost."""
+    """Print a JSON document, escaped to be safe for terminals. Raises OSError if it can't be written."""
     _write(sys.stdout, safe_json(document) + end, flush=flush)
 
 
 def say_json_list(entries: Iterable[object]) -> None:
-    """Print a JSON list entry by entry, because there may be hundreds of thousands; otherwise as `say_json`."""
+    """Print a JSON list one entry at a time, because it may be very long. Otherwise like `say_json`."""
     lead = "[\n"
     for entry in entries:
         _write(sys.stdout, lead + textwrap.indent(safe_json(json.dumps(entry, indent=2)), "  "))
@@ -90,12 +90,12 @@ def say_json_list(entries: Iterable[object]) -> None:
 
 
 def in_line(text: str) -> str:
-    """Return a label, a name or a sentence as one line."""
+    """Reduce a label, a name or a sentence to a single line."""
     return one_line(text, MESSAGE_LIMIT)
 
 
 def complain(text: str) -> None:
-    """Print to standard error, wrapped at words on a terminal. Failures are ignored."""
+    """Print to standard error, wrapped between words on a terminal. Errors are ignored."""
     try:
         _write(sys.stderr, "\n".join(_fitted(sys.stderr, text)) + "\n", flush=True)
     except (OSError, ValueError):
@@ -103,7 +103,7 @@ def complain(text: str) -> None:
 
 
 def forget(stream: TextIO) -> None:
-    """Drop a stream's buffer, so that exiting neither blocks nor fails."""
+    """Discard a stream's buffer, so that exiting neither blocks nor fails."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -111,7 +111,7 @@ def forget(stream: TextIO) -> None:
 
 
 def is_broken_pipe(error: OSError) -> bool:
-    """Return whether the output has no reader anymore. Windows has a different error for this."""
+    """Return whether nobody reads the output any longer. Windows raises a different error for this."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
@@ -125,14 +125,14 @@ class LiveLine:
 
     @property
     def room(self) -> int:
-        """The maximum number of cells of the line, because a line that wraps can't be replaced."""
+        """The maximum length of the line in cells. A line that wraps couldn't be redrawn."""
         return (columns(self._stream) or USUAL_COLUMNS) - 1
 
     def draw(self, text: str) -> None:
-        """Replace the line's text."""
+        """Redraw the line with new text."""
         line = elided(one_line(text, MESSAGE_LIMIT), self.room)
         width = cells(line)
-        # The window may have become narrower in the meantime.
+        # The terminal may have become narrower.
         _write(self._stream, "\r" + line + " " * (min(self._drawn, self.room) - width), flush=True)
         self._drawn = width
 
@@ -144,7 +144,7 @@ class LiveLine:
 
 
 def _fitted(stream: TextIO, text: str) -> list[str]:
-    """Return a text's lines, safe for terminals and wrapped to its width."""
+    """Return the lines of a text, safe for terminals and wrapped to the stream's width."""
     width = columns(stream)
     lines = safe_text(text).split("\n")
     return lines if width is None else [part for line in lines for part in wrapped(line, width)]
@@ -157,11 +157,11 @@ def _write(stream: TextIO, safe: str, *, flush: bool = False) -> None:
 
 
 def several_line(workload: str, run: RunSummary | None) -> str:
-    """Return how many published multi-GPU results aren't shown, and how to show them; "" if there are none."""
+    """Describe how many published multi-GPU results are hidden and how to show them; "" if there are none."""
     count = several_count(workload, run)
     return "  " + sentence("cli.several_not_drawn", count=count, workload=workload) if count else ""
 
 
 def better(kind: Headline) -> Message:
-    """Return which direction of a chart is better."""
+    """Describe which direction of a chart is better."""
     return message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")

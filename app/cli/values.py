@@ -1,4 +1,4 @@
-"""Parses numbers and file names on the command line, and describes what is wrong with invalid ones."""
+"""Parses numbers and file names on the command line, and explains what is wrong with invalid ones."""
 
 import argparse
 import math
@@ -12,7 +12,7 @@ from app.core.plain_text import one_line
 
 SHOWN_CHARS = 60
 STANDARD_OUTPUT = Path("-")
-# Python accepts digits from other scripts, and is slow for thousands of digits.
+# Python also accepts digits of other scripts, and is slow for thousands of digits.
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE_LIMIT = 2**63 - 1
@@ -20,7 +20,7 @@ _LONGEST = 400
 
 
 def read_whole(text: str) -> int:
-    """Parse a whole number that fits the database. Raises UsageError, whose message has no subject."""
+    """Parse an integer that fits into the database. Raises UsageError with a message that has no subject."""
     if not _WHOLE.fullmatch(text):
         raise UsageError(message("cli.must_be_whole", value=quoted(text)))
     if len(text) > _LONGEST or abs(int(text)) > _WHOLE_LIMIT:
@@ -29,7 +29,7 @@ def read_whole(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """Parse a whole number for argparse."""
+    """Parse an integer for argparse."""
     try:
         return read_whole(text)
     except UsageError as error:
@@ -46,7 +46,7 @@ def fraction(text: str) -> float:
 
 
 def output(text: str) -> Path:
-    """Parse the name of an output file for argparse; "-" is STANDARD_OUTPUT."""
+    """Parse the path of an output file for argparse. "-" is STANDARD_OUTPUT."""
     if not text:
         raise argparse.ArgumentTypeError(sentence("cli.file_needs_name"))
     if text.endswith((os.sep, os.altsep or os.sep)):
@@ -55,5 +55,5 @@ def output(text: str) -> Path:
 
 
 def quoted(text: str) -> str:
-    """Return the user's input in quotes, for use in a sentence."""
+    """Quote the user's input for use in a sentence."""
     return f"'{one_line(text, SHOWN_CHARS)}'"

@@ -1,4 +1,4 @@
-"""Views of a run in a terminal: a stream of events, or text."""
+"""Views of a run in the terminal, as a stream of events or as text."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
-# Column widths of the epoch table, and the columns that a narrow terminal omits.
+# Column widths of the epoch table, and the column that is omitted in narrow terminals.
 _WIDTHS = (8, 8, 8, 8, 8, 12)
 _VAL_LOSS = 4
 _SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
@@ -31,7 +31,7 @@ class View:
     """Receives events in the session's thread. If its output fails, it cancels the run.
 
     Attributes:
-        error: Why the output was lost; None if it wasn't lost, or if its reader just stopped reading.
+        error: Why the output failed; None if it didn't, or if its reader has simply stopped reading.
     """
 
     def __init__(self) -> None:
@@ -41,20 +41,20 @@ class View:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the output can no longer be written."""
+        """Whether output has failed."""
         return self._closed
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Start showing the plan's next run."""
+        """Start showing the next run of the plan."""
 
     def may_cancel_by(self, cancel: Callable[[], None]) -> None:
-        """Set how to cancel the run. Its first events, and the loss of the output, may be earlier than this."""
+        """Set the function that cancels the run. Events or an output failure may precede this call."""
         self._cancel = cancel
         if self._closed:
             cancel()
 
     def __call__(self, event: events.Event) -> None:
-        """Process the next event of the run."""
+        """Process an event of the run."""
         if self._closed:
             return
         try:
@@ -66,20 +66,20 @@ class View:
                 self._cancel()
 
     def show(self, event: events.Event) -> None:
-        """Show one event."""
+        """Show an event."""
         raise NotImplementedError
 
 
 class JsonView(View):
-    """Writes every event as one line of JSON. Each run's stream begins with `run`."""
+    """Writes each event as one line of JSON. The stream of each run begins with `run`."""
 
     def show(self, event: events.Event) -> None:
-        """Write the event's line."""
+        """Write an event."""
         say_json(events.encode(event).decode(), end="", flush=True)
 
 
 class TextView(View):
-    """Prints permanent lines and, on a terminal, a line that is updated in place."""
+    """Prints permanent lines and, on a terminal, a live line that is redrawn in place."""
 
     def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
         super().__init__()
@@ -91,11 +91,11 @@ class TextView(View):
         self._has_epochs = workload.has_epochs
         self._trains = workload.trains
         self._live = LiveLine(sys.stdout, wanted=not quiet)
-        self._shown: set[str] = set()  # codes in the verdict so far
-        self.preflight: list[str] = []  # lines to show when the first run starts
+        self._shown: set[str] = set()  # codes of the reasons printed so far
+        self.preflight: list[str] = []  # lines to print when the first run starts
 
     def show(self, event: events.Event) -> None:
-        """Print an event's permanent line, and update the live line."""
+        """Print an event's permanent line, if any, and update the live line."""
         self._state.follow(event)
         if isinstance(event, events.Warn):
             self._shown.add(event.code)
@@ -116,7 +116,7 @@ class TextView(View):
             self._draw()
 
     def _lasting(self, event: events.Event) -> str | None:
-        """Return the permanent line of an event, or None."""
+        """Return an event's permanent line, or None."""
         line = None
         match event:
             case events.Run():
@@ -138,7 +138,7 @@ class TextView(View):
         return line
 
     def _show_verdict(self, event: events.Judged) -> None:
-        """Print new reasons in the current verdict."""
+        """Print the reasons that are new in the current verdict."""
         news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._shown]
         self._shown.update(reason.code for reason in news)
         for reason in news:
@@ -155,7 +155,7 @@ class TextView(View):
         return [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
 
     def _columns(self) -> str:
-        """Return the headings of the epoch table."""
+        """Return the heading of the epoch table."""
         cells = [sentence("result.round" if self._workload.steps else "result.epoch"), sentence("column.seconds")]
         if self._trains:
             cells += [sentence(f"column.{name}") for name in ("loss", "accuracy", "val_loss", "val_accuracy")]
@@ -171,7 +171,7 @@ class TextView(View):
         return _in_columns(cells)
 
     def _estimated(self) -> str:
-        """Return the current estimate with its interval."""
+        """Return the current estimate with its interval as text."""
         estimate, metric = self._state.series.latest_estimate, self._workload.metric
         assert estimate is not None
         value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"
@@ -217,7 +217,7 @@ class TextView(View):
 
 
 def _in_columns(cells: Sequence[str]) -> str:
-    """Return a line of the epoch table, without the validation loss if it doesn't fit."""
+    """Return a line of the epoch table. The validation loss is omitted if it doesn't fit."""
     width = room()
     is_narrow = width is not None and width < sum(_WIDTHS) + len(GAP) * (len(_WIDTHS) - 1)
     shown = [f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=False)]

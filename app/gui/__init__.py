@@ -1,1 +1,1 @@
-"""The window, the only package that uses Qt. It shows the results of app.core and contains no other logic."""
+"""The GUI, the only package that uses Qt. It displays the results of app.core and contains no other logic."""

@@ -1,4 +1,4 @@
-"""Reads potentially hostile archives: with limits, regular files only, under our own names."""
+"""Reads untrusted archives: limits sizes, extracts regular files only, and chooses the names of the files."""
 
 import gzip
 import tarfile
@@ -17,7 +17,7 @@ _NAME_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits for an archive, including unwanted members, because a stream must be unpacked to be skipped."""
+    """Limits for an archive. Unwanted members count too, because a stream must be unpacked to skip them."""
 
     members: int
     member_bytes: int
@@ -25,22 +25,22 @@ class Limits:
 
 
 def plain(name: str) -> str:
-    """Return a name from an archive in a short form that is safe for terminals."""
+    """Return a name from an archive, shortened and made safe to print on a terminal."""
     shown = "".join(sign if sign.isprintable() else "?" for sign in name[: _NAME_LIMIT + 1])
     return shown if len(shown) <= _NAME_LIMIT else f"{shown[:_NAME_LIMIT]}…"
 
 
 @contextmanager
 def refusing_damage() -> Iterator[None]:
-    """Turn errors from unpacking damaged files into HostileArchiveError. Disk errors remain OSErrors."""
+    """Convert errors from unpacking damaged files to HostileArchiveError. Disk errors remain OSErrors."""
     try:
         yield
-    except AttributeError as error:  # raised by tarfile before Python 3.11.4 in place of zlib's error
+    except AttributeError as error:  # raised by tarfile before Python 3.11.4 instead of zlib's error
         if not isinstance(error.__context__, zlib.error):
             raise
         raise HostileArchiveError(message("archive.damaged", reason=plain(str(error.__context__)))) from error
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, TypeError) as error:
-        # TypeError: a truncated gzip header.
+        # TypeError: truncated gzip header.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         reason = plain(str(error)) or type(error).__name__
@@ -55,7 +55,7 @@ def tar_members(archive: Path, title: str, limits: Limits) -> Iterator["Members"
 
 
 class Members:
-    """The members of a tar stream. Each can be read only while it is the current one."""
+    """The members of a tar stream. Only the current member can be read."""
 
     def __init__(self, tar: tarfile.TarFile, title: str, limits: Limits) -> None:
         self._tar, self._title, self._limits = tar, title, limits
@@ -78,7 +78,7 @@ class Members:
             arguments = {"file": plain(member.name), "size_bytes": member.size, "limit_bytes": max_bytes}
             raise HostileArchiveError(message("archive.file_too_large", **arguments))
         content = self._tar.extractfile(member)
-        assert content is not None  # true for a regular file
+        assert content is not None  # always true for a regular file
         with content:
             return content.read()
 
@@ -89,7 +89,7 @@ class Members:
             arguments = {"file": plain(member.name), "size_bytes": member.size, "expected_bytes": size_bytes}
             raise HostileArchiveError(message("archive.file_of_other_size", **arguments))
         content = self._tar.extractfile(member)
-        assert content is not None  # true for a regular file
+        assert content is not None  # always true for a regular file
         with content, target.open("xb") as file:
             while chunk := content.read(_CHUNK_BYTES):
                 file.write(chunk)
@@ -99,7 +99,7 @@ def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
     """Return the contents of a .gz file, which must unpack to exactly `size_bytes`."""
     try:
         with refusing_damage(), gzip.open(path) as file:
-            content = file.read(size_bytes + 1)  # one extra byte detects a bomb, and checks the trailer
+            content = file.read(size_bytes + 1)  # one byte more, to detect bombs and verify the trailer
     except HostileArchiveError as error:
         raise HostileArchiveError(message("archive.in_file", file=name, reason=error.message)) from error
     if len(content) != size_bytes:

@@ -1,7 +1,7 @@
-"""CIFAR-10 from the official binary archive, and its synthetic twin. Reads files, never the network.
+"""CIFAR-10 from the official binary archive, and its synthetic twin. Reads local files, never the network.
 
-Format and checksum: Alex Krizhevsky's CIFAR page (binary version). Each of the six files holds 10,000
-records of one label byte and 3,072 pixel bytes: 1,024 red, 1,024 green, 1,024 blue, row by row.
+For the format and the checksum, see Alex Krizhevsky's CIFAR page (binary version). Each of the six files contains
+10,000 records of one label byte and 3,072 pixel bytes: 1,024 red, 1,024 green, 1,024 blue, in row-major order.
 """
 
 import hashlib
@@ -51,10 +51,11 @@ _RECIPE = 1
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy only the six data files out of the archive, and write their checksum next to them.
+    """Extract only the six data files from the archive, and write their checksum to the same folder.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, or a data file is missing, duplicated, not regular or of the wrong size.
+        HostileArchiveError: Not a tar.gz, or a data file is missing, duplicated, not a regular file or the wrong
+            size.
     """
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
     seen: set[str] = set()
@@ -73,18 +74,18 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all six files exist and have the right size and checksum."""
+    """Return whether the checksum file and all six files of the right size exist."""
     return source.are_there(folder, FILES, FILE_BYTES)
 
 
 def load(folder: Path | None, *, scale: float = 255) -> Arrays:
-    """Return the arrays used by the studies' scripts: float32 images, labels of shape (n, 1).
+    """Return the arrays that the studies' scripts use: float32 images, and labels of shape (n, 1).
 
-    Pixels are divided by `scale`: 255 gives 0..1, and 1 keeps 0..255. Without a folder, the synthetic twin is
-    created. Images are converted to float32 file by file, so that no second full copy exists.
+    Pixels are divided by `scale`: 255 gives 0..1, and 1 keeps 0..255. If `folder` is None, the synthetic twin is
+    generated. Images are converted to float32 one file at a time, to avoid holding a second full copy in memory.
 
     Raises:
-        MissingDataError: A file is missing, changed, of the wrong size, or has an invalid label.
+        MissingDataError: A file is missing, modified or the wrong size, or contains an invalid label.
     """
     import numpy as np
 
@@ -112,11 +113,11 @@ def load(folder: Path | None, *, scale: float = 255) -> Arrays:
 
 
 def write_checksum(folder: Path) -> None:
-    """Write the checksum of the six files."""
+    """Write the combined checksum of the six files."""
     source.write_checksum(folder, FILES)
 
 
-# Images, labels, and the bytes they were made from.
+# Images, labels, and the bytes they were decoded from.
 _File: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.uint8], Sequence[memoryview]]"
 
 
@@ -141,7 +142,7 @@ def _real_files(folder: Path) -> Iterator[_File]:
 
 
 def _synthetic_files() -> Iterator[_File]:
-    """Yield learnable images for six files."""
+    """Yield generated, learnable images for six files."""
     shapes = twins.patterns([_RECIPE, 99], classes=CLASSES, coarse=8, channels=3, shifts=8)
     for number in range(len(FILES)):
         images, labels = twins.pictures([_RECIPE, number], IMAGES_PER_FILE, shapes, doubt_bits=3)

@@ -1,6 +1,6 @@
-"""Fashion-MNIST from its four IDX files, and its synthetic twin. Reads files, never the network.
+"""Fashion-MNIST from its four IDX files, and its synthetic twin. Reads local files, never the network.
 
-The files are identified by their contents, because Debian's package recompresses the same contents.
+The files are identified by their unpacked contents, because Debian's package compresses the same data differently.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,18 @@ is_installed = idx.is_installed
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Unpack and check the four files. Raises HostileArchiveError."""
+    """Unpack and check the four files.
+
+    Raises:
+        HostileArchiveError: A file isn't the official one.
+    """
     idx.install(files, folder, CONTENTS)
 
 
 def load(folder: Path | None) -> Arrays:
-    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels. Raises MissingDataError."""
+    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels.
+
+    Raises:
+        MissingDataError: The installed files can't be used.
+    """
     return idx.load(folder, SOURCE.title, _TWIN)

@@ -1,4 +1,4 @@
-"""Flower photos as passed between modules: their location, labels and order."""
+"""Data classes for flower photos: their locations, labels and order."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Photos:
-    """Labelled photos, and their order for training and validation.
+    """Labelled photos, and their order in training and validation.
 
     Attributes:
-        paths: The real photos, of any size.
-        pictures: Pictures of the twin as (n, size, size, 3) pixels.
-        train, test: Indexes into `paths` or `pictures`.
-        folder: Folder of the real photos.
+        paths: The real photos, of any size; empty for the synthetic twin.
+        pictures: The twin's images as an array of shape (n, size, size, 3); None for real photos.
+        train, test: Indices into `paths` or `pictures`.
+        folder: Folder of the real photos; None for the twin.
     """
 
     size: int
@@ -36,14 +36,14 @@ class Photos:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """JPEGs of one size with their labels, in order, in record files or in memory.
+    """JPEGs of one size with their labels, in order, stored in record files or in memory.
 
     Attributes:
-        classes: Number of different labels.
+        classes: Number of classes.
         count: Number of examples.
-        shards: Files whose records are examples with "jpeg" and "label".
-        jpegs: Alternatively, JPEGs, each of which is used for many examples.
-        which: Index into `jpegs` of each example.
+        shards: Record files. Each record is an example with the features "jpeg" and "label".
+        jpegs: JPEGs in memory, used instead of `shards`. Each is used for many examples.
+        which: Index into `jpegs` for each example.
         labels: Label of each example.
     """
 

@@ -1,4 +1,4 @@
-"""Flower photos in the form in which they are read: packed once, in one size, into sixteen record files."""
+"""Flower photos packed into sixteen record files, once per image size, for training to read."""
 
 import contextlib
 import os
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PER_SHARD = 230  # 13 of these files contain exactly the training photos
+PER_SHARD = 230  # 13 files of this size contain exactly the training photos
 QUALITY = 95
-LOCK_FILE = "packing.lock"  # held while a folder of records is being created
+LOCK_FILE = "packing.lock"  # locked while a folder of records is being created
 
 
 class Packer(Protocol):
-    """The functions of an engine that packing needs. All engines can read each other's records."""
+    """The engine functions needed for packing. All engines can read each other's records."""
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
         """Return pixels as a JPEG."""
 
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
-        """Return the middle of a picture as a square JPEG. Raises OSError if it can't be decoded."""
+        """Return the centre of an image as a square JPEG. Raises OSError if it can't be decoded."""
 
     def record_writer(self, path: Path) -> AbstractContextManager[Any]:
-        """Return a writer for a record file, which has a `write` method."""
+        """Return a context manager that provides a writer for a record file."""
 
     def record(self, features: Mapping[str, Value]) -> bytes:
-        """Return an example in the form of a record."""
+        """Return a serialised example."""
 
     def working_in(self, folder: Path) -> AbstractContextManager[None]:
-        """Turn errors about a folder's files into OSError."""
+        """Return a context manager that converts errors about files in a folder to OSError."""
 
 
 def examples(photos: Photos, classes: int, packer: Packer) -> tuple[Examples, Examples]:
-    """Return the JPEGs for training and for validation, in the order of `photos`.
+    """Return the training and validation JPEGs, in the order of `photos`.
 
     Raises:
-        MissingDataError: A real photo can't be decoded, or there isn't enough space for the records.
+        MissingDataError: A real photo can't be decoded, or there isn't enough disk space for the records.
     """
     parts = ((photos.train, photos.train_labels), (photos.test, photos.test_labels))
     if photos.pictures is not None:
@@ -73,11 +73,11 @@ def prepared(
 
     Args:
         photos: Real photos.
-        packer: Creates the records.
-        report: Called with the number of finished photos, and their total.
+        packer: Engine functions that create the records.
+        report: Called with the number of packed photos and the total.
 
     Raises:
-        MissingDataError: A photo can't be decoded, or there isn't enough space for the records.
+        MissingDataError: A photo can't be decoded, or there isn't enough disk space for the records.
     """
     assert photos.folder is not None
     folder = photos.folder / f"tfrecords-{photos.size}"
@@ -93,8 +93,7 @@ def prepared(
             _write(
                 files, [photos.paths[place] for place in order], labels, photos.size, packer=packer, report=report
             )
-            # One by one, because other files in the folder may be the user's, and another run may have created
-            # some.
+            # Move files one by one, because others in the folder may belong to the user or to another run.
             folder.mkdir(exist_ok=True)
             for file, shard in zip(files, shards, strict=True):
                 file.replace(shard)
@@ -106,13 +105,13 @@ def prepared(
 
 @contextlib.contextmanager
 def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[Path]:
-    """Create a folder for records that other processes don't touch while this process works on it."""
+    """Create a temporary folder for records, and lock it so that other processes don't delete it."""
     from filelock import FileLock  # imported late: it takes a tenth of a second
 
     fresh = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
     lock = FileLock(fresh / LOCK_FILE, timeout=0)
     try:
-        with contextlib.suppress(OSError, NotImplementedError):  # a drive without locks, where nothing is tidied
+        with contextlib.suppress(OSError, NotImplementedError):  # no cleanup on drives without locks
             lock.acquire()
         yield fresh
     finally:
@@ -121,7 +120,7 @@ def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[P
 
 
 def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
-    """Delete the remains of killed packing runs, but nothing that is in use or belongs to the user."""
+    """Delete temporary folders of killed packing runs. Skip folders that are in use or belong to the user."""
     from filelock import FileLock
 
     for leftover in parent.iterdir():
@@ -129,14 +128,14 @@ def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
         if not is_ours or not (leftover / LOCK_FILE).is_file():
             continue
         lock = FileLock(leftover / LOCK_FILE, timeout=0)
-        with contextlib.suppress(OSError, NotImplementedError):  # in use
+        with contextlib.suppress(OSError, NotImplementedError):  # the folder is in use
             lock.acquire()
             lock.release()
             _remove_records(leftover, shards)
 
 
 def _remove_records(folder: Path, shards: Sequence[Path]) -> None:
-    with contextlib.suppress(OSError):  # it contains other files
+    with contextlib.suppress(OSError):  # the folder contains other files
         for name in (*(shard.name for shard in shards), LOCK_FILE):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()

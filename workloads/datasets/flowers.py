@@ -1,6 +1,6 @@
-"""3,670 photos of flowers from the official archive, and a synthetic twin. Reads files, never the network.
+"""3,670 photos of flowers from the official archive, and a synthetic twin. Reads local files, never the network.
 
-The study read them from sixteen record files with photos of one size, which `flower_records` creates once.
+The study read the photos from sixteen record files with one image size. `flower_records` creates these files once.
 """
 
 import hashlib
@@ -42,23 +42,23 @@ SOURCE = DatasetSource(
     licence="CC BY 2.0, see its LICENSE.txt",
 )
 COUNTS = {"daisy": 633, "dandelion": 898, "roses": 641, "sunflowers": 699, "tulips": 799}
-CLASSES = tuple(COUNTS)  # a class's index is its label
+CLASSES = tuple(COUNTS)  # a label is an index into this tuple
 TRAIN_COUNT, TEST_COUNT = 2_990, 680
 MAX_PHOTO_BYTES = 5_000_000
 MAX_PIXELS = 100_000_000
 LIMITS = Limits(members=10_000, member_bytes=8_000_000, total_bytes=400_000_000)
 _LICENCE_FILE = "LICENSE.txt"
-_LIST_FILE = "photos.txt"  # class/name of each photo, in the order used for their checksum
+_LIST_FILE = "photos.txt"  # class/name of each photo, in the order used for the checksum
 _MEMBER = re.compile(r"flower_photos/([a-z]+)/([\w-]+\.jpg)", re.ASCII)
-# Files that `flower_records` creates next to them, including temporary ones.
+# Files that `flower_records` creates in the same folder, including temporary ones.
 _RECORDS = re.compile(r"\.?tfrecords-\d+(-[a-z0-9_]{8})?/(photos-\d{2,}\.tfrec|packing\.lock)?", re.ASCII)
 _ORDER = 51
 _RECIPE = 52
-_PICTURES = 16  # per class of the twin
+_PICTURES = 16  # number of images per class in the twin
 
 
 class _StoredPhotos(StoredFiles):
-    """The photos, and the files that `flower_records` later creates from them."""
+    """The photos, and the files that `flower_records` creates from them later."""
 
     def contents(self, folder: Path) -> frozenset[str]:
         try:
@@ -77,7 +77,7 @@ STORED: StoredFiles = _StoredPhotos([_LIST_FILE, _LICENCE_FILE])
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy only the photos and their licence out of the archive.
+    """Extract only the photos and their licence from the archive.
 
     Raises:
         HostileArchiveError: Not a tar.gz, beyond the limits, or a photo is duplicated, missing, too large, not a
@@ -91,7 +91,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
             match = _MEMBER.fullmatch(member.name)
             if match and match[1] in COUNTS:
                 name = f"{match[1]}/{match[2]}"
-                if name.lower() in names:  # the same file on case-insensitive systems
+                if name.lower() in names:  # duplicates on case-insensitive file systems
                     raise HostileArchiveError(message("archive.twice", file=name))
                 names.add(name.lower())
                 (folder / name).write_bytes(_checked(members.read(member, MAX_PHOTO_BYTES), member.name))
@@ -106,7 +106,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether all photos exist and have the right checksum."""
+    """Return whether all photos and their checksum file exist."""
     try:
         return source.are_there(folder, [_LIST_FILE, *_listed(folder)])
     except MissingDataError:
@@ -114,12 +114,12 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None, *, size: int) -> Photos:
-    """Return the photos, 2,990 for training and 680 for validation, or a synthetic twin of this size.
+    """Return 2,990 photos for training and 680 for validation; the synthetic twin if `folder` is None.
 
-    The twin has sixteen pictures of each class in memory, each used for many photos.
+    The twin has sixteen images per class, with `size` pixels per side. Each is used for many examples.
 
     Raises:
-        MissingDataError: A photo is missing or has been changed.
+        MissingDataError: A photo is missing or modified.
     """
     import numpy as np
 
@@ -169,7 +169,7 @@ def _is_photo(name: str) -> bool:
 
 
 def _listed(folder: Path) -> list[str]:
-    """Return the photos named in our own list."""
+    """Return the paths listed in the installed photo list."""
     names = source.read_installed(folder, _LIST_FILE, SOURCE.title).decode("ascii", errors="replace").splitlines()
     if len(names) != TRAIN_COUNT + TEST_COUNT or not all(map(_is_photo, names)):
         raise MissingDataError(message("installed.file_changed", file=_LIST_FILE, title=SOURCE.title))
@@ -184,7 +184,7 @@ def _digest(folder: Path, names: list[str]) -> str:
 
 
 def _twin(size: int) -> "tuple[NDArray[np.uint8], NDArray[np.int32], str]":
-    """Return pictures, labels and checksum: a blob in the colour of its class, at a random position, in noise."""
+    """Return images, labels and checksum. Each image is noise with a blob in the colour of its class."""
     import numpy as np
 
     kinds = np.repeat(np.arange(len(CLASSES), dtype=np.int32), _PICTURES)
@@ -194,7 +194,7 @@ def _twin(size: int) -> "tuple[NDArray[np.uint8], NDArray[np.int32], str]":
     pictures = np.empty((len(kinds), size, size, 3), np.uint8)
     coarse = -(-size // 8)
     for number, (kind, place) in enumerate(zip(kinds, places, strict=True)):
-        # Coarse and fine grain, so that its JPEG is about as large as a photo's.
+        # Noise at two scales makes the JPEG about as large as a photo's.
         large = twins.raw_numbers([_RECIPE, 2, number], coarse * coarse * 3) >> np.uint64(58)
         grains = large.astype(np.uint8).reshape(coarse, coarse, 3).repeat(8, axis=0).repeat(8, axis=1)
         small = twins.raw_numbers([_RECIPE, 3, number], -(-size * size * 3 // 8)).astype("<u8", copy=False)

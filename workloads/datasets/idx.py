@@ -1,7 +1,7 @@
-"""MNIST's format, used by two data sets: four compressed IDX files of 28 × 28 grey images.
+"""The IDX format of MNIST and Fashion-MNIST: four compressed files of 28 × 28 greyscale images and labels.
 
-IDX: two zero bytes, the type (8: one unsigned byte per value), the number of dimensions, each dimension as four
-bytes in big-endian order, and the values.
+An IDX file consists of two zero bytes, the data type (8: unsigned byte), the number of dimensions, the size of
+each dimension as a big-endian 32-bit integer, and the values.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TRAIN_COUNT, TEST_COUNT = 60_000, 10_000
 CLASSES = 10
 _BYTES_TYPE = 8
-# The official files by content, with their required shape.
+# The official files by part, with their required shape.
 _PARTS = (("train", TRAIN_COUNT), ("t10k", TEST_COUNT))
 SHAPES: dict[str, tuple[int, ...]] = {}
 for _part, _count in _PARTS:
@@ -31,7 +31,7 @@ for _part, _count in _PARTS:
 
 
 def stored_name(name: str) -> str:
-    """Return the name under which an official file is stored."""
+    """Return the name under which an official file is stored once unpacked."""
     return name.partition("-idx")[0] + ".idx"
 
 
@@ -41,7 +41,11 @@ def header_bytes(shape: tuple[int, ...]) -> int:
 
 
 def parse_shape(raw: bytes) -> tuple[int, ...]:
-    """Return the dimensions in the header of an IDX file of bytes. Raises UnfitError."""
+    """Return the shape from the header of an IDX file of bytes.
+
+    Raises:
+        UnfitError: The header is invalid or truncated.
+    """
     if len(raw) < 4 or raw[:3] != bytes((0, 0, _BYTES_TYPE)):
         raise UnfitError(message("idx.bad_mark", found=raw[:4].hex()) if raw else message("idx.empty"))
     end = 4 + 4 * raw[3]
@@ -51,11 +55,11 @@ def parse_shape(raw: bytes) -> tuple[int, ...]:
 
 
 def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str] | None = None) -> None:
-    """Unpack and check the four files. `contents` has checksums of the contents, for archives that vary.
+    """Unpack and check the four files. `contents` maps their names to the SHA-256 of the unpacked data.
 
     Raises:
-        HostileArchiveError: A file is damaged, not an IDX file, of the wrong shape or checksum, or has a label
-            above 9.
+        HostileArchiveError: A file is damaged, not an IDX file, has the wrong shape or checksum, or contains a
+            label above 9.
     """
     for name, shape in SHAPES.items():
         raw = gunzip(files[name], name, header_bytes(shape) + math.prod(shape))
@@ -70,7 +74,7 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist and have the right checksum."""
+    """Return whether the checksum file and all four files of the right size exist."""
     try:
         sizes = all(
             (folder / stored_name(name)).stat().st_size == header_bytes(shape) + math.prod(shape)
@@ -87,10 +91,10 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
     Args:
         folder: Folder of the real files; None for the synthetic twin.
         title: Name of the data set.
-        twin: The twin to create.
+        twin: Number of the twin to generate.
 
     Raises:
-        MissingDataError: A file is missing, changed, of the wrong shape, or has an invalid label.
+        MissingDataError: A file is missing, modified, has the wrong shape, or contains an invalid label.
     """
     import numpy as np
 
@@ -110,7 +114,7 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
 
 
 def _check(raw: bytes, shape: tuple[int, ...]) -> None:
-    """Raise UnfitError unless this is an IDX file of this shape with valid labels."""
+    """Raise UnfitError unless this is an IDX file with this shape and valid labels."""
     stated = parse_shape(raw)
     if stated != shape:
         raise UnfitError(message("idx.other_shape", found=_text(stated) if stated else "0", expected=_text(shape)))
@@ -125,7 +129,7 @@ def _text(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape))
 
 
-# Images, labels, and the bytes they were made from.
+# Images, labels, and the bytes they were decoded from.
 _Part: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.uint8], list[bytes | memoryview]]"
 
 

@@ -1,7 +1,7 @@
-"""50,000 film reviews from the official archive as numbers, and a synthetic twin. Reads files, never the network.
+"""50,000 film reviews from the official archive as word ids, and a synthetic twin.
 
-Keras's conventions are used. A review begins with 1; 2 represents a word that isn't frequent enough, 0 is padding,
-and a word's number is its rank in the training reviews plus 3.
+Reads local files, never the network. As in Keras, a review starts with 1, 2 replaces rare words, 0 is padding, and
+a word's id is its frequency rank in the training reviews plus 3.
 """
 
 import hashlib
@@ -37,12 +37,12 @@ SOURCE = DatasetSource(
     licence="none stated; research use with citation",
 )
 REVIEWS_PER_FILE = 12_500
-SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label's index is its number
+SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label is an index into LABELS
 FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
 STORED = source.StoredFiles(FILES)
 START, UNKNOWN, FIRST_WORD = 1, 2, 4
 MAX_REVIEW_BYTES = 1 << 17
-# Limits that include the archive's 50,000 unlabelled reviews and tables of word counts.
+# These also cover the archive's 50,000 unlabelled reviews and tables of word counts.
 LIMITS = Limits(members=150_000, member_bytes=1 << 28, total_bytes=1 << 30)
 _MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d{1,9})_(\d{1,2})\.txt", re.ASCII)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -51,11 +51,11 @@ _ORDER = 31
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
-    """Reviews as numbers: the nth is `ids[offsets[n] : offsets[n + 1]]`; labels are 0 (negative) and 1 (positive).
+    """Reviews as word ids. Review n is `ids[offsets[n] : offsets[n + 1]]`; label 0 is negative, 1 positive.
 
     Attributes:
-        words: Word numbers are below this, pair numbers above it.
-        vocabulary: All numbers are below this, which is the number of rows an embedding needs.
+        words: Word ids are below this, ids of word pairs above it.
+        vocabulary: All ids are below this. An embedding needs this many rows.
     """
 
     train_ids: "NDArray[np.int32]"
@@ -71,7 +71,7 @@ class Reviews:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Store the labelled reviews in one file per split and label, one per line in the order of their numbers.
+    """Store the labelled reviews in one file per split and label, one review per line, ordered by review number.
 
     Raises:
         HostileArchiveError: Not a tar.gz, beyond the limits, or a review is duplicated, missing, too long, not a
@@ -97,19 +97,19 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the four files exist and have the right checksum."""
+    """Return whether the four files and their checksum file exist."""
     return source.are_there(folder, FILES)
 
 
 def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
-    """Return the shuffled reviews, or reviews of the synthetic twin.
+    """Return the shuffled reviews; if `folder` is None, the synthetic twin's.
 
     Args:
         folder: Folder of the real reviews; None for the twin.
-        words: Numbers from this one on are replaced by 2.
+        words: Ids from this one up are replaced by 2.
 
     Raises:
-        MissingDataError: A file is missing or has been changed.
+        MissingDataError: A file is missing or modified.
     """
     if folder is not None:
         return _real(folder, words)
@@ -127,7 +127,7 @@ def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
 
 
 def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) -> "NDArray[np.int32]":
-    """Return (n, length) ids: the last ids of each sequence, padded with zeros at the front."""
+    """Return an array of shape (n, length) with the last ids of each sequence, padded with zeros at the front."""
     import numpy as np
 
     if not ids.size:
@@ -138,10 +138,10 @@ def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) 
 
 
 def with_bigrams(reviews: Reviews) -> Reviews:
-    """Return the reviews with an additional number for each pair of neighbours found in the training reviews.
+    """Return the reviews with an extra id for each pair of adjacent words that occurs in the training reviews.
 
-    Pairs are numbered from `words` + 1 in the order of their words; `vocabulary` grows accordingly. Pairs that
-    occur only in test reviews are ignored.
+    Pair ids start at `words` + 1 and are sorted by their two word ids; `vocabulary` grows accordingly. Pairs that
+    occur only in the test reviews are ignored.
     """
     import numpy as np
 
@@ -172,14 +172,14 @@ def with_bigrams(reviews: Reviews) -> Reviews:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a review in lower case: letters and digits, with inner apostrophes."""
+    """Return the words of a review in lower case. Words consist of letters, digits and inner apostrophes."""
     return _WORD.findall(text.lower())
 
 
 def _pairs(
     ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return each pair of neighbours as one number, and the number of pairs per sequence."""
+    """Encode each pair of adjacent words as one integer, and return the pairs and their count per sequence."""
     import numpy as np
 
     if ids.size < 2:
@@ -192,10 +192,10 @@ def _pairs(
 
 
 def _places(sorted_pairs: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Return the index of each number among sorted ones, or where it would be inserted."""
+    """Return the index of each value in a sorted array, or the index at which it would be inserted."""
     import numpy as np
 
-    order = np.argsort(asked)  # sorted queries are found much faster
+    order = np.argsort(asked)  # sorted queries are much faster
     places = np.empty(len(asked), np.int64)
     places[order] = np.searchsorted(sorted_pairs, asked[order])
     return places
@@ -207,7 +207,7 @@ def _appended(
     more: "NDArray[np.int64]",
     counts: "NDArray[np.int64]",
 ) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
-    """Append `counts[n]` more ids to the nth sequence."""
+    """Append `counts[n]` more ids to sequence n."""
     import numpy as np
 
     behind = np.concatenate([[0], np.cumsum(counts)])
@@ -249,7 +249,7 @@ _Split: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int3
 
 
 def _numbered(texts: Sequence[list[str]], numbers: Mapping[str, int], split: int) -> _Split:
-    """Return ids, offsets and labels of a split, shuffled."""
+    """Return the shuffled ids, offsets and labels of a split."""
     import numpy as np
 
     both = [*texts[0], *texts[1]]

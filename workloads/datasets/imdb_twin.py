@@ -1,4 +1,4 @@
-"""Synthetic reviews with the number, lengths, and word and word-pair frequencies of real ones."""
+"""Synthetic reviews that match the real ones in number, lengths, and frequencies of words and word pairs."""
 
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,19 @@ WORDS = 30_000  # more than any study uses
 START, FIRST_WORD = 1, 4
 _RECIPE = 32
 _PHRASES = 1 << 17
-_TELLING = 8  # one phrase in this many reveals whether its review is positive
-_OPINIONS = 64  # word pairs that reveal it
-_FIRST_OPINION = 300  # their ranks
+_TELLING = 8  # one phrase in this many reveals the label
+_OPINIONS = 64  # number of word pairs that reveal the label
+_FIRST_OPINION = 300  # frequency rank of the first of them
 
 
 def make_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]":
-    """Return ids, offsets and labels of this many reviews, half of them positive."""
+    """Return ids, offsets and labels of `count` reviews, half of them positive."""
     import numpy as np
 
     labels = (twins.shuffled([_RECIPE, split, 0], count) % 2).astype(np.int32)
     phrases = _phrase_counts(twins.raw_numbers([_RECIPE, split, 1], count))
     choice = twins.raw_numbers([_RECIPE, split, 2], int(phrases.sum()))
-    # Two of ten revealing phrases are contradictory, so that no network can always be right.
+    # Two in ten revealing phrases contradict the label, so no network can be right every time.
     contrary = (choice >> np.uint64(40)) % np.uint64(10) < 2
     version = np.repeat(labels, phrases) ^ contrary
     which = (choice % np.uint64(_PHRASES)).astype(np.int64) + version * _PHRASES
@@ -39,7 +39,7 @@ def make_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.i
 
 
 def _phrase_counts(raw: "NDArray[np.uint64]") -> "NDArray[np.int64]":
-    """Return lengths in phrases: few reviews are short, most have 100 to 250 words, some more than 1,000."""
+    """Return review lengths in phrases. Few reviews are short, most have 100 to 250 words, some over 1,000."""
     import numpy as np
 
     draw = (raw >> np.uint64(54)).astype(np.int64)
@@ -47,11 +47,11 @@ def _phrase_counts(raw: "NDArray[np.uint64]") -> "NDArray[np.int64]":
 
 
 def _phrase_table() -> "NDArray[np.int32]":
-    """Return (2 × phrases, 4) ids: each phrase as in negative reviews, then as in positive ones."""
+    """Return word ids of shape (2 × phrases, 4): the negative versions of all phrases, then the positive ones."""
     import numpy as np
 
     against = twins.phrases([_RECIPE, 9], _PHRASES, WORDS)
-    # Words of opinions are reserved for revealing phrases.
+    # Opinion words are reserved for revealing phrases.
     against[(against >= _FIRST_OPINION) & (against < _FIRST_OPINION + 2 * _OPINIONS)] = 0
     telling = np.arange(0, _PHRASES, _TELLING)
     against[telling, 1] = _FIRST_OPINION + 2 * (telling // _TELLING % _OPINIONS)

@@ -3,17 +3,17 @@
 from workloads.datasets.source import UnfitError
 from workloads.protocol.messages import message
 
-# Start-of-frame markers: C0 to CF without the tables' DHT (C4), JPG (C8) and DAC (CC).
+# Start-of-frame markers: C0 to CF except DHT (C4), JPG (C8) and DAC (CC).
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_BARE = frozenset({0x01, *range(0xD0, 0xD8)})  # markers without a length
+_BARE = frozenset({0x01, *range(0xD0, 0xD8)})  # markers without a length field
 _START, _END, _SCAN = 0xD8, 0xD9, 0xDA
 
 
 def jpeg_size(data: bytes) -> tuple[int, int]:
-    """Return width and height in pixels from the frame's header.
+    """Return width and height in pixels, read from the frame header.
 
     Raises:
-        UnfitError: It isn't a JPEG, or is truncated or damaged before its frame header.
+        UnfitError: Not a JPEG, or truncated or damaged before the frame header.
     """
     if data[:2] != bytes((0xFF, _START)):
         raise UnfitError(message("jpeg.bad_start"))
@@ -36,7 +36,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 
 
 def _frame_size(header: bytes) -> tuple[int, int]:
-    """Read the frame header (length, precision, height and width) and return width and height."""
+    """Parse the frame header (length, precision, height and width) and return width and height."""
     if len(header) < 7:
         raise UnfitError(message("jpeg.cut"))
     height, width = int.from_bytes(header[3:5], "big"), int.from_bytes(header[5:7], "big")

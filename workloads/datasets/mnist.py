@@ -1,4 +1,4 @@
-"""MNIST from the four official IDX files, and its synthetic twin. Reads files, never the network."""
+"""MNIST from the four official IDX files, and its synthetic twin. Reads local files, never the network."""
 
 from pathlib import Path
 
@@ -25,5 +25,9 @@ install, is_installed = idx.install, idx.is_installed
 
 
 def load(folder: Path | None) -> Arrays:
-    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels. Raises MissingDataError."""
+    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels.
+
+    Raises:
+        MissingDataError: The installed files can't be used.
+    """
     return idx.load(folder, SOURCE.title, _TWIN)

@@ -1,7 +1,7 @@
-"""A book by Nietzsche as characters, and its synthetic twin. Reads files, never the network.
+"""A book by Nietzsche as character ids, and its synthetic twin. Reads local files, never the network.
 
-No checksum of the file is published. It is identified by its byte, character and symbol counts, which the study's
-script prints.
+No official checksum of the file exists. It is identified by its size in bytes, and by the numbers of characters
+and distinct symbols printed by the study's script.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ _SUCCESSORS = 8
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text as numbers. `symbols[ids[n]]` is its nth character, in lower case."""
+    """A lower-case text as character ids. Character n is `symbols[ids[n]]`."""
 
     ids: "NDArray[np.uint8]"
     symbols: str
@@ -47,7 +47,11 @@ class Text:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the text. Raises HostileArchiveError."""
+    """Check and store the text.
+
+    Raises:
+        HostileArchiveError: It isn't the expected text.
+    """
     path = files[FILE]
     if (found_bytes := path.stat().st_size) != FILE_BYTES:
         raise HostileArchiveError(message("archive.size", size_bytes=found_bytes, expected_bytes=FILE_BYTES))
@@ -61,14 +65,15 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the text exists and has the right size and checksum."""
+    """Return whether the checksum file and a text of the right size exist."""
     return source.are_there(folder, [FILE], FILE_BYTES)
 
 
 def load(folder: Path | None) -> Text:
-    """Return the text, or a synthetic twin with the same number of characters and symbols.
+    """Return the text; if `folder` is None, a synthetic twin with the same number of characters and symbols.
 
-    Raises MissingDataError.
+    Raises:
+        MissingDataError: The text is missing or modified.
     """
     if folder is None:
         raw = _twin().encode()
@@ -85,7 +90,7 @@ def load(folder: Path | None) -> Text:
 def windows(
     ids: "NDArray[np.uint8]", length: int = 40, stride: int = 3
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return pieces of `length` characters, one every `stride` characters, and the character after each."""
+    """Return chunks of `length` characters, starting every `stride` characters, and the character after each."""
     import numpy as np
 
     if len(ids) <= length:
@@ -95,7 +100,7 @@ def windows(
 
 
 def _characters(raw: bytes) -> str:
-    """Return the text in lower case. Raises UnfitError."""
+    """Return the text in lower case. Raises UnfitError if it isn't the expected text."""
     try:
         text = raw.decode("utf-8").lower()
     except UnicodeDecodeError as error:
@@ -116,14 +121,14 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
 
 
 def _twin() -> str:
-    """Return text of random words, each followed by one of eight words, so that characters are predictable."""
+    """Return random words, each followed by one of eight possible words, so that characters are predictable."""
     letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
     words = [_word(number) for number in letters]
     follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()
     parts: list[str] = []
     word, size = 0, 0
     for number in twins.raw_numbers([_RECIPE, 2], CHARACTERS // 4).tolist():
-        word = follows[word * _SUCCESSORS + (number & number >> 3 & 7)]  # the first successors are more likely
+        word = follows[word * _SUCCESSORS + (number & number >> 3 & 7)]  # earlier successors are more likely
         end = number >> 8 & 127
         if end < 20:
             mark = ", " if end < 9 else ".\n" if end < 18 else f" {_RARE[(number >> 16) % len(_RARE)]} "
@@ -137,7 +142,7 @@ def _twin() -> str:
 
 
 def _word(number: int) -> str:
-    """Return a word of two to nine letters for a number, alternating vowels and consonants."""
+    """Derive a word of two to nine letters from a number, alternating consonants and vowels."""
     text = ""
     for place in range(2 + number % 8):
         choices = "aeiou" if (place + number // 8) % 2 else "bcdfghjklmnpqrstvwxyz"

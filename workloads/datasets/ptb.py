@@ -1,4 +1,4 @@
-"""Penn Treebank as word numbers, from the user's copy, and its synthetic twin. Reads files, never the network."""
+"""Penn Treebank as word ids, from the user's copy, and its synthetic twin. Reads local files only."""
 
 import hashlib
 from collections import Counter
@@ -47,10 +47,10 @@ _PHRASES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text as word numbers, where 0 is the most frequent word. `end` marks the end of each sentence.
+    """A text as word ids, where 0 is the most frequent word. `end` is the id that ends each sentence.
 
     Attributes:
-        sentences: For train, valid and test: the nth sentence is `ids[offsets[n] : offsets[n + 1]]`.
+        sentences: Offsets for train, valid and test. Sentence n is `ids[offsets[n] : offsets[n + 1]]`.
     """
 
     train: "NDArray[np.int32]"
@@ -64,7 +64,11 @@ class Words:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Check and store the three text files. Raises HostileArchiveError."""
+    """Check and store the three text files.
+
+    Raises:
+        HostileArchiveError: A file isn't the expected one.
+    """
     for name in FILES:
         if (size_bytes := files[name].stat().st_size) > MAX_FILE_BYTES:
             arguments = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
@@ -86,12 +90,16 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Return whether the three text files exist and have the right checksum."""
+    """Return whether the three text files and their checksum file exist."""
     return source.are_there(folder, FILES)
 
 
 def load(folder: Path | None) -> Words:
-    """Return the three text files' contents, or a synthetic twin of the same size. Raises MissingDataError."""
+    """Return the three texts; if `folder` is None, a synthetic twin of the same size.
+
+    Raises:
+        MissingDataError: A text is missing or modified.
+    """
     return _twin() if folder is None else _real(folder)
 
 
@@ -151,7 +159,7 @@ def _twin() -> Words:
         is_end[ends - 1] = True
         needed = len(text) - len(ends)
         count = -(-needed // twins.PHRASE_WORDS)
-        # The training text contains every phrase once, and so every word.
+        # The training text contains every phrase at least once, and therefore every word.
         once = np.arange(_PHRASES if number == 0 else 0)
         drawn = twins.raw_numbers([_RECIPE, number, 1], count - len(once)) % np.uint64(_PHRASES)
         which = np.concatenate([once, drawn.astype(np.int64)])[twins.shuffled([_RECIPE, number, 2], count)]
@@ -173,7 +181,7 @@ def _twin() -> Words:
 
 
 def _phrase_table() -> "NDArray[np.int32]":
-    """Return phrases that contain every word except the end of a sentence."""
+    """Return phrases that together contain every word except the end-of-sentence id."""
     import numpy as np
 
     words = twins.phrases([_RECIPE, 9], _PHRASES, VOCABULARY - 1).reshape(-1)
@@ -182,7 +190,7 @@ def _phrase_table() -> "NDArray[np.int32]":
 
 
 def _sentence_ends(seed: list[int], lines: int, tokens: int) -> "NDArray[np.int64]":
-    """Return where sentences end. Most have 10 to 35 words, and the total is exact."""
+    """Return the end offsets of the sentences. Most have 10 to 35 words; the last offset is exactly `tokens`."""
     import numpy as np
 
     raw = twins.raw_numbers(seed, lines)

@@ -1,4 +1,4 @@
-"""Reads files that may have been replaced by something endless: a pipe, a device, a folder."""
+"""Reads files that may have been replaced by a folder or by something endless, such as a pipe or a device."""
 
 import errno
 import os
@@ -11,11 +11,11 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
     """Read a regular file without ever blocking.
 
     Args:
-        path: The file; a link to a file is followed.
+        path: The file. Links are followed.
         limit_bytes: Maximum size; None for no limit.
 
     Raises:
-        OSError: It can't be read, isn't a regular file, or is larger.
+        OSError: It can't be read, isn't a regular file, or exceeds the limit.
     """
     with open_regular(path) as file:
         _check(os.fstat(file.fileno()), path, limit_bytes)
@@ -29,13 +29,13 @@ def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
     """Open a regular file for reading without ever blocking.
 
     Args:
-        path: The file; a link to a file is followed.
+        path: The file. Links are followed.
         buffer_bytes: Size of the buffer; -1 for the default.
 
     Raises:
-        OSError: It can't be opened, or isn't a regular file.
+        OSError: It can't be opened or isn't a regular file.
     """
-    _check(path.stat(), path, None)  # opening a device may have side effects
+    _check(path.stat(), path, None)  # check first, because opening a device may have side effects
 
     def open_at_once(name: str, flags: int) -> int:
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,4 +1,4 @@
-"""Shared by data sets: their sources, their arrays, and how to recognise their files."""
+"""Definitions shared by the data sets: sources, arrays, errors, and checks of installed files."""
 
 import hashlib
 import math
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Origin: TypeAlias = Literal["real", "synthetic"]
 _CHUNK_BYTES = 1 << 20
-_ALIGNMENT_BYTES = 64  # TensorFlow requires this to share an array's memory instead of copying it
+_ALIGNMENT_BYTES = 64  # TensorFlow needs this alignment to share an array's memory instead of copying it
 _CHECKSUM_FILE = "contents.sha256"
 
 
 class MessageError(Exception):
-    """Something is wrong with data, described by a clause.
+    """A problem with data, described by a clause.
 
     Args:
-        message: The clause, which completes "… was refused: " or names the file.
+        message: The clause. It either completes "… was refused: " or names the file.
     """
 
     def __init__(self, message: Message) -> None:
@@ -33,7 +33,7 @@ class MessageError(Exception):
 
 
 class HostileArchiveError(MessageError):
-    """A file doesn't have the expected contents."""
+    """A file doesn't contain what was expected."""
 
 
 class MissingDataError(MessageError):
@@ -41,17 +41,17 @@ class MissingDataError(MessageError):
 
 
 class UnfitError(MessageError, ValueError):
-    """A file's contents aren't as expected. The clause has no subject, or the subject "it"."""
+    """A file's contents aren't as expected. The clause has no subject, or its subject is "it"."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One official file.
+    """An official file.
 
     Attributes:
-        url: Download address; None if only the user may supply the file.
+        url: Download address; None if the user must supply the file.
         size_bytes: None if not published.
-        sha256: None if not published or not meaningful, in which case the data set checks the contents itself.
+        sha256: None if not published or not meaningful. The data set then checks the contents itself.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource:
-    """The official source of a data set, and how to recognise its files."""
+    """The official source of a data set."""
 
     id: str
     title: str
@@ -72,32 +72,32 @@ class DatasetSource:
 
     @property
     def fetchable(self) -> bool:
-        """Whether it may be downloaded. If not, the user must supply it."""
+        """Whether the data set may be downloaded. If not, the user must supply its files."""
         return all(file.url is not None for file in self.files)
 
     @property
     def size_bytes(self) -> int | None:
-        """Total size of all files; None if not published."""
+        """Total size of all files in bytes; None if not published."""
         sizes = [file.size_bytes for file in self.files if file.size_bytes is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
 
 class StoredFiles:
-    """The files of an installed data set, and their checksum."""
+    """The files of an installed data set, including its checksum file."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset([*names, _CHECKSUM_FILE])
 
     def contents(self, folder: Path) -> frozenset[str]:
-        """Return the names of the files that `install` has stored in a folder, according to its own lists."""
+        """Return the names of the files that `install` stored in a folder, according to the data set's lists."""
         return self._names
 
     def owns(self, name: str, noted: Collection[str] | None) -> bool:
-        """Return whether `install` or a later run creates a file with this name. All others are the user's.
+        """Return whether `install` or a later run creates a file of this name. All other files are the user's.
 
         Args:
-            name: Path in the data set's folder, with slashes; the name of a folder ends with a slash.
-            noted: The files stored there; None if unknown.
+            name: Path relative to the data set's folder, with forward slashes. Folder names end with a slash.
+            noted: Names of the files stored there; None if unknown.
         """
         return name in self._names
 
@@ -109,19 +109,19 @@ class Dataset(Protocol):
     STORED: StoredFiles
 
     def install(self, files: Mapping[str, Path], folder: Path) -> None:
-        """Store the contents of the official files, given by name, in a new folder.
+        """Store the contents of the official files in a new folder. `files` maps their names to paths.
 
         Raises:
-            HostileArchiveError: A file isn't the official one, or has the wrong contents.
+            HostileArchiveError: A file isn't the official one or has the wrong contents.
         """
 
     def is_installed(self, folder: Path) -> bool:
-        """Return whether everything is installed."""
+        """Return whether all files are installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Training and test data in memory. `checksum` is the SHA-256 of the bytes they were created from."""
+    """Training and test data in memory. `checksum` is the SHA-256 of the source bytes."""
 
     x_train: "NDArray[Any]"
     y_train: "NDArray[Any]"
@@ -132,7 +132,7 @@ class Arrays:
 
 
 def aligned_floats(*shape: int) -> "NDArray[np.float32]":
-    """Return an uninitialised float32 array that an engine can share instead of copying."""
+    """Return an uninitialised float32 array that an engine can use without copying."""
     import numpy as np
 
     size_bytes = math.prod(shape) * 4
@@ -142,12 +142,12 @@ def aligned_floats(*shape: int) -> "NDArray[np.float32]":
 
 
 def is_aligned(array: "NDArray[Any]") -> bool:
-    """Return whether an engine can share the array's memory."""
+    """Return whether an engine can use the array's memory without copying."""
     return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT_BYTES == 0
 
 
 def write_checksum(folder: Path, names: Iterable[str]) -> None:
-    """Write the combined SHA-256 of installed files, so that `load` detects changes."""
+    """Write the combined SHA-256 of the installed files, so that `load` detects changes."""
     digest = hashlib.sha256()
     for name in names:
         with (folder / name).open("rb") as file:
@@ -157,7 +157,7 @@ def write_checksum(folder: Path, names: Iterable[str]) -> None:
 
 
 def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
-    """Return whether installed files exist and have the right checksum and, if it is fixed, the right size."""
+    """Return whether the files and their checksum file exist, and all files have the given size."""
     try:
         sizes = [(folder / name).stat().st_size for name in names]
         return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})
@@ -166,7 +166,7 @@ def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None)
 
 
 def check_unchanged(folder: Path, digest: str, title: str) -> None:
-    """Raise MissingDataError unless the bytes read match the installed files."""
+    """Raise MissingDataError unless `digest`, the SHA-256 of the bytes read, matches the stored checksum."""
     try:
         noted = read_regular(folder / _CHECKSUM_FILE).decode("ascii", errors="replace").strip()
     except OSError:
@@ -176,7 +176,11 @@ def check_unchanged(folder: Path, digest: str, title: str) -> None:
 
 
 def read_installed(folder: Path, name: str, title: str) -> bytes:
-    """Return the contents of an installed file. Raises MissingDataError."""
+    """Return the contents of an installed file.
+
+    Raises:
+        MissingDataError: It can't be read.
+    """
     try:
         return read_regular(folder / name)
     except OSError as error:

@@ -1,9 +1,9 @@
 """Reads and writes TensorFlow's record files without TensorFlow.
 
 A record consists of its length, a checksum of the length, the data, and a checksum of the data. The data is a
-`tf.train.Example` in protobuf's encoding. Only the subset used by Epochmark's files is implemented: features with
-one value, bytes or a whole number. Files aren't trusted. No matter what they contain, little more than a record's
-limit is kept in memory.
+`tf.train.Example` encoded as protobuf. Only the subset that Epochmark's files use is implemented: features with
+one value, either bytes or an integer. Files are untrusted. Whatever they contain, memory use stays close to the
+size limit of a record.
 """
 
 import errno
@@ -26,12 +26,12 @@ _BUFFER_BYTES = 262_144  # TensorFlow's value
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 _VARINT_BYTES = 10
-# Field numbers in Example and Features, in a map's entry, and for the kinds of a Feature.
+# Field numbers in Example and Features, in a map entry, and for the types of a Feature.
 _INSIDE, _KEY, _VALUE, _BYTES_LIST, _INT64_LIST = 1, 1, 2, 1, 3
 
 
 class RecordWriter:
-    """Writes a file of records; a context manager."""
+    """Writes a record file. Use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", _BUFFER_BYTES)
@@ -53,17 +53,17 @@ class RecordWriter:
 
 
 def read_records(path: Path, limit_bytes: int = RECORD_LIMIT_BYTES) -> Iterator[bytes]:
-    """Yield a file's records one by one.
+    """Yield the records of a file.
 
     Raises:
-        OSError: It can't be read, isn't a regular file, or is damaged or truncated.
+        OSError: The file can't be read, isn't a regular file, or is damaged or truncated.
     """
     with open_regular(path, _BUFFER_BYTES) as file:
         while header := file.read(_HEADER.size):
             if len(header) < _HEADER.size:
                 raise _damaged(path)
             length, checksum = _HEADER.unpack(header)
-            # The length is trusted only if its checksum is correct.
+            # Trust the length only if its checksum is correct.
             if _masked_checksum(header[:8]) != checksum or length > limit_bytes:
                 raise _damaged(path)
             yield _record(file, length, path)
@@ -78,7 +78,7 @@ def _record(file: BinaryIO, length: int, path: Path) -> bytes:
 
 
 def read_examples(path: Path, name: str, limit_bytes: int = RECORD_LIMIT_BYTES) -> Iterator[tuple[bytes, int]]:
-    """Yield one bytes feature of each record, and its "label".
+    """Yield the given bytes feature and the "label" of each record.
 
     Raises:
         OSError: As for `read_records`, or a record lacks these features.
@@ -94,7 +94,7 @@ def read_examples(path: Path, name: str, limit_bytes: int = RECORD_LIMIT_BYTES) 
 
 
 def example(features: Mapping[str, Value]) -> bytes:
-    """Return a `tf.train.Example` with one value for each feature."""
+    """Return a serialised `tf.train.Example` with one value per feature."""
     entries = b"".join(
         _field(_INSIDE, _field(_KEY, name.encode()) + _field(_VALUE, _feature(value)))
         for name, value in features.items()
@@ -109,12 +109,12 @@ def _feature(value: Value) -> bytes:
 
 
 def _feature_of(record: bytes, name: bytes) -> Value | None:
-    """Return the only value of an example's feature; None if it is missing, or has another kind or count.
+    """Return the single value of an example's feature; None if it is missing, or has another type or value count.
 
     Raises:
-        ValueError: It isn't an example.
+        ValueError: The record isn't an example.
     """
-    last: deque[memoryview] = deque(maxlen=1)  # the last one counts, as in any protobuf reader
+    last: deque[memoryview] = deque(maxlen=1)  # if repeated, the last one wins, as in all protobuf parsers
     for features in _parts(memoryview(record), _INSIDE):
         for entry in _parts(features, _INSIDE):
             if any(key == name for key in _parts(entry, _KEY)):
@@ -125,7 +125,7 @@ def _feature_of(record: bytes, name: bytes) -> Value | None:
 def _value(feature: memoryview) -> Value | None:
     data = (part for values in _parts(feature, _BYTES_LIST) for part in _parts(values, _INSIDE))
     numbers = (number for values in _parts(feature, _INT64_LIST) for number in _numbers(values))
-    match list(islice(chain(data, numbers), 2)):  # limited, because there may be millions
+    match list(islice(chain(data, numbers), 2)):  # read at most two, because there may be millions
         case [memoryview() as only]:
             return bytes(only)
         case [int(only)]:
@@ -134,7 +134,7 @@ def _value(feature: memoryview) -> Value | None:
 
 
 def _numbers(values: memoryview) -> Iterator[int]:
-    """Yield whole numbers, stored as separate fields or packed into one."""
+    """Yield integers, whether stored as separate fields or packed into one."""
     for field, part in _fields(values):
         if field != _INSIDE:
             continue
@@ -156,7 +156,7 @@ def _parts(message: memoryview, wanted: int) -> Iterator[memoryview]:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, "memoryview | int"]]:
-    """Yield number and content of each field of a message."""
+    """Yield the number and content of each field of a message."""
     place = 0
     while place < len(message):
         key, place = _read_varint(message, place)
@@ -178,7 +178,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, "memoryview | int"]]:
 
 
 def _read_varint(data: memoryview, place: int) -> tuple[int, int]:
-    """Return the number that begins at an offset, and the offset after it."""
+    """Return the number that starts at an offset, and the offset after it."""
     number = 0
     for index, byte in enumerate(data[place : place + _VARINT_BYTES]):
         number |= (byte & 0x7F) << (7 * index)
@@ -204,7 +204,7 @@ def _masked_checksum(data: bytes) -> int:
     from google_crc32c import value
 
     checksum = int(value(data))
-    # TensorFlow's masking, because a checksum of data that contains checksums would be weak.
+    # TensorFlow masks checksums, because a CRC of data that contains CRCs is weak.
     return ((checksum >> 15 | checksum << 17) + _MASK) & 0xFFFFFFFF
 
 

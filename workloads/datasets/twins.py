@@ -1,8 +1,8 @@
-"""Building blocks of synthetic twins: learnable pictures and words that are identical everywhere.
+"""Building blocks of synthetic twins: learnable images and words that are identical on every computer.
 
 Only raw PCG64 output and integer arithmetic are used, because NumPy guarantees this stream in all versions (NEP
-19), but not its distributions. Every value depends on the constants of a twin. If they change, increment the first
-number of its seed, and update the checksum in its test.
+19), but not its distributions. Every value depends on a twin's constants. If you change them, increment the first
+number of the twin's seed and update the checksum in its test.
 """
 
 from typing import TYPE_CHECKING
@@ -30,14 +30,16 @@ def shuffled(seed: list[int], count: int) -> "NDArray[np.intp]":
 
 
 def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: int) -> "NDArray[np.uint8]":
-    """Return (class, shift, 4 × coarse, 4 × coarse, channel) patterns of 0..95, blurred and shifted.
+    """Return blurred, shifted patterns with values 0..95.
+
+    The shape is (classes, shifts ** 2, 4 × coarse, 4 × coarse, channels).
 
     Args:
         seed: Seed of the patterns.
         classes: Number of classes.
-        coarse: Number of four-pixel squares per side.
-        channels: Number of colours.
-        shifts: Number of positions, two pixels apart, vertically and horizontally, wrapping around the edges.
+        coarse: Number of squares per side, each four pixels wide.
+        channels: Number of colour channels.
+        shifts: Number of positions per direction, two pixels apart, wrapping around at the edges.
     """
     import numpy as np
 
@@ -55,9 +57,9 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
 def pictures(
     seed: list[int], count: int, shapes: "NDArray[np.uint8]", doubt_bits: int
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return images, each a noisy pattern of its class at some position, and their labels.
+    """Return images and their labels. Each image is a pattern of its class at a random position, plus noise.
 
-    One label in 2 ** doubt_bits is redrawn at random, so that the loss has a floor, as with real pictures.
+    One label in 2 ** doubt_bits is redrawn at random, so that the loss has a lower bound, as with real images.
     """
     import numpy as np
 
@@ -76,7 +78,7 @@ def pictures(
 
 
 def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return `count` of `words` words by rank, 0 being the most frequent, distributed as in natural language."""
+    """Return `count` word ids below `words`, distributed as in natural language; 0 is the most frequent."""
     import numpy as np
 
     frequency = (1 << 40) // (10 * np.arange(words, dtype=np.int64) + 27)
@@ -88,5 +90,5 @@ def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
 
 
 def phrases(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return (count, 4) words by rank. In text made of such phrases, the next word depends on the current one."""
+    """Return word ids of shape (count, 4). In text made of such phrases, each word depends on the one before."""
     return zipf_words(seed, count * PHRASE_WORDS, words).reshape(count, PHRASE_WORDS)

@@ -1,1 +1,1 @@
-"""Engines, the software that trains: the interface, one file per engine, and the registry."""
+"""Deep learning engines: the common interface, one module per engine, and the registry."""

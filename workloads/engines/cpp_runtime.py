@@ -1,15 +1,16 @@
-"""Microsoft's C++ runtime, which engines need on Windows but neither Windows nor Python includes."""
+"""Microsoft's C++ runtime. Engines need it on Windows, but neither Windows nor Python includes it."""
 
 import os
 import sys
 
 
 def find_cpp_runtime(folder: str = sys.prefix) -> None:
-    """Make the runtime available to the engines' libraries; no effect on other systems.
+    """Make the runtime available to the engines' libraries. Does nothing on other systems.
 
     Args:
-        folder: Folder in which the package msvc-runtime installed it: the top of a virtual environment. Windows
-            searches only the program's folder, which for a virtual environment is the folder of the base Python.
+        folder: Folder into which the package msvc-runtime was installed, the root of a virtual environment.
+            Windows searches only the program's own folder, and in a virtual environment that is the base Python's
+            folder.
     """
     if sys.platform == "win32":
         os.add_dll_directory(folder)

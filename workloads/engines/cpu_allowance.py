@@ -1,4 +1,4 @@
-"""The CPUs that this process may use, limited by the system, a container, the user, or a run's settings."""
+"""The CPUs available to this process, as limited by the system, a container, the user or a run's settings."""
 
 import ctypes
 import os
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-_PROCESSOR_CORE, _ALL = 0, 0xFFFF  # values of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
-# Windows 11 and Server 2022 let a process use all groups of up to 64 CPUs; older versions limit it to one group
+_PROCESSOR_CORE, _ALL = 0, 0xFFFF  # LOGICAL_PROCESSOR_RELATIONSHIP values from winnt.h
+# On Windows 11 and Server 2022, a process can use all groups of up to 64 CPUs; on older versions, only one group
 # (learn.microsoft.com, "Processor Groups").
 _SPREADS_SINCE_BUILD = 20_348
 
@@ -25,14 +25,14 @@ def visible_cpus() -> int | None:
 
 
 def can_limit_cpus() -> bool:
-    """Return whether a process can be pinned to specific CPUs on this system. macOS doesn't support this."""
+    """Return whether this system can pin a process to specific CPUs. macOS can't."""
     return hasattr(os, "sched_setaffinity") or sys.platform == "win32"
 
 
 def limit_cpus(count: int) -> bool:
-    """Limit this process to `count` logical CPUs; return whether this succeeded, because there may be fewer.
+    """Limit this process to `count` logical CPUs, and return whether this succeeded. Fewer may be available.
 
-    Must be called before threads are started, because they inherit the limit.
+    Call this before starting threads, because threads inherit the limit.
     """
     if hasattr(os, "sched_setaffinity"):
         chosen = choose_cpus(os.sched_getaffinity(0), linux_cores(), count)
@@ -43,12 +43,13 @@ def limit_cpus(count: int) -> bool:
 
 
 def choose_cpus(allowed: Iterable[int], cores: Mapping[int, tuple[int, str]], count: int) -> set[int]:
-    """Return which logical CPUs to use: fastest cores first, and one CPU from each core before any second one.
+    """Return the logical CPUs to use: the fastest cores first, and one CPU of every core before any second one.
 
     Args:
         allowed: Numbers of the logical CPUs to choose from.
-        cores: Speed (in any unit) and name of each CPU's core. CPUs without an entry count as separate cores.
-        count: Number of CPUs; all of `allowed` if there are fewer.
+        cores: Speed (in any unit) and name of each CPU's core. CPUs without an entry are treated as separate
+            cores.
+        count: Number of CPUs. If fewer are allowed, all are returned.
     """
     taken: dict[str, int] = {}
     order = []
@@ -60,7 +61,7 @@ def choose_cpus(allowed: Iterable[int], cores: Mapping[int, tuple[int, str]], co
 
 
 def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
-    """Return each logical CPU's core as its highest clock in kHz (0: unknown) and its name."""
+    """Return the core of each logical CPU, as its maximum clock in kHz (0 if unknown) and its name."""
     cores = {}
     for folder in root.glob("sys/devices/system/cpu/cpu[0-9]*"):
         names = [_read_text(folder / "topology" / part).strip() for part in ("physical_package_id", "core_id")]
@@ -71,13 +72,13 @@ def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
 
 
 def cpus_in_masks(process_mask: int, group_mask: int, cpus: int | None, is_spread: bool) -> int | None:
-    """Return how many logical CPUs a Windows process may use, from its affinity masks.
+    """Return the number of logical CPUs that a Windows process may use, from its affinity masks.
 
     Args:
-        process_mask: CPUs of the process; 0 if unknown, or in several groups.
+        process_mask: CPUs of the process; 0 if unknown or in several groups.
         group_mask: All CPUs of the process's group.
         cpus: Number of CPUs in all groups; None if unknown.
-        is_spread: Whether an unlimited process may use the CPUs of all groups.
+        is_spread: Whether a process without an affinity limit may use the CPUs of all groups.
     """
     if process_mask == 0 or (is_spread and process_mask == group_mask):
         return cpus
@@ -85,11 +86,11 @@ def cpus_in_masks(process_mask: int, group_mask: int, cpus: int | None, is_sprea
 
 
 def windows_cores(topology: bytes, group: int = 0) -> dict[int, tuple[int, str]]:
-    """Return the core of each logical CPU in a group, as its class (higher is faster) and its name.
+    """Return the core of each logical CPU in a group, as its efficiency class (higher is faster) and its name.
 
     Args:
-        topology: PROCESSOR_RELATIONSHIPs and others, from winnt.h, as returned by `windows_topology`.
-        group: The group that CPU numbers refer to, because a process's mask is for a single group.
+        topology: PROCESSOR_RELATIONSHIP and other structures from winnt.h, as returned by `windows_topology`.
+        group: The group that the CPU numbers refer to. A process's affinity mask covers a single group.
     """
     cores: dict[int, tuple[int, str]] = {}
     for at, kind, size in windows_relations(topology):
@@ -101,7 +102,7 @@ def windows_cores(topology: bytes, group: int = 0) -> dict[int, tuple[int, str]]
 
 
 def windows_relations(topology: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield each relation in Windows' description of its CPUs as its offset, kind and size in bytes."""
+    """Yield the offset, kind and size in bytes of each structure in Windows' description of its CPUs."""
     at = 0
     while at + 8 <= len(topology):
         kind, size = struct.unpack_from("<II", topology, at)
@@ -136,7 +137,7 @@ def _limit_windows(count: int) -> bool:
 
 
 def _windows_masks() -> tuple[int, int]:
-    """Return the logical CPUs of this process and of its group; 0 if it has CPUs of several groups."""
+    """Return the affinity masks of this process and of its group; 0 if the process spans several groups."""
     kernel, process = _windows_process()
     mine, all_of_them = ctypes.c_size_t(), ctypes.c_size_t()
     if not kernel.GetProcessAffinityMask(process, ctypes.byref(mine), ctypes.byref(all_of_them)):
@@ -145,7 +146,7 @@ def _windows_masks() -> tuple[int, int]:
 
 
 def _windows_group() -> int:
-    """Return this thread's group, which is the process's until it starts others; 0 if unknown."""
+    """Return this thread's group; 0 if unknown. It is the process's group until threads start in others."""
     kernel, _ = _windows_process()
     kernel.GetCurrentThread.restype = ctypes.c_void_p
     affinity = ctypes.create_string_buffer(16)  # a GROUP_AFFINITY: mask, group, reserved
@@ -155,25 +156,25 @@ def _windows_group() -> int:
 
 
 def _windows_process() -> tuple[Any, ctypes.c_void_p]:
-    """Return Windows' process library, and this process's handle."""
-    windows: Any = ctypes  # the names exist only on Windows
+    """Return kernel32 and a handle of this process."""
+    windows: Any = ctypes  # these names exist only on Windows
     kernel = windows.WinDLL("kernel32", use_last_error=True)
     kernel.GetCurrentProcess.restype = ctypes.c_void_p
     return kernel, ctypes.c_void_p(kernel.GetCurrentProcess())
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
-    """Return the CPU time that Linux grants to this process's groups, in CPUs; None without a limit.
+    """Return the CPU time, in CPUs, that Linux grants to this process's control groups; None if unlimited.
 
     Args:
-        root: Folder that contains Linux's proc and sys.
+        root: Folder that contains proc and sys.
     """
     quotas = [quota for folder in cgroup_folders(root) if (quota := _quota_of(folder)) is not None]
     return min(quotas, default=None)
 
 
 def cgroup_folders(root: Path) -> list[Path]:
-    """Return the folders of all groups that may limit this process's CPU time: its own and their parents."""
+    """Return the folders of all control groups that may limit this process's CPU time: its own and all parents."""
     folders = []
     for line in _read_text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
@@ -191,13 +192,13 @@ def cgroup_folders(root: Path) -> list[Path]:
 
 
 def _quota_of(folder: Path) -> float | None:
-    """Read one group's limit: "200000 100000" in version 2, two files in version 1."""
+    """Return the limit of one group. Version 2 stores it as "200000 100000", version 1 in two files."""
     parts = _read_text(folder / "cpu.max").split()
     if not parts:
         parts = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
     try:
         quota_us, period_us = (float(word) for word in parts)
-    except ValueError:  # "max": no limit
+    except ValueError:  # "max" means no limit
         return None
     return quota_us / period_us if 0 < quota_us < 1e12 and 0 < period_us < 1e12 else None
 
@@ -205,5 +206,5 @@ def _quota_of(folder: Path) -> float | None:
 def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")[:4_096]
-    except (OSError, ValueError):  # ValueError: a zero byte in a group's name
+    except (OSError, ValueError):  # ValueError: null byte in a group's name
         return ""

@@ -1,4 +1,4 @@
-"""Trials of an engine's devices for the doctor: real work, forward and backward, compared with NumPy's results."""
+"""Trials of an engine's devices, used by the doctor: real forward and backward passes, compared with NumPy."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,33 +8,33 @@ Work = Callable[[], tuple[Any, Any]]
 
 
 class DeviceTrial:
-    """An imported engine under examination.
+    """An imported engine being examined.
 
     Attributes:
-        errors: Exceptions raised if a device can't do something.
+        errors: Exceptions raised when a device doesn't support something.
     """
 
     errors: tuple[type[BaseException], ...] = (RuntimeError, ValueError, TypeError)
 
     def build(self) -> dict[str, Any]:
-        """Return how the engine was built.
+        """Describe how the engine was built.
 
-        Keys: `version`, `cuda` and `rocm` (whether supported), `cuda_version`, `cudnn_version`, and
-        `capabilities`, the supported GPU architectures ("8.9"). None or () where unknown.
+        Keys: `version`, `cuda` and `rocm` (whether they are supported), `cuda_version`, `cudnn_version`, and
+        `capabilities`, the compute capabilities of supported GPUs ("8.9"). Unknown values are None or ().
         """
         raise NotImplementedError
 
     def gpus(self) -> list[dict[str, str | None]]:
-        """Return the GPUs that the engine lists, as `id`, `name` and `capability`."""
+        """Return the `id`, `name` and `capability` of each GPU that the engine lists."""
         raise NotImplementedError
 
     def steps(self, device: str) -> dict[str, Work]:
-        """Return work for a device by name. Each function returns an array, and NumPy's result."""
+        """Return test computations for a device, by name. Each returns the device's result and NumPy's."""
         raise NotImplementedError
 
 
 def product() -> tuple[Any, Any, Any]:
-    """Return two matrices, and half their product."""
+    """Return two matrices and half their product."""
     left, right = numbers(64, 128), numbers(128, 32)
     return left, right, 0.5 * (left @ right)
 
@@ -59,7 +59,7 @@ def kernel_slopes() -> Any:
 
 
 def layer() -> tuple[Any, Any, Any]:
-    """Return inputs, weights, and the gradient of the sum of tanh of their product with respect to the weights."""
+    """Return inputs, weights, and the gradient of sum(tanh(inputs @ weights)) with respect to the weights."""
     import numpy as np
 
     inputs, weights = numbers(32, 64), numbers(64, 16) / 8
@@ -67,7 +67,7 @@ def layer() -> tuple[Any, Any, Any]:
 
 
 def numbers(*shape: int) -> Any:
-    """Return the same normally distributed numbers each time."""
+    """Return normally distributed numbers. They are the same on every call."""
     import numpy as np
 
     return np.random.default_rng(0).standard_normal(shape, dtype=np.float32)

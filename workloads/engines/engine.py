@@ -1,4 +1,4 @@
-"""The interface of an engine, the software that trains. Imports no engine, because the app uses it too."""
+"""The engine interface. Imports no engine, because the app uses it too."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,12 +15,12 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """Settings as resolved by an engine when it started; None if unknown or not applicable.
+    """The settings that an engine resolved when it started; None if unknown or not applicable.
 
     Attributes:
-        device: "cpu", "gpu:0" and so on.
-        device_name: None on the CPU, whose name is in the computer's record.
-        threads: Threads inside one operation; 0 if the engine chooses.
+        device: "cpu", "gpu:0", etc.
+        device_name: None for the CPU, whose name is part of the machine record.
+        threads: Threads within one operation; 0 if the engine chooses.
     """
 
     version: str
@@ -32,20 +32,20 @@ class Started:
 
 
 def tf32_refusal() -> Message:
-    """Explain why TensorFloat-32 isn't available as a setting of a run."""
+    """Explain why a run can't set TensorFloat-32."""
     return Message("engine.tf32_needs_gpu", {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEvidence:
-    """The work that a model's training steps have really done, as counted inside the engine.
+    """The work actually done by a model's training steps, as counted inside the engine.
 
     Attributes:
-        examples: Examples that went into the weight updates.
-        operations_per_example: Products and convolutions that the new weights depend on, with a multiplication and
-            an addition as two; None if they can't be counted.
-        operations: Number of operations in each number type ("float32" …).
-        steps_counted: Number of steps whose operations were counted; None for all.
+        examples: Number of examples used for weight updates.
+        operations_per_example: Operations of the products and convolutions that the new weights depend on. A
+            multiplication and an addition count as two. None if they can't be counted.
+        operations: Number of operations by number type ("float32", etc.).
+        steps_counted: Number of steps whose operations were counted; None if all were.
     """
 
     examples: int
@@ -55,34 +55,34 @@ class StepEvidence:
 
 
 class StepWatch(Protocol):
-    """Counts the examples and the operations of a model's training steps."""
+    """Counts the examples and operations of a model's training steps."""
 
     def examples(self) -> tuple[int, ...]:
-        """Return the number of examples counted so far by each compiled form of the step."""
+        """Return the number of examples counted so far, for each compiled form of the step."""
         ...
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps with these examples."""
+        """Return the work done by steps that processed these examples."""
         ...
 
 
 class Engine:
-    """Runs Keras networks with one of Keras's backends. Subclasses may override any step.
+    """Runs Keras networks on one of Keras's backends. Subclasses may override every step.
 
-    The app also calls the first group of methods, which must not import the engine because it may not be installed
-    there. All others are for the worker, after `start`.
+    The app also calls the first group of methods. They must not import the engine, because it may not be installed
+    in the app's environment. All other methods are for the worker, after `start`.
 
     Attributes:
-        name: Name in specs and results.
+        name: Name used in specs and results.
         title: Official name.
-        backend: Keras's name for it.
-        vendors: Vendors whose GPUs it can use, with the right driver on the right system.
-        reads: Prefixes of environment variables that change its behaviour.
-        settings: Engine-specific run settings that it supports.
-        capabilities: Range of supported NVIDIA compute capabilities (first included, second excluded); None if it
-            depends on the installed build.
-        compiler: The compiler it uses for steps, if requested.
-        compiles_always: Whether it always compiles steps.
+        backend: Name of the Keras backend.
+        vendors: Vendors of supported GPUs, given the right system and driver.
+        reads: Prefixes of environment variables that affect it.
+        settings: Engine-specific run settings it supports.
+        capabilities: Range of supported NVIDIA compute capabilities, excluding the upper bound; None if it depends
+            on the installed build.
+        compiler: Name of the compiler used for steps if compilation is requested.
+        compiles_always: Whether steps are always compiled.
     """
 
     name: str
@@ -99,19 +99,19 @@ class Engine:
     # Also called by the app
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables for every process that uses this engine."""
+        """Return the environment variables to set in every process that uses this engine."""
         return {"KERAS_BACKEND": self.backend}
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return the environment variables for a run."""
+        """Return the environment variables to set for a run."""
         return self.variables()
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether the engine can use a vendor's GPUs ("nvidia", "amd" …) on a system."""
+        """Return whether the engine can use a vendor's GPUs ("nvidia", "amd", etc.) on an operating system."""
         return vendor in self.vendors
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Explain before a run what the engine doesn't support; None if it supports everything."""
+        """Explain which setting of a run the engine doesn't support; None if it supports all."""
         for name, usual in (("jit", False), ("onednn", None)):
             if name not in self.settings and getattr(spec, name) != usual:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
@@ -122,28 +122,28 @@ class Engine:
         return tf32_refusal() if spec.device == "cpu" else None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why a network's spec requires a GPU; None if it doesn't."""
+        """Explain why a network with this spec requires a GPU; None if it doesn't."""
         return None
 
     # Worker only
 
     def start(self, spec: RunSpec) -> Started:
-        """Import the engine and set device and threads, before the first operation.
+        """Import the engine and set device and threads. Call this before the first operation.
 
         Raises:
-            ImportError: It isn't installed or can't be loaded.
+            ImportError: The engine isn't installed or can't be loaded.
             WorkloadError: device_unavailable.
         """
         raise NotImplementedError
 
     def trial(self) -> DeviceTrial:
-        """Import the engine to examine it. Errors from the import are passed on."""
+        """Import the engine in order to examine it. Import errors are propagated."""
         raise NotImplementedError
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Return whether an error means that the device ran out of memory.
+        """Return whether an error means that the device is out of memory.
 
-        For the computer's memory, it is MemoryError.
+        If the computer runs out of memory, the error is a MemoryError instead.
         """
         return False
 
@@ -156,9 +156,9 @@ class Engine:
         return 0
 
     def gpu_index(self, asked: str, count: int) -> int | None:
-        """Return the index of the GPU for a run, or None for the CPU.
+        """Return the index of the GPU to use, or None for the CPU.
 
-        Raises WorkloadError if there is no such GPU.
+        Raises WorkloadError if the GPU doesn't exist.
         """
         if asked == "cpu" or (asked == "auto" and not count):
             return None
@@ -176,38 +176,38 @@ class Engine:
         """Compile a Keras model.
 
         Args:
-            model: Not compiled yet.
+            model: The model, not yet compiled.
             spec: Spec of the run.
-            watched: Whether to count its training steps, if the engine supports it.
-            options: As for `model.compile`.
+            watched: Whether to count the training steps, if the engine supports it.
+            options: Passed to `model.compile`.
         """
         model.compile(jit_compile=spec.jit, **options)
         watch = self.step_watch(model, spec) if watched and "optimizer" in options else None
         self._watched = None if watch is None else (model, watch)
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
-        """Watch the training steps of a compiled model, before `fit` builds it; None if the engine can't."""
+        """Watch the training steps of a compiled model that `fit` hasn't built yet; None if not supported."""
         return None
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train like `model.fit`. When a step's callback is called, the step has also ended on the device."""
+        """Train like `model.fit`, but call a step's callbacks only after the device has finished the step."""
         model.fit(**arguments)
 
     def examples_seen(self, model: Any) -> tuple[int, ...] | None:
-        """Return the number of examples behind a compiled model's weights; None if the engine doesn't count.
+        """Return the number of examples used to train a compiled model; None if the engine doesn't count them.
 
-        If the engine has compiled several forms of the training step, each is counted separately.
+        Each compiled form of the training step is counted separately.
         """
         watch = self._watch_of(model)
         return None if watch is None else watch.examples()
 
     def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
-        """Return the work done by the training steps of a compiled model; None if the engine doesn't report it.
+        """Return the work done by a compiled model's training steps; None if the engine doesn't measure it.
 
         Args:
             model: The trained model.
-            examples: Number of examples passed to each form of the step in the timed steps.
-            batch_size: Size of the batches.
+            examples: Number of examples in the timed steps, for each form of the step.
+            batch_size: Batch size.
         """
         watch = self._watch_of(model)
         return None if watch is None else watch.evidence(examples, batch_size)
@@ -216,7 +216,7 @@ class Engine:
         return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
-        """Evaluate like `model.evaluate`; return losses and metrics by name."""
+        """Evaluate like `model.evaluate`, and return losses and metrics by name."""
         logs: dict[str, float] = model.evaluate(self.shared(x), y, return_dict=True, **arguments)
         return logs
 
@@ -225,39 +225,39 @@ class Engine:
         model.predict(x, **arguments)
 
     def predict_batch(self, model: Any, x: Any) -> Any:
-        """Predict one batch and return the result as an array, so that the device has finished."""
+        """Predict one batch and return an array. Blocks until the device has finished."""
         return model.predict_on_batch(x)
 
     # Data
 
     def shared(self, array: Any) -> Any:
-        """Return an array in the engine's own type, sharing its memory if possible."""
+        """Return an array in the engine's own type, sharing its memory where possible."""
         return array
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
-        """Return numbers as one-hot rows of bool in the computer's memory, one byte each."""
+        """Return one-hot rows of bool (one byte per value) in the computer's memory."""
         import numpy as np
 
         return np.eye(classes, dtype=bool)[numbers]
 
     def constant(self, x: Any, y: Any) -> Any:
-        """Return one batch repeated forever, from the computer's memory."""
+        """Return a stream that repeats one batch forever, from the computer's memory."""
         return self.with_rows(self.generated(lambda: _again(x, y)), x)
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
-        """Return batches of arrays in order, once."""
+        """Return the batches of arrays in order, for one pass."""
         return _Batches(x, y, batch_size)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless batches of arrays, in a new order in each pass."""
+        """Return endless batches of arrays, reshuffled for each pass."""
         return self.with_rows(self.generated(lambda: _shuffled(x, y, batch_size, seed)), x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return rows of arrays that are already batches, repeated forever."""
+        """Return a stream that repeats arrays forever. Each of their rows is a batch."""
         return self.with_rows(self.generated(lambda: _rows(x, y)), x.reshape(-1, *x.shape[2:]))
 
     def with_rows(self, stream: Any, rows: Any) -> Any:
-        """Return a stream of batches with an attribute `rows`, the array of examples it is made from."""
+        """Return a stream of batches with an attribute `rows`, the array of the underlying examples."""
         return stream
 
     def generated(
@@ -265,22 +265,22 @@ class Engine:
         make: Callable[[], Iterator[tuple[Any, Any]]],
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
-        """Return endless batches that are produced during training.
+        """Return endless batches that are generated during training.
 
         Args:
             make: Returns a new iterator of batches.
-            others: Returns a batch of each shape that may follow, for engines that compile a step for each.
+            others: Returns one batch of each further shape, for engines that compile a step per shape.
         """
         return make()
 
     def pictures(self) -> Pictures:
-        """Return the object that decodes, encodes and feeds pictures."""
+        """Return the object that decodes, encodes and feeds images."""
         return Pictures(lambda make, *_: Prefetcher(make))
 
     # Operations
 
     def response_normalisation(self, x: Any) -> Any:
-        """Divide each channel by the strength of the five around it, as Caffe does."""
+        """Normalise each channel by its five neighbouring channels (including itself), as in Caffe."""
         from keras import ops
 
         squares = ops.pad(x * x, ((0, 0), (0, 0), (0, 0), (2, 2)))
@@ -291,23 +291,23 @@ class Engine:
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
-        """Return a function that multiplies matrices, (rows, inner) by (inner, columns), and waits for the result.
+        """Return a function that multiplies matrices of shapes (rows, inner) and (inner, columns).
 
-        The second matrix may be stored transposed; `dtype` is the type of the numbers.
+        The function blocks until the result is ready. `transposed` stores the second matrix transposed.
         """
         raise NotImplementedError
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
-        """Return a function that adds one float32 array to another in place, and waits for it."""
+        """Return a function that adds one float32 array to another in place and blocks until it is done."""
         raise NotImplementedError
 
     def transfer_steps(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return functions that copy float32 numbers to the GPU and back, and wait for the copy."""
+        """Return functions that copy float32 numbers to the GPU and back, and block until the copy is done."""
         raise NotImplementedError
 
 
 class _Batches:
-    """Batches of arrays in order, which can be iterated over repeatedly."""
+    """Batches of arrays in order. Can be iterated over repeatedly."""
 
     def __init__(self, x: Any, y: Any, batch_size: int) -> None:
         self._x, self._y, self._batch_size = x, y, batch_size

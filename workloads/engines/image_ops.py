@@ -1,4 +1,4 @@
-"""Image operations with Pillow and NumPy that match TensorFlow's, for engines without their own."""
+"""Image operations with Pillow and NumPy that match TensorFlow's, for engines that have none."""
 
 import errno
 import io
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# At 45°, the corners of a square extend furthest beyond its sides.
+# Maximum distance that the corners of a rotated unit square extend beyond its sides, at 45°.
 _FURTHEST = (math.sqrt(2) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A random change of a picture.
+    """A random variation of an image.
 
     Attributes:
-        contrast: Factor on the distance of each pixel from the mean of its colour.
-        angle: Angle of the rotation around the middle, in radians.
+        contrast: Factor applied to each pixel's distance from the mean of its colour channel.
+        angle: Rotation angle around the centre, in radians.
     """
 
     is_flipped: bool
@@ -29,10 +29,10 @@ class Variation:
 
 
 def decoded(jpeg: bytes) -> Any:
-    """Return a JPEG as an RGB image of Pillow.
+    """Decode a JPEG into an RGB Pillow image.
 
     Raises:
-        OSError: It isn't a JPEG, or is damaged, truncated or too large.
+        OSError: It isn't a JPEG, or it is damaged, truncated or too large.
     """
     from PIL import Image
 
@@ -40,20 +40,20 @@ def decoded(jpeg: bytes) -> Any:
         picture = Image.open(io.BytesIO(jpeg), formats=("JPEG",))
         picture.load()
         return picture if picture.mode == "RGB" else picture.convert("RGB")
-    # Pillow's own errors describe a problem with the file's format, not with the drive.
+    # These errors concern the file's format, not the drive.
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise OSError(errno.EIO, "a picture is damaged") from error
 
 
 def encoded(pixels: "NDArray[np.uint8]", quality: int) -> bytes:
-    """Return pixels as a JPEG with colours at half the resolution."""
+    """Encode pixels as a JPEG with chroma at half resolution."""
     from PIL import Image
 
     return _jpeg(Image.fromarray(pixels), quality)
 
 
 def enlarged(values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
-    """Return (height, width, 3) numbers in another size, by bicubic interpolation."""
+    """Resize an array of shape (height, width, 3) by bicubic interpolation."""
     import numpy as np
     from PIL import Image
 
@@ -63,9 +63,9 @@ def enlarged(values: "NDArray[np.float32]", width: int, height: int) -> "NDArray
 
 
 def resized(picture: Any, side_px: int) -> "NDArray[np.uint8]":
-    """Return a picture as a square whose pixels are interpolated from the four nearest pixels.
+    """Resize an image to a square by bilinear interpolation.
 
-    As in TensorFlow, without smoothing.
+    As in TensorFlow, there is no antialiasing.
     """
     import numpy as np
     from PIL import Image
@@ -77,10 +77,10 @@ def resized(picture: Any, side_px: int) -> "NDArray[np.uint8]":
 
 
 def unpacked(pixels: bytes, packed_px: int, side_px: int) -> "NDArray[np.uint8]":
-    """Return the pixels of a square in another size.
+    """Resize a square image given as raw pixels.
 
     Raises:
-        OSError: There are too few or too many of them.
+        OSError: The number of pixels is wrong.
     """
     from PIL import Image
 
@@ -90,10 +90,10 @@ def unpacked(pixels: bytes, packed_px: int, side_px: int) -> "NDArray[np.uint8]"
 
 
 def fitted(jpeg: bytes, side_px: int, quality: int) -> bytes:
-    """Return the middle of a picture as a square JPEG, scaled so that the shorter side fits.
+    """Return the centre of an image as a square JPEG, scaled so that the shorter side fits.
 
     Raises:
-        OSError: It isn't a JPEG, or is damaged.
+        OSError: It isn't a JPEG, or it is damaged.
     """
     from PIL import Image
 
@@ -106,10 +106,10 @@ def fitted(jpeg: bytes, side_px: int, quality: int) -> bytes:
 
 
 def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
-    """Return the pixels of a square JPEG as numbers from 0 to 1.
+    """Return the pixels of a square JPEG as floats from 0 to 1.
 
     Raises:
-        OSError: It isn't a JPEG of this size, or is damaged.
+        OSError: It isn't a JPEG of this size, or it is damaged.
     """
     import numpy as np
 
@@ -118,12 +118,12 @@ def floats(jpeg: bytes, side_px: int) -> "NDArray[np.float32]":
 
 
 def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float32]":
-    """Return the numbers of `floats` for a picture that was flipped, changed in contrast, and rotated.
+    """Decode an image like `floats`, flip it if requested, change its contrast and rotate it.
 
-    The picture is mirrored beyond its sides.
+    Areas outside the image are filled by reflection.
 
     Raises:
-        OSError: As for `floats`.
+        OSError: See `floats`.
     """
     import numpy as np
     from PIL import Image
@@ -131,7 +131,7 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
     picture = _square(jpeg, side_px)
     if variation.is_flipped:
         picture = picture.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-    # An 8-bit pixel has 256 values. With a contrast lookup table, nothing else is computed for each pixel.
+    # An 8-bit channel has 256 values, so a lookup table replaces computing the contrast for each pixel.
     shades = np.arange(256) / 255
     counts = np.asarray(picture.histogram()).reshape(3, 256)
     margin = math.ceil(side_px * _FURTHEST) + 1
@@ -148,7 +148,7 @@ def varied(jpeg: bytes, side_px: int, variation: Variation) -> "NDArray[np.float
 
 
 def _rotation(angle: float, side_px: int, margin: int) -> tuple[float, ...]:
-    """Return the transformation from a square to one with a margin, as six coefficients for Pillow."""
+    """Return Pillow's six coefficients for rotating the centre of a square that has a margin."""
     cosine, sine = math.cos(angle), math.sin(angle)
     middle = side_px / 2
     right = margin + middle - middle * cosine + middle * sine

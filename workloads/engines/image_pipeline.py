@@ -1,6 +1,6 @@
-"""Pictures for the storage test and the flower networks: creating, packing and feeding them.
+"""Images for the storage test and the flower networks: creating, packing and feeding them.
 
-`Pictures` is the interface, and implements it with Pillow and NumPy for engines without their own pipeline.
+`Pictures` defines the interface. Its implementation, for engines without a pipeline, uses Pillow and NumPy.
 """
 
 import math
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# As in study 002: size of the shuffle buffer, and maximum random changes.
+# As in study 002: size of the shuffle buffer, and maximum random variations.
 SHUFFLED = 2_048
 CONTRAST, ROTATION = 0.8, 0.1
-# Records read ahead from each file, if several are read at once.
+# Number of records to prefetch from each file if several files are read at once.
 _RECORDS_AHEAD = 4
 
 _Item = TypeVar("_Item")
@@ -46,18 +46,18 @@ class Writer(Protocol):
 
 
 class Source(Protocol):
-    """Pictures with their labels."""
+    """Labelled images."""
 
     def examples(self) -> Iterator[Example]:
-        """Yield all of them, in order."""
+        """Yield all examples in order."""
 
 
 class Pictures:
-    """Picture operations of an engine.
+    """An engine's image operations.
 
     Args:
-        feed: Returns batches for the engine's `fit`. Its arguments are a function that returns a new iterator of
-            them, the number of batches (None if endless), and a function that returns a batch of each other
+        feed: Returns batches for the engine's `fit`. Called with a function that returns a new iterator of
+            batches, the number of batches (None if endless), and a function that returns one batch of each other
             length.
     """
 
@@ -65,21 +65,21 @@ class Pictures:
         self._feed = feed
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
-    # Single pictures
+    # Single images
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
-        """Return pixels as a JPEG."""
+        """Encode pixels as a JPEG."""
         return image_ops.encoded(image, quality)
 
     def enlarged(self, values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
-        """Return (height, width, 3) numbers in a larger size, by bicubic interpolation."""
+        """Enlarge an array of shape (height, width, 3) by bicubic interpolation."""
         return image_ops.enlarged(values, width, height)
 
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
-        """Return the middle of a picture as a square JPEG, scaled with smoothing so that the shorter side fits.
+        """Return the centre of an image as a square JPEG, scaled with antialiasing so that the shorter side fits.
 
         Raises:
-            OSError: It isn't a JPEG, or is damaged.
+            OSError: It isn't a JPEG, or it is damaged.
         """
         return image_ops.fitted(jpeg, side_px, quality)
 
@@ -90,47 +90,47 @@ class Pictures:
         return tfrecords.RecordWriter(path)
 
     def record(self, features: Mapping[str, tfrecords.Value]) -> bytes:
-        """Return an example in the form of a record."""
+        """Return a serialised example."""
         return tfrecords.example(features)
 
     @contextmanager
     def working_in(self, folder: Path) -> Iterator[None]:
-        """Turn the engine's errors about a folder's files into OSError, and end reading from them afterwards."""
+        """Convert the engine's errors about files in a folder to OSError, and stop reading from them at exit."""
         try:
             yield
         finally:
             for reader in list(self._readers):
                 reader.close()
 
-    # Feeding, with labels, in order
+    # Feeding images and labels in order
 
     def from_files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Any:
-        """Return JPEGs as pixels, each picture resized to a square."""
+        """Return JPEGs as pixels, each resized to a square."""
         calls = [partial(_loaded, path, label, side_px) for path, label in zip(paths, labels, strict=True)]
         return _Made(lambda: calls)
 
     def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
-        """Do the same for records with "image" (a square's pixels) and "label", alternating between files."""
+        """Return records resized to squares, alternating between files. Their features are "image" and "label"."""
         return _Made(lambda: _unpacking(paths, packed_px, side_px))
 
     def cached(self, data: Any) -> Any:
-        """Return pictures that stay in memory after the first whole pass."""
+        """Return images that are kept in memory after the first full pass."""
         return _Cached(data)
 
     def batches(self, data: Any, batch_size: int, *, whole: bool = False) -> Any:
-        """Return prefetched batches of pictures. `whole` drops a smaller last batch."""
+        """Return prefetched batches of images. `whole` drops an incomplete last batch."""
         return _Batches(data, batch_size, whole, self._readers)
 
     def array(self, images: Any) -> "NDArray[Any]":
-        """Return a batch's pictures as an array."""
+        """Return the images of a batch as an array."""
         return images  # type: ignore[no-any-return]
 
     def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
-        """Return endless batches for `fit`, in a new order each pass, with each photo changed at random."""
+        """Return endless batches for `fit`, with randomly varied photos, reshuffled for each pass."""
         return self._feed(lambda: _in_batches(_varied(examples, seed), batch_size, examples.classes), None, tuple)
 
     def in_order(self, examples: Examples, batch_size: int) -> Any:
-        """Return batches for `fit` once, in order and unchanged."""
+        """Return batches of unmodified photos for `fit`, in order, for one pass."""
         return self._feed(
             lambda: _in_batches(_plain(examples), batch_size, examples.classes),
             -(-examples.count // batch_size),
@@ -139,7 +139,7 @@ class Pictures:
 
 
 class _Made:
-    """Pictures created by calls in a pool of threads."""
+    """Images created by calls in a thread pool."""
 
     def __init__(self, calls: Callable[[], Iterable[Callable[[], Example]]]) -> None:
         self._calls = calls
@@ -149,7 +149,7 @@ class _Made:
 
 
 class _Cached:
-    """Pictures that stay in memory after the first whole pass."""
+    """Images that are kept in memory after the first full pass."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -167,7 +167,7 @@ class _Cached:
 
 
 class _Batches:
-    """Batches of pictures that a thread prefetches until they are no longer needed."""
+    """Batches of images, prefetched by a thread until they are no longer needed."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[
     def unpack(image: bytes, label: int) -> Example:
         return image_ops.unpacked(image, packed_px, side_px), label
 
-    # One thread per file, because a drive may be faster with several requests at once.
+    # One thread per file, because some drives are faster with several concurrent requests.
     files = deque(
         iter(Prefetcher(partial(tfrecords.read_examples, path, "image"), _RECORDS_AHEAD)) for path in paths
     )
@@ -236,7 +236,7 @@ def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[
 
 
 def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
-    """Yield endless calls, each of which decodes and changes a photo."""
+    """Yield endless calls. Each of them decodes and varies a photo."""
     import math
 
     import numpy as np
@@ -250,7 +250,7 @@ def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
         for jpeg, label in shuffled(_jpegs(examples), SHUFFLED, order):
             variation = image_ops.Variation(
                 is_flipped=change.random() <= 0.5,
-                # Keras only increases contrast, although according to its documentation, it also reduces it.
+                # Keras only increases the contrast, although its documentation says that it also reduces it.
                 contrast=change.uniform(1, 1 + CONTRAST),
                 angle=change.uniform(-ROTATION, ROTATION) * 2 * math.pi,
             )
@@ -273,7 +273,7 @@ def _jpegs(examples: Examples) -> Iterator[tuple[bytes, int]]:
 
 
 def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes: int) -> Iterator[Batch]:
-    """Yield batches of photos created in a pool, with one-hot labels."""
+    """Yield batches of photos, created in a thread pool, with one-hot labels."""
     import numpy as np
 
     rows = np.eye(classes, dtype=np.float32)
@@ -284,7 +284,7 @@ def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes
 
 
 def _rest(examples: Examples, batch_size: int) -> list[Batch]:
-    """Return an empty batch of the last batch's length in a list; [] if all batches have the same length."""
+    """Return one dummy batch of the last batch's length in a list; [] if all batches have the same length."""
     import numpy as np
 
     rest = examples.count % batch_size
@@ -295,16 +295,16 @@ def _rest(examples: Examples, batch_size: int) -> list[Batch]:
 
 
 def usable_cpus() -> int:
-    """Return how many threads can compute at the same time in this process."""
+    """Return the number of threads that can compute in parallel in this process."""
     return max(1, math.ceil(min(visible_cpus() or 1, cpu_quota() or math.inf)))
 
 
 def made(calls: Iterable[Callable[[], _Item]], threads: int) -> Iterator[_Item]:
-    """Yield the results of calls in order. Two calls per thread are processed ahead.
+    """Yield the results of calls in order, working ahead by two calls per thread.
 
     Args:
-        calls: Calls, read one by one in the caller's thread.
-        threads: Number of calls that run at once.
+        calls: Calls, consumed one at a time in the caller's thread.
+        threads: Number of calls to run in parallel.
     """
     waiting: deque[Future[_Item]] = deque()
     with ThreadPoolExecutor(threads, "pictures") as pool:

@@ -1,4 +1,4 @@
-"""JAX: on the CPU on every system, and on NVIDIA GPUs under Linux."""
+"""JAX, on the CPU on all systems and on NVIDIA GPUs on Linux."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from workloads.protocol.spec import RunSpec
 
 
 class Jax(KerasFeed):
-    """Keras on JAX, which compiles each step with XLA."""
+    """Keras on JAX. XLA compiles each step."""
 
     name = "jax"
     title = "JAX"
@@ -25,8 +25,8 @@ class Jax(KerasFeed):
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise it allocates three quarters of the GPU's memory
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise it preallocates three quarters of GPU memory
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
@@ -38,11 +38,11 @@ class Jax(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether JAX can use a vendor's GPUs: NVIDIA's, but neither on Windows nor on macOS."""
+        """Return whether JAX can use a vendor's GPUs. It supports NVIDIA's, except on Windows and macOS."""
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also refuse uncompiled steps, which would take many times as long."""
+        """Also reject uncompiled steps, because they would take many times as long."""
         if not spec.jit:
             return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
         return super().refusal(spec)
@@ -60,7 +60,7 @@ class Jax(KerasFeed):
             version=str(jax.__version__),
             device=device,
             device_name=None if on_cpu else str(self._device.device_kind),
-            # The default on GPUs that support it; Keras doesn't request another precision.
+            # The default on GPUs that support it. Keras doesn't request another precision.
             tf32=None if on_cpu else jax.config.jax_default_matmul_precision in (None, "tensorfloat32"),
             threads=spec.threads or 0,
         )
@@ -81,22 +81,22 @@ class Jax(KerasFeed):
         return int(self._device is not None and self._device.platform != "cpu")
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the peak GPU memory that JAX has allocated, in bytes; None on the CPU or if unknown."""
+        """Return the peak GPU memory allocated by JAX, in bytes; None on the CPU or if unknown."""
         if not self.gpus():
             return None
         peak = (self._device.memory_stats() or {}).get("peak_bytes_in_use")
         return None if peak is None else int(peak)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for other batch shapes, on a copy of the model's state."""
+        """Compile the steps for further batch shapes, using a copy of the model's state."""
         import jax
 
         def state(**parts: bool) -> Any:
             kinds = ("trainable_variables", "non_trainable_variables", "metrics_variables")
             variables = model._get_jax_state(**dict.fromkeys(kinds, True), **parts)
-            return jax.tree.map(jax.numpy.copy, variables)  # each step consumes its inputs
+            return jax.tree.map(jax.numpy.copy, variables)  # each step donates its inputs
 
-        model.get_metrics_result()  # at the end of an epoch, operation by operation
+        model.get_metrics_result()  # runs uncompiled at the end of an epoch
         for batch in trained:
             jax.block_until_ready(model.train_function(state(optimizer_variables=True), iter([batch])))
         if validated:
@@ -112,7 +112,7 @@ class Jax(KerasFeed):
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
-        """Return a function that multiplies two matrices and waits for the result."""
+        """Return a function that multiplies two matrices and blocks until the result is ready."""
         import jax
 
         left_key, right_key = jax.random.split(jax.random.key(1))
@@ -123,11 +123,11 @@ class Jax(KerasFeed):
         def multiply(left: Any, right: Any) -> Any:
             return left @ (right.T if transposed else right)
 
-        # The whole product, because XLA would otherwise compute only the part that is used.
+        # Return the whole product, because XLA would compute only the part that is used.
         return lambda: multiply(left, right).block_until_ready()
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
-        """Return a function that adds one array to another in place, which avoids allocating memory."""
+        """Return a function that adds one array to another in place, without allocating memory."""
         import jax
 
         totals = [jax.numpy.zeros(size_bytes // 4)]
@@ -156,7 +156,7 @@ ENGINE = Jax()
 
 
 def _choose_device(jax: Any, asked: str) -> tuple[str, Any]:
-    """Return the device's name in specs, and JAX's device."""
+    """Return the device's name in specs and the JAX device."""
     gpus = [] if asked == "cpu" else gpus_of(jax)
     index = ENGINE.gpu_index(asked, len(gpus))
     if index is None:
@@ -168,5 +168,5 @@ def gpus_of(jax: Any) -> list[Any]:
     """Return the GPUs supported by this build."""
     try:
         return list(jax.devices("gpu"))
-    except RuntimeError:  # a build for CPUs, or no driver
+    except RuntimeError:  # CPU-only build, or no driver
         return []

@@ -1,4 +1,4 @@
-"""Watches Keras's training steps inside the programs traced by JAX: which examples and operations they use."""
+"""Watches Keras's training steps in the programs that JAX traces, to find the examples and operations used."""
 
 import logging
 import math
@@ -8,27 +8,27 @@ from typing import Any
 
 from workloads.engines.engine import StepEvidence
 
-# Each traced form of the step has its own counter; any further forms share the last counter.
+# Each traced form of the step has its own counter. Any further forms share the last counter.
 _FORMS = 8
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 _OPAQUE = ("while", "custom_call", "rnn", "rnn_fwd", "rnn_bwd", "ffi_call", "pallas_call")
-# The analysis uses undocumented parts of JAX. If they change, the run must not fail.
+# The analysis uses undocumented parts of JAX. If they change, the run must still succeed.
 _UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)
 _log = logging.getLogger(__name__)
 
 
 class UncountableError(Exception):
-    """A program's operations can't be counted because of this operation."""
+    """A program's operations can't be counted. The argument names the operation responsible."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A training step traced for batches of one shape, and then compiled.
+    """A training step traced and compiled for batches of one shape.
 
     Attributes:
-        program: The part of the program that the new weights depend on.
-        given: Number of examples passed to it.
-        counted: Number of examples that it counts.
+        program: The part of the program on which the new weights depend.
+        given: Number of examples passed to the step.
+        counted: Number of examples counted by the step.
     """
 
     program: Any
@@ -37,7 +37,7 @@ class _Form:
 
 
 class StepWatch:
-    """Counts the examples of each training step inside the step, where the optimizer updates the weights.
+    """Counts the examples of each training step within the step itself, where the optimizer updates the weights.
 
     Args:
         model: A compiled model that `fit` hasn't built yet.
@@ -56,11 +56,11 @@ class StepWatch:
         self._usual_step, model.train_step = model.train_step, self._step
 
     def examples(self) -> tuple[int, ...]:
-        """Return the number of examples counted so far by each compiled form of the step."""
+        """Return the number of examples counted so far, for each compiled form of the step."""
         return tuple(int(count.value) for count in self._counts)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps with these examples. Their programs are analysed now."""
+        """Return the work done by steps that processed these examples. This analyses the steps' programs."""
         operations: Counter[str] | None = Counter()
         given = 0.0
         for form, seen in zip(self._forms, examples, strict=False):
@@ -79,7 +79,7 @@ class StepWatch:
         return StepEvidence(examples=sum(examples), operations_per_example=per_example, operations=operations)
 
     def _step(self, state: Any, data: Any) -> Any:
-        """Return a training step. When it is traced, the program that will be compiled is recorded."""
+        """Run a training step. While it is being traced, record the program that will be compiled."""
         import jax
 
         numbers, _ = jax.tree.flatten((state, data))
@@ -92,7 +92,7 @@ class StepWatch:
         return jax.tree.unflatten(jax.tree.structure(shapes), results)
 
     def _note(self, program: Any, shapes: Any, given: int) -> None:
-        """Record a form of the step that counts examples."""
+        """Record a form of the step if it counts examples."""
         if not self._counted:
             return
         try:
@@ -108,7 +108,7 @@ class StepWatch:
         return self._compute_loss(*arguments, **named)
 
     def _count(self, optimizer_variables: Any, *arguments: Any, **named: Any) -> Any:
-        """Update the weights, and count the examples behind the predictions. Runs when a step is traced."""
+        """Update the weights, and count the predicted examples. Called while a step is being traced."""
         weights, variables = self._apply(optimizer_variables, *arguments, **named)
         count = self._counts[min(len(self._forms), _FORMS - 1)]
         self._counted += self._predicted
@@ -120,7 +120,7 @@ class StepWatch:
 
 
 def _behind_weights(program: Any, shapes: Any) -> Any:
-    """Return the part of a training step's program that its new weights depend on. XLA drops everything unused."""
+    """Return the part of a training step's program that its new weights depend on. XLA removes unused parts."""
     import jax
     from jax.interpreters.partial_eval import dce_jaxpr
 
@@ -134,10 +134,10 @@ def _behind_weights(program: Any, shapes: Any) -> Any:
 
 
 def matrix_operations(program: Any) -> Counter[str]:
-    """Count a traced program's products and convolutions by number type, with an addition as one operation.
+    """Count the operations of a traced program's products and convolutions by number type. Additions count too.
 
     Raises:
-        UncountableError: It has a loop of unknown length, or an operation of unknown contents.
+        UncountableError: It contains a loop of unknown length or an operation whose contents are unknown.
     """
     total: Counter[str] = Counter()
     for equation in program.eqns:
@@ -163,9 +163,9 @@ def matrix_operations(program: Any) -> Counter[str]:
 
 
 def _convolution(equation: Any) -> int:
-    """Return a multiplication and an addition for each pair of a convolution's weight and a real input.
+    """Count a multiplication and an addition for each pair of a convolution's weight and an actual input.
 
-    The gradient of strided inputs is a convolution over numbers interleaved with zeros, which don't count.
+    The gradient of a strided convolution convolves numbers interleaved with zeros. The zeros aren't counted.
     """
     numbers = equation.params["dimension_numbers"]
     filters = equation.invars[1].aval.shape
@@ -185,7 +185,7 @@ def _has_products(equation: Any) -> bool:
 
 
 def _length(arrays: Any) -> int:
-    """Return the number of examples in one or several arrays."""
+    """Return the number of examples in one or more arrays."""
     import jax
 
     return min(int(array.shape[0]) for array in jax.tree.leaves(arrays))

@@ -1,4 +1,4 @@
-"""JAX under examination."""
+"""Trials of JAX's devices."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from workloads.engines.jax import gpus_of
 
 
 class JaxTrial(DeviceTrial):
-    """Computes with JAX's own calls, compiled by XLA."""
+    """Computes with JAX's own functions, compiled by XLA."""
 
     def build(self) -> dict[str, Any]:
-        """Return how JAX was built. It counts as a CUDA build if its plug-in has listed GPUs."""
+        """Describe how JAX was built. It counts as a CUDA build if its plug-in lists GPUs."""
         return {"version": str(jax.__version__), "cuda": bool(gpus_of(jax)), "rocm": False}
 
     def gpus(self) -> list[dict[str, str | None]]:
@@ -65,7 +65,7 @@ def _convolved(images: Any, kernels: Any) -> Any:
 
 
 def _run(work: Any, place: Any, *arrays: Any) -> Any:
-    """Compute on a device. Raises an error if the result is elsewhere."""
+    """Compute on a device. Raises ValueError if the result is on another device."""
     import numpy as np
 
     result = jax.jit(work)(*(jax.device_put(array, place) for array in arrays))

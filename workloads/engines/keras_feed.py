@@ -1,4 +1,4 @@
-"""Shared by engines without tf.data: a thread prefetches batches for Keras, as tf.data does for TensorFlow."""
+"""Feeds batches to Keras from a prefetching thread, as tf.data does, for engines without tf.data."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,22 +9,22 @@ from workloads.engines.engine import Engine
 from workloads.engines.image_pipeline import Pictures
 from workloads.engines.prefetcher import Prefetcher
 
-# Enough for batches with uneven preparation times; more would only use more memory.
+# Enough to absorb uneven preparation times. A larger value would only use more memory.
 DEPTH = 4
-_USUAL_SIZE = 32  # Keras's default, also used for arrays
+_USUAL_SIZE = 32  # Keras's default batch size, also for arrays
 Batch = tuple[Any, Any]
 Make = Callable[[], Iterator[Batch]]
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Batches prefetched by a thread.
+    """Batches that a thread prefetches.
 
     Attributes:
         make: Returns a new iterator of batches.
-        count: Number of batches in a pass; None if they never end.
-        others: Returns one batch of each form that differs from the first batch in length or shape.
-        rows: The examples they are made from; None if that isn't an array.
+        count: Number of batches per pass; None if endless.
+        others: Returns one batch of each form whose length or shape differs from the first batch's.
+        rows: The underlying examples; None if they aren't an array.
     """
 
     make: Make
@@ -34,25 +34,25 @@ class Batches:
 
 
 class KerasFeed(Engine):
-    """An engine whose data is passed to `fit` through a thread of ours."""
+    """An engine whose `fit` receives data from a prefetching thread."""
 
     _seed = 0
 
     def native(self, batch: Batch) -> Batch:
-        """Return a batch in the engine's own types. Called in the thread."""
+        """Convert a batch to the engine's own types. Called in the thread."""
         return batch
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for batches of these forms without changing the model. Called before the first step.
+        """Compile the steps for batches of these forms. Called before the first step. Must not change the model.
 
         Args:
-            model: The model, ready to train.
-            trained: One batch of each form used for training, except the first step's.
+            model: The model, ready for training.
+            trained: One batch of each form used for training, except the form of the first step.
             validated: One batch of each form used for validation.
         """
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train like `model.fit`, with prefetched batches."""
+        """Train like `model.fit`, but with prefetched batches."""
         size = arguments.pop("batch_size", None)
         x, y = arguments.pop("x"), arguments.pop("y", None)
         train = self._batches(x, y, size, is_shuffled=arguments.pop("shuffle", False))
@@ -88,7 +88,7 @@ class KerasFeed(Engine):
         return Pictures(Batches)
 
     def _batches(self, x: Any, y: Any, size: int | None, *, is_shuffled: bool = False) -> Batches:
-        """Return the batches for any data accepted by `fit`."""
+        """Return the batches of any data that `fit` accepts."""
         from keras.utils import PyDataset
 
         if isinstance(x, Batches):
@@ -107,14 +107,14 @@ class KerasFeed(Engine):
         return data if isinstance(data, Batches) else self._batches(data[0], data[1], size)
 
     def _order(self, count: int) -> Any:
-        """Return the numbers below a count in random order, different in each pass of a run."""
+        """Return a random permutation of range(count). It differs between the passes of a run."""
         import numpy as np
 
         self._seed += 1
         return np.random.default_rng(self._seed).permutation(count)
 
     def _adapter(self, batches: Batches) -> Any:
-        """Return batches as one of Keras's data adapters, which `fit` passes on unchanged."""
+        """Wrap batches in a Keras data adapter. `fit` passes it on unchanged."""
         from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 
         native = self.native
@@ -132,7 +132,7 @@ class KerasFeed(Engine):
 
 
 def _warm_up(engine: KerasFeed, train: Batches, checked: Batches | None, steps: tuple[Any, Any]) -> Any:
-    """Return a callback that compiles in advance, once the model is ready, what would be compiled within steps."""
+    """Return a callback that compiles in advance the steps that would otherwise be compiled during training."""
     from keras.callbacks import Callback
 
     class WarmUp(Callback):  # type: ignore[misc] # Keras ships no types
@@ -141,7 +141,7 @@ def _warm_up(engine: KerasFeed, train: Batches, checked: Batches | None, steps: 
             validated: list[Batch] = []
             if checked is not None:
                 validated = [engine.native(next(checked.make()))]
-                # The last batch occurs only in whole passes.
+                # The incomplete last batch occurs only in full passes.
                 if steps[1] in (None, checked.count):
                     validated += [engine.native(batch) for batch in checked.others()]
             engine.warm_up(self.model, trained, validated)
@@ -150,7 +150,7 @@ def _warm_up(engine: KerasFeed, train: Batches, checked: Batches | None, steps: 
 
 
 def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
-    """Yield the batches of one pass over arrays, in the given order or in sequence."""
+    """Yield the batches of one pass over arrays, in the given order; None keeps their own order."""
     for first in range(0, len(x), size):
         rows = slice(first, first + size)
         rows = rows if order is None else order[rows]
@@ -158,5 +158,5 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
 
 
 def _rows(y: Any, rows: Any) -> Any:
-    """Return rows of one array, or of each of several arrays."""
+    """Return some rows of one array, or of each of several arrays."""
     return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]

@@ -1,4 +1,4 @@
-"""Prefetching: a thread creates the next batches while the current one is used."""
+"""Prefetching: a thread prepares the next batches while the current one is in use."""
 
 import threading
 from collections import deque
@@ -6,21 +6,22 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 
 _Batch = TypeVar("_Batch")
-# A hanging thread, for example reading from a disconnected drive, must not block a cancelled run.
+# A hung thread, for example one reading from a disconnected drive, must not block a cancelled run.
 _PATIENCE_S = 0.5
 
 
 class Prefetcher(Generic[_Batch]):
-    """Batches that a thread creates in advance. Each iteration starts from the beginning, with its own thread.
+    """Batches that a thread prepares in advance. Each iteration starts from the beginning, with a new thread.
 
-    The thread starts when the first batch is requested, and ends when the iterator is closed, dropped or
-    exhausted. Its errors are raised where the affected batch is requested, after the preceding batches.
+    The thread starts when the first batch is requested, and ends when the iterator is closed, garbage-collected or
+    exhausted. If preparing a batch fails, the error is raised when that batch is requested.
 
     Args:
-        make: Returns a new iterator of batches, which only the thread uses and finally drops.
-        depth: Maximum number of batches finished or in preparation before they are requested.
-        stop: Called by the thread that closes the iterator, to abort a batch in preparation.
-        patience_s: How long closing waits for a batch in preparation. After that, the thread ends by itself.
+        make: Returns a new iterator of batches. Only the thread uses it.
+        depth: Maximum number of batches ready or in preparation.
+        stop: Called from the thread that closes the iterator, to abort a batch in preparation.
+        patience_s: How long to wait for a batch in preparation on closing, in seconds. The thread then ends on its
+            own.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Prefetcher(Generic[_Batch]):
 
     def __iter__(self) -> Generator[_Batch, None, None]:
         buffer = _Buffer[_Batch](self._depth)
-        # Daemon, because a hanging thread must not keep the process alive.
+        # Daemon, because a hung thread must not keep the process alive.
         thread = threading.Thread(target=buffer.fill, args=(self._make,), name="reading ahead", daemon=True)
         thread.start()
         try:
@@ -45,13 +46,13 @@ class Prefetcher(Generic[_Batch]):
             buffer.close()
             if self._stop is not None:
                 self._stop()
-            # Python may drop the iterator in any thread, including this one.
+            # Python may finalise the iterator in any thread, including this one.
             if threading.current_thread() is not thread:
                 thread.join(self._patience_s)
 
 
 class _Buffer(Generic[_Batch]):
-    """Batches finished by the thread and not yet consumed."""
+    """Batches that are ready but not yet consumed."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
@@ -62,11 +63,11 @@ class _Buffer(Generic[_Batch]):
         self._is_closed = False
 
     def fill(self, make: Callable[[], Iterator[_Batch]]) -> None:
-        """Add batches to the buffer until there are no more, or it is closed."""
+        """Add batches to the buffer until there are no more or the buffer is closed."""
         error: BaseException | None = None
         try:
             self._fill(make())
-        except BaseException as raised:  # noqa: BLE001 - handed over, to be raised again where the batch is asked for
+        except BaseException as raised:  # noqa: BLE001 - raised again where the batch is requested
             error = raised
         with self._changed:
             self._error, self._is_complete = error, True
@@ -81,16 +82,16 @@ class _Buffer(Generic[_Batch]):
             with self._changed:
                 self._batches.append(batch)
                 self._changed.notify_all()
-            del batch  # the consumer must hold the last reference
+            del batch  # only the consumer may keep a reference
 
     def _has_room(self) -> bool:
-        """Wait for space; return False if the buffer is closed."""
+        """Wait for free space. Return False if the buffer is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed or len(self._batches) < self._depth)
             return not self._is_closed
 
     def is_filled(self) -> bool:
-        """Wait for a batch; return False after the last one, or raise the thread's error."""
+        """Wait for a batch. Return False after the last batch, or raise the thread's error."""
         with self._changed:
             self._changed.wait_for(lambda: self._batches or self._is_complete)
             if self._batches:
@@ -107,7 +108,7 @@ class _Buffer(Generic[_Batch]):
             return self._batches.popleft()
 
     def close(self) -> None:
-        """Discard the remaining batches, and make the thread end."""
+        """Discard the remaining batches and stop the thread."""
         with self._changed:
             self._is_closed = True
             self._batches.clear()

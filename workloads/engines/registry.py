@@ -1,4 +1,4 @@
-"""The known engines: one row each, with module and folder."""
+"""The registry of engines, with the module and the packages folder of each."""
 
 import importlib
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from workloads.protocol.messages import message
 
 @dataclass(frozen=True, slots=True)
 class EngineEntry:
-    """One engine.
+    """A registered engine.
 
     Attributes:
-        module: Module that defines ENGINE; importing it doesn't import the engine.
-        packages_folder: Folder of its packages within the engines folder; None for an engine included in the app.
+        module: Module that defines ENGINE. Importing it doesn't import the engine.
+        packages_folder: Name of its packages folder inside the engines folder; None if bundled with the app.
     """
 
     module: str
@@ -27,7 +27,7 @@ ENGINES: dict[str, EngineEntry] = {
     "jax": EngineEntry("workloads.engines.jax", packages_folder="jax"),
 }
 DEFAULT_ENGINE = "tensorflow"
-NO_ENGINE = "none"  # the demo's engine
+NO_ENGINE = "none"  # engine of the demo workload
 
 
 def engine_named(name: str) -> Engine:
@@ -35,7 +35,7 @@ def engine_named(name: str) -> Engine:
 
     Raises:
         KeyError: The engine is unknown.
-        WorkloadError: engine_missing; its module can't be imported.
+        WorkloadError: engine_missing, if its module can't be imported.
     """
     try:
         engine: Engine = importlib.import_module(ENGINES[name].module).ENGINE
@@ -46,7 +46,7 @@ def engine_named(name: str) -> Engine:
 
 
 def engine_title(name: str) -> str:
-    """Return an engine's official name; an unknown or broken one is returned unchanged."""
+    """Return an engine's official name, or `name` itself if the engine is unknown or broken."""
     if name == NO_ENGINE:
         return "Demo"
     try:
@@ -56,7 +56,7 @@ def engine_title(name: str) -> str:
 
 
 def compiler_name(engine: str) -> str:
-    """Return the name of an engine's compiler; XLA, as in older records, if the engine is unknown or broken."""
+    """Return the name of an engine's compiler; "XLA", as in older records, if it is unknown or broken."""
     try:
         return engine_named(engine).compiler
     except (KeyError, WorkloadError):
@@ -64,7 +64,7 @@ def compiler_name(engine: str) -> str:
 
 
 def compiles_always(engine: str) -> bool:
-    """Return whether an engine always compiles steps; False for an unknown or broken one."""
+    """Return whether an engine always compiles steps; False if it is unknown or broken."""
     try:
         return engine_named(engine).compiles_always
     except (KeyError, WorkloadError):

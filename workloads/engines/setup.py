@@ -1,4 +1,4 @@
-"""Starts a run's engine before the first operation, and reports the resolved settings."""
+"""Starts a run's engine before the first operation and reports the resolved settings."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 
-# Prefixes of variables read by Keras and by the libraries below engines; most are undocumented.
+# Prefixes of environment variables read by Keras and by the engines' libraries. Most are undocumented.
 _READ_BY_LIBRARIES = (
     *("KERAS_", "OMP_", "GOMP_", "MKL_", "KMP_", "DNNL_", "ONEDNN_"),
     *("OPENBLAS_", "CUBLAS_", "CUDNN_", "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT"),
@@ -24,20 +24,20 @@ _VARIABLES_TOLD = 50
 
 
 def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
-    """Import the engine, choose device, precision, threads and seed, and report the environment.
+    """Import the engine, set device, precision, threads and seed, and report the environment.
 
     Raises:
         WorkloadError: engine_missing or device_unavailable.
     """
     engine = engine_named(spec.engine)
-    variables = foreign_variables(os.environ, spec)  # before the engine sets its own
+    variables = foreign_variables(os.environ, spec)  # read before the engine sets its own
     try:
         started = engine.start(spec)
     except (WorkloadError, MemoryError):
         raise
     except Exception as error:
         if engine.backend in sys.modules and not isinstance(error, ImportError):
-            raise  # it was imported
+            raise  # the import itself succeeded
         raise _not_imported(engine, error) from error
     if spec.settings.get("tf32") is not None and started.tf32 is None:
         raise WorkloadError("device_unavailable", tf32_refusal())
@@ -50,7 +50,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     if (backend := keras.backend.backend()) != engine.backend:
         said = message("engine.other_backend", engine=engine.title, backend=backend)
         raise WorkloadError("engine_missing", said)
-    # A user's keras.json must not affect the measurement.
+    # Ignore the user's keras.json. It must not affect the measurement.
     keras.config.set_floatx("float32")
     keras.config.set_image_data_format("channels_last")
     keras.mixed_precision.set_dtype_policy(spec.precision)
@@ -76,32 +76,32 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
 
 
 def is_gone(engine: Engine) -> bool:
-    """Return whether files of an imported engine are missing now."""
+    """Return whether files of an imported engine have been removed."""
     modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
     files = [getattr(module, "__file__", None) for module in modules]
     try:
         return not all(Path(file).exists() for file in files if file is not None)
-    except OSError:  # a disconnected drive
+    except OSError:  # the drive was disconnected
         return True
 
 
 def _not_imported(engine: Engine, error: Exception) -> WorkloadError:
-    """Return the error for an engine whose import raised this exception."""
+    """Return the error for an engine whose import failed."""
     reason = " ".join(str(error).split())[:300] or type(error).__name__
     return WorkloadError("engine_missing", message("engine.not_imported", engine=engine.title, reason=reason))
 
 
 def check_gpu(engine: Engine, need: Message | None) -> None:
-    """Raise WorkloadError if a GPU is needed but not available."""
+    """Raise WorkloadError if a GPU is needed but none is available."""
     if need is not None and not engine.gpus():
         raise WorkloadError("device_unavailable", need)
 
 
 def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
-    """Return the variables that change an engine's behaviour and weren't set by Epochmark for this run."""
+    """Return the variables that affect an engine and weren't set by Epochmark for this run."""
     engine = engine_named(spec.engine)
     ours, reads = engine.run_variables(spec), _READ_BY_LIBRARIES + engine.reads
-    # Keras's folder depends on the app's folders, and its contents are written by the app.
+    # KERAS_HOME is set by the app, and the app writes its contents.
     foreign = (
         name.encode("ascii", errors="replace").decode()[:100]
         for name, value in environment.items()
@@ -111,7 +111,7 @@ def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[st
 
 
 def report_memory(engine: Engine, reporter: Reporter) -> None:
-    """Report the peak memory of this process and its GPU so far, where known."""
+    """Report the peak memory use of this process and its GPU so far, where known."""
     if (process_bytes := peak_bytes()) is not None:
         reporter.send(Metric(key="peak_memory_bytes", value=float(process_bytes)))
     if (peak_gpu_bytes := engine.gpu_memory_peak_bytes()) is not None:
@@ -119,7 +119,7 @@ def report_memory(engine: Engine, reporter: Reporter) -> None:
 
 
 def peak_bytes() -> int | None:
-    """Return the peak memory of this process so far in bytes; None if unknown."""
+    """Return the peak memory use of this process so far in bytes; None if unknown."""
     if sys.platform == "win32":
         try:
             import psutil  # may be missing from a worker's Python

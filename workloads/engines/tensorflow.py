@@ -1,4 +1,4 @@
-"""TensorFlow: on the CPU on every system, and on NVIDIA GPUs under Linux."""
+"""TensorFlow, on the CPU on all systems and on NVIDIA GPUs on Linux."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -22,13 +22,13 @@ class TensorFlow(Engine):
     vendors = frozenset({"nvidia"})
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn", "tf32"})
-    capabilities = (6.0, 10.0)  # of version 2.21, which excludes the RTX 50 series
+    capabilities = (6.0, 10.0)  # range of version 2.21, which doesn't support the RTX 50 series
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
             "TF_CPP_MIN_LOG_LEVEL": "1",
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
@@ -42,7 +42,7 @@ class TensorFlow(Engine):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether TensorFlow can use a vendor's GPUs: NVIDIA's, but neither on Windows nor on macOS."""
+        """Return whether TensorFlow can use a vendor's GPUs. It supports NVIDIA's, except on Windows and macOS."""
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def start(self, spec: RunSpec) -> Started:
@@ -70,7 +70,7 @@ class TensorFlow(Engine):
         return TensorFlowTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        # By name, so that checking doesn't import TensorFlow.
+        # Compare by name, to avoid importing TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch:
@@ -82,15 +82,15 @@ class TensorFlow(Engine):
         return len(tf.config.get_visible_devices("GPU"))
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the peak GPU memory that TensorFlow has allocated, in bytes; None on the CPU."""
+        """Return the peak GPU memory allocated by TensorFlow, in bytes; None on the CPU."""
         import tensorflow as tf
 
         return int(tf.config.experimental.get_memory_info("GPU:0")["peak"]) if self.gpus() else None
 
     def shared(self, array: Any) -> Any:
-        """Return a float32 array as a tensor in the same memory, anything else unchanged.
+        """Return a float32 array as a tensor that shares its memory. Anything else is returned unchanged.
 
-        `fit` would copy the array twice while converting it.
+        Otherwise, `fit` would copy the array twice during conversion.
         """
         import numpy as np
         import tensorflow as tf
@@ -119,7 +119,7 @@ class TensorFlow(Engine):
         return rows.batch(batch_size).cache().prefetch(tf.data.AUTOTUNE)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return endless prefetched batches, in a new order each pass."""
+        """Return endless prefetched batches, reshuffled for each pass."""
         import tensorflow as tf
 
         rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y)).cache()
@@ -127,7 +127,7 @@ class TensorFlow(Engine):
         return self.with_rows(batches, x)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return rows that are already batches, repeated forever and prefetched."""
+        """Return a prefetched stream that repeats arrays forever. Each of their rows is a batch."""
         import tensorflow as tf
 
         batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
@@ -142,26 +142,26 @@ class TensorFlow(Engine):
         make: Callable[[], Iterator[tuple[Any, Any]]],
         others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
     ) -> Any:
-        """Return prefetched batches of sequences of any size and length, created in Python."""
+        """Return prefetched batches of sequences, generated in Python. Batch size and sequence length may vary."""
         import tensorflow as tf
 
         kind = tf.TensorSpec((None, None), "int32")
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
 
     def pictures(self) -> Pictures:
-        """Return the object that decodes, encodes and feeds pictures with tf.data."""
+        """Return the object that decodes, encodes and feeds images with tf.data."""
         return TensorFlowPictures()
 
     def response_normalisation(self, x: Any) -> Any:
         import tensorflow as tf
 
-        # Caffe divides its factor of 1e-4 by the five channels; TensorFlow doesn't.
+        # Caffe divides its alpha of 1e-4 by the five channels. TensorFlow doesn't.
         return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
 
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
-        """Return a function that multiplies two matrices and waits for the result."""
+        """Return a function that multiplies two matrices and blocks until the result is ready."""
         import tensorflow as tf
 
         left = tf.random.stateless_uniform((rows, inner), (1, 2), dtype=tf.float32)
@@ -172,11 +172,11 @@ class TensorFlow(Engine):
         def multiply(left: Any, right: Any) -> Any:
             return tf.matmul(left, right, transpose_b=transposed)[0, 0]
 
-        # Reading one number waits for all of them.
+        # Reading one value blocks until the whole product is computed.
         return lambda: multiply(left, right).numpy()
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
-        """Return a function that adds one array to another in place, which avoids allocating memory."""
+        """Return a function that adds one array to another in place, without allocating memory."""
         import tensorflow as tf
 
         total = tf.Variable(tf.zeros(size_bytes // 4))
@@ -199,7 +199,7 @@ class TensorFlow(Engine):
             there = tf.identity(here)
 
         def copied(array: Any, place: str) -> float:
-            # Reading one number waits for the copy. Nothing is cached, so a second read isn't faster.
+            # Reading one value blocks until the copy is done. Nothing is cached, so a second read isn't faster.
             with tf.device(place):
                 return float(tf.identity(array)[-1].numpy())
 
@@ -210,11 +210,12 @@ ENGINE = TensorFlow()
 
 
 def leave_untuned() -> None:
-    """Turn off tf.data's autotuning for all data that `fit` reads, for the life of this process.
+    """Disable tf.data's autotuning for all data read by `fit`, for the lifetime of this process.
 
-    At the end of each epoch, Keras drops its iterator, which with TensorFlow 2.21 may wait idle for up to a minute
-    until the tuner next wakes up. Of ten epochs of 47 s, four took 29 to 38 s longer. For data in memory, the
-    tuner only chooses the number of threads that slice batches out of arrays, which made no measurable difference.
+    At the end of each epoch, Keras discards its iterator. With TensorFlow 2.21, this may block for up to a minute,
+    until the tuner wakes up again. In a test, four of ten epochs of 47 s took 29 to 38 s longer. For data in
+    memory, the tuner only sets the number of threads that slice arrays into batches. This made no measurable
+    difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
@@ -234,7 +235,7 @@ def _untuned(get_tf_dataset: Any) -> Any:
     def get(adapter: Any) -> Any:
         return get_tf_dataset(adapter).with_options(options)
 
-    get.is_untuned = True  # type: ignore[attr-defined] # a mark for the next call
+    get.is_untuned = True  # marks the function for the next call
     return get
 
 
@@ -245,7 +246,7 @@ def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
         tf.config.set_visible_devices([], "GPU")
         return "cpu", None
     tf.config.set_visible_devices([gpus[index]], "GPU")
-    # Otherwise TensorFlow allocates all GPU memory, which affects other programs and telemetry.
+    # Otherwise TensorFlow allocates all GPU memory. That affects other programs and the telemetry.
     tf.config.experimental.set_memory_growth(gpus[index], True)
     details = tf.config.experimental.get_device_details(gpus[index])
     return f"gpu:{index}", details.get("device_name")

@@ -1,6 +1,6 @@
-"""Counts the matrix operations of a training step in the graph that TensorFlow traced.
+"""Counts the matrix operations of a training step in the graph traced by TensorFlow.
 
-Only operations that certain results depend on are counted, including in called functions.
+Counts only operations that the required results depend on, including those in called functions.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-# Operations that call functions, by the kind of call.
+# Operations that call functions, grouped by the kind of call.
 CALL = {
     "calls": ("PartitionedCall", "StatefulPartitionedCall"),
     "branches": ("If", "StatelessIf"),
@@ -21,16 +21,16 @@ _READS = ("ResourceGather",)
 
 
 class UncountableError(Exception):
-    """The graph doesn't specify how much is computed."""
+    """The graph doesn't determine the amount of computation."""
 
 
 @dataclass(slots=True)
 class Goal:
-    """The required results and variables of an operation or a function.
+    """The results and variables required from an operation or a function.
 
     Attributes:
-        results: Indexes of required results.
-        variables: Indexes of the inputs that are variables whose new values are required.
+        results: Indices of the required results.
+        variables: Indices of the inputs that are variables whose new values are required.
     """
 
     results: set[int] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Goal:
         return frozenset(self.results), frozenset(self.variables)
 
     def branches(self) -> Iterator[tuple[str, "Goal"]]:
-        """Yield the branches of a conditional (its first input is the condition), each with its goal."""
+        """Yield the name and goal of each branch of a conditional. Its first input is the condition."""
         for name in _BRANCHES:
             yield name, Goal(self.results, {place - 1 for place in self.variables})
 
@@ -58,11 +58,11 @@ class Body:
 
 @dataclass(slots=True)
 class Reached:
-    """The dependencies of a goal.
+    """Everything that a goal depends on.
 
     Attributes:
-        operations: Operations, each with its goal.
-        inputs: Indexes of the function's inputs.
+        operations: The operations with their goals.
+        inputs: Indices of the function's inputs.
     """
 
     operations: dict[Any, Goal] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Reached:
 
 
 class Reach:
-    """Finds the dependencies of goals. Subclasses load the functions."""
+    """Finds the dependencies of goals. Subclasses load the called functions."""
 
     def __init__(self) -> None:
         self._bodies: dict[tuple[Any, str], Body] = {}
@@ -78,18 +78,18 @@ class Reach:
         self._writers: dict[int, dict[int, list[tuple[Any, int]]]] = {}
 
     def load(self, operation: Any, attribute: str, inputs: Iterable[Any]) -> Body:
-        """Return a function that an operation calls with these inputs."""
+        """Load a function that an operation calls with these inputs."""
         raise NotImplementedError
 
     def called(self, operation: Any, attribute: str) -> Body:
-        """Return a function that an operation calls."""
+        """Return a function called by an operation, loading it on first use."""
         if (operation, attribute) not in self._bodies:
             inputs = operation.inputs[1:] if attribute in _BRANCHES else operation.inputs
             self._bodies[operation, attribute] = self.load(operation, attribute, inputs)
         return self._bodies[operation, attribute]
 
     def behind(self, body: Body, goal: Goal) -> Reached:
-        """Return the dependencies of a goal within a function."""
+        """Return everything that a goal depends on within a function."""
         key = (id(body), goal.key)
         if key not in self._reached:
             self._reached[key] = self._walk(body, goal)
@@ -116,7 +116,7 @@ class Reach:
         return reached
 
     def _want_writers(self, body: Body, variables: Iterable[int], reached: Reached) -> list[Any]:
-        """Add everything that changes some variables to the goals; return the tensors needed for it."""
+        """Add all operations that change these variables to the goals, and return the tensors they need."""
         writers = self._writers_in(body)
         changes = [each for variable in variables for each in writers.get(variable, ())]
         return [
@@ -126,7 +126,7 @@ class Reach:
         ]
 
     def _want(self, operation: Any, more: Goal, reached: Reached) -> list[Any]:
-        """Extend the goal of an operation; return the tensors needed for it."""
+        """Extend the goal of an operation, and return the tensors it needs."""
         goal = reached.operations.get(operation)
         if goal is not None and more.results <= goal.results and more.variables <= goal.variables:
             return []
@@ -136,7 +136,7 @@ class Reach:
         return [operation.inputs[place] for place in self._needed(operation, goal)]
 
     def _needed(self, operation: Any, goal: Goal) -> Iterable[int]:
-        """Return the indexes of the inputs needed for a goal of an operation."""
+        """Return the indices of the inputs that an operation needs for a goal."""
         if operation.type in CALL["calls"]:
             return self.behind(self.called(operation, "f"), goal).inputs
         if operation.type in CALL["branches"]:
@@ -148,7 +148,7 @@ class Reach:
         return range(len(operation.inputs))
 
     def round_trip(self, loop: Any, goal: Goal) -> Goal:
-        """Return the goal of a loop's body, whose results are its next inputs."""
+        """Return the goal of a loop's body. Its results are the inputs of the next iteration."""
         body, condition = self.called(loop, "body"), self.called(loop, "cond")
         decides = self.behind(condition, Goal(set(range(len(condition.results)))))
         inner = Goal(goal.results | decides.inputs, goal.variables)
@@ -157,7 +157,7 @@ class Reach:
         return inner
 
     def _writers_in(self, body: Body) -> dict[int, list[tuple[Any, int]]]:
-        """Return what changes a function's variables: by variable index, operations and their input's index."""
+        """Return the operations that change each variable of a function, with the index of the changed input."""
         if id(body) not in self._writers:
             places = {tensor.name: place for place, tensor in enumerate(body.inputs)}
             writers: dict[int, list[tuple[Any, int]]] = {}
@@ -170,7 +170,7 @@ class Reach:
         return self._writers[id(body)]
 
     def _written(self, operation: Any) -> set[int]:
-        """Return the indexes of an operation's inputs that are variables it changes."""
+        """Return the indices of the input variables that an operation changes."""
         variables = {index for index, each in enumerate(operation.inputs) if each.dtype.name == "resource"}
         if not variables:
             return set()
@@ -192,23 +192,23 @@ def _origin(tensor: Any) -> Any:
 
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
-# Operations whose amount of computation isn't visible in the graph.
+# Operations whose amount of computation can't be derived from the graph.
 _OPAQUE = ("CudnnRNN", "Einsum", "Conv3D", "XlaLaunch", "SparseTensorDenseMatMul")
 
 
 def matrix_operations(graph: Any, variables: Iterable[Any], batch_size: int) -> Counter[str]:
-    """Return the operations behind the new values of some variables, by number type.
+    """Return the number of operations behind the new values of variables, by number type.
 
-    Counts matrix products and convolutions as `workloads.training.flops` does, forward and backward, but only
-    those that the values depend on, because TensorFlow drops all others.
+    Counts matrix products and convolutions, forward and backward, like `workloads.training.flops`. Operations that
+    the new values don't depend on are excluded, because TensorFlow removes them.
 
     Args:
-        graph: Graph of a traced function that changes the variables.
+        graph: Graph of a traced function that updates the variables.
         variables: The weights.
-        batch_size: Size of the batch passed to the function.
+        batch_size: Size of the batches passed to the function.
 
     Raises:
-        UncountableError: Sizes depend on more than the batch size, or an operation hides its computation.
+        UncountableError: A size depends on more than the batch size, or an operation hides its computation.
     """
     import tensorflow as tf
 
@@ -226,14 +226,14 @@ def matrix_operations(graph: Any, variables: Iterable[Any], batch_size: int) -> 
 
 
 def _sized(shape: Any, batch_size: int) -> Any:
-    """Return the shape of an input with the batch size filled in, which is unspecified if traced for any batch."""
+    """Return an input's shape with the batch size filled in if the graph was traced for any batch size."""
     if shape.rank in (None, 0) or shape[0] is not None:
         return shape
     return [batch_size, *shape.as_list()[1:]]
 
 
 class _Count(Reach):
-    """Counts operations in a graph and in the functions it calls."""
+    """Counts the operations in a graph and in the functions it calls."""
 
     def __init__(self, tf: Any, library: Any) -> None:
         super().__init__()
@@ -242,12 +242,12 @@ class _Count(Reach):
         self._functions = {function.signature.name: function for function in library.function}
 
     def body(self, definition: Any, inputs: dict[str, tuple[Any, Any]], names: list[str]) -> Body:
-        """Return a graph in which TensorFlow has inferred all sizes from its inputs.
+        """Import a graph so that TensorFlow infers all sizes from the inputs.
 
         Args:
-            definition: The graph, into which the sizes of its loops' results are written.
-            inputs: Tensors and shapes by name.
-            names: Names of its results.
+            definition: The graph. It is modified: the inferred sizes of its loops' results are added.
+            inputs: Input tensors and their shapes, by name.
+            names: Names of the results.
         """
         nodes = {node.name: node for node in definition.node}
         settled: set[str] = set()
@@ -281,7 +281,7 @@ class _Count(Reach):
         return empty
 
     def _item(self, tensor: Any) -> tuple[Any, Any] | None:
-        """Return shape and type of a list's elements, as far as is known; None if it isn't a list."""
+        """Return the shape and type of a tensor list's elements, as far as known; None if it isn't a list."""
         operation = tensor.op
         if operation.type == "TensorListFromTensor":
             return operation.inputs[0].shape[1:], operation.inputs[0].dtype
@@ -294,7 +294,7 @@ class _Count(Reach):
         return None
 
     def load(self, operation: Any, attribute: str, inputs: Iterable[Any]) -> Body:
-        """Return a function called by an operation, with the sizes of its inputs."""
+        """Load a function called by an operation, using the sizes of its inputs."""
         from tensorflow.python.framework.function_def_to_graph import function_def_to_graph_def
 
         function = self._functions[operation.get_attr(attribute).name]
@@ -306,7 +306,7 @@ class _Count(Reach):
         return self.body(definition, given, results)
 
     def within(self, body: Body, goal: Goal) -> Counter[str]:
-        """Return the operations that a goal depends on, by number type."""
+        """Return the number of operations that a goal depends on, by number type."""
         total: Counter[str] = Counter()
         for operation, each in self.behind(body, goal).operations.items():
             total.update(self._of(body.graph, operation, each))
@@ -327,11 +327,11 @@ class _Count(Reach):
         return Counter({operation.inputs[-1].dtype.name: count}) if count else Counter()
 
     def _of_loop(self, graph: Any, loop: Any, goal: Goal) -> Counter[str]:
-        """Return the operations of a loop, or of the reversed loop for its gradients."""
+        """Return the number of operations of a loop, or of the reversed loop that computes its gradients."""
         _, limit, *others = loop.inputs
         if others and others[0].op.type in CALL["loops"]:
-            # Its sizes are unspecified, because they are read from lists. Each product is a gradient of a product
-            # in the other loop.
+            # A gradient loop has unknown sizes, because it reads from lists. Each of its products is a gradient of
+            # a product in the forward loop.
             forward = others[0].op
             whole = Goal(set(range(len(forward.outputs))), set())
             share = self._products(loop, goal) / max(1, self._products(forward, whole))
@@ -346,7 +346,7 @@ class _Count(Reach):
         return sum(each.type in _PRODUCTS for each in reached.operations)
 
     def _trips(self, graph: Any, limit: Any) -> int:
-        """Return the number of iterations of a loop, which Keras specifies at its start."""
+        """Return a loop's number of iterations. Keras sets it when the loop starts."""
         try:
             with self._tf.compat.v1.Session(graph=graph) as session:
                 trips = int(session.run(limit))
@@ -362,7 +362,7 @@ def _is_sized(loop: Any) -> bool:
 
 
 def _write_constant(tf: Any, definition: Any, node: Any, shape: Any) -> None:
-    """Replace a node's second input with a constant with the sizes of a shape."""
+    """Replace a node's second input with a constant that contains a shape."""
     name = node.name + "/sizes"
     if shape.is_fully_defined() and node.input[1] != name:
         value = tf.make_tensor_proto(shape.as_list(), tf.int32)
@@ -373,13 +373,13 @@ def _write_constant(tf: Any, definition: Any, node: Any, shape: Any) -> None:
 
 
 def _operations(operation: Any) -> int:
-    """Return a multiplication and an addition for each weight of a product or convolution; 0 for anything else."""
+    """Count a multiplication and an addition per weight of a product or convolution; 0 for other operations."""
     kind = operation.type
     if kind in _PRODUCTS:
         first, second = operation.inputs
         transposed = operation.get_attr("transpose_a" if kind == "MatMul" else "adj_x")
         turned = operation.get_attr("transpose_b" if kind == "MatMul" else "adj_y")
-        # In a loop, the size of only one of the two may be known.
+        # In a loop, only one of the two sizes may be known.
         inner = (first.shape[-2 if transposed else -1], second.shape[-1 if turned else -2])
         outer = [*first.shape.as_list()[:-2], first.shape[-1 if transposed else -2]]
         return 2 * _size([*outer, second.shape[-2 if turned else -1]]) * _size([inner[0] or inner[1]])
@@ -392,7 +392,7 @@ def _operations(operation: Any) -> int:
 
 
 def _filters(operation: Any) -> Any:
-    """Return the filters of a convolution, or their gradients; None for other operations."""
+    """Return the filters of a convolution, or their gradient; None for other operations."""
     kind = operation.type
     if kind in ("Conv2D", "DepthwiseConv2dNative") or kind.endswith("BackpropInput"):
         return operation.inputs[1] if "Conv2" in kind or "Conv2d" in kind else None

@@ -1,4 +1,4 @@
-"""Pictures with TensorFlow's own operations: tf.data decodes, changes and batches them."""
+"""Image operations with TensorFlow. tf.data decodes, varies and batches the images."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class TensorFlowPictures(Pictures):
-    """Picture operations with TensorFlow."""
+    """TensorFlow's image operations."""
 
     def __init__(self) -> None:
-        super().__init__(lambda *_: None)  # not used, because tf.data feeds `fit`
+        super().__init__(lambda *_: None)  # unused, because tf.data feeds `fit`
 
     def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
         import tensorflow as tf
@@ -36,7 +36,7 @@ class TensorFlowPictures(Pictures):
     def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
         import tensorflow as tf
 
-        with tf.device("CPU:0"):  # a GPU would only wait for single photos
+        with tf.device("CPU:0"):  # single photos are too small for a GPU
             try:
                 image = tf.io.decode_jpeg(jpeg, channels=3)
             except tf.errors.InvalidArgumentError as error:
@@ -110,7 +110,7 @@ class TensorFlowPictures(Pictures):
         return data.cache()
 
     def batches(self, data: Any, batch_size: int, *, whole: bool = False) -> Any:
-        """Return pictures in prefetched batches."""
+        """Return prefetched batches of images."""
         import tensorflow as tf
 
         return data.batch(batch_size, drop_remainder=whole).prefetch(tf.data.AUTOTUNE)
@@ -120,7 +120,7 @@ class TensorFlowPictures(Pictures):
         return result
 
     def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
-        """Return endless batches for `fit`, changed by Keras's layers."""
+        """Return endless batches for `fit`, varied by Keras's preprocessing layers."""
         import tensorflow as tf
 
         photos = _jpegs(examples).shuffle(SHUFFLED, seed=seed).repeat()
@@ -160,7 +160,7 @@ def _jpegs(examples: Examples) -> Any:
 
 
 def _decoding(examples: Examples) -> Any:
-    """Return a function that turns a JPEG into floats from 0 to 1, and its label into a one-hot row."""
+    """Return a function that decodes a JPEG into floats from 0 to 1 and one-hot encodes its label."""
     import tensorflow as tf
 
     def decode(jpeg: Any, label: Any) -> tuple[Any, Any]:
@@ -171,10 +171,10 @@ def _decoding(examples: Examples) -> Any:
 
 
 def _varying(seed: int) -> Any:
-    """Return a function that randomly flips and rotates photos and changes their contrast."""
+    """Return a function that randomly flips and rotates photos and varies their contrast."""
     from keras import layers
 
-    # In float32 even if the network uses half precision, because photos are passed on from the CPU that way.
+    # Always float32, even with half-precision networks, because the CPU passes photos on as float32.
     steps = (
         layers.RandomFlip("horizontal", seed=seed, dtype="float32"),
         layers.RandomContrast(CONTRAST, value_range=(0, 1), seed=seed, dtype="float32"),

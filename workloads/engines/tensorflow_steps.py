@@ -1,4 +1,4 @@
-"""Watches Keras's training steps inside TensorFlow's graphs: which examples and operations they use."""
+"""Watches Keras's training steps in TensorFlow's graphs, to find the examples and operations used."""
 
 import logging
 from collections import Counter
@@ -7,10 +7,10 @@ from typing import Any
 from workloads.engines.engine import StepEvidence
 from workloads.engines.tensorflow_graph import UncountableError, matrix_operations
 
-# Each traced form of the step has its own counter. Keras traces the first form twice, then a form for a smaller
-# last batch; any further forms share the last counter.
+# Each traced form of the step has its own counter. Keras traces the first form twice, then a form for an
+# incomplete last batch. Any further forms share the last counter.
 _FORMS = 8
-# The analysis uses undocumented parts of TensorFlow. If they change, the run must not fail.
+# The analysis uses undocumented parts of TensorFlow. If they change, the run must still succeed.
 _UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)
 _log = logging.getLogger(__name__)
 
@@ -18,11 +18,11 @@ _log = logging.getLogger(__name__)
 class StepWatch:
     """Counts the examples of each training step, and records the graphs traced for it.
 
-    The step itself counts, where the optimizer updates the weights, by one integer addition.
+    The step counts by itself, with one integer addition where the optimizer updates the weights.
 
     Args:
         model: A compiled model.
-        jit: Whether XLA compiles the step, which requires the counter on the step's device.
+        jit: Whether XLA compiles the step. If so, the counter must be on the step's device.
     """
 
     def __init__(self, model: Any, *, jit: bool) -> None:
@@ -39,11 +39,11 @@ class StepWatch:
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def examples(self) -> tuple[int, ...]:
-        """Return the number of examples counted so far by each compiled form of the step."""
+        """Return the number of examples counted so far, for each compiled form of the step."""
         return tuple(int(count.numpy()) for count in self._examples)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps with these examples. The graphs are analysed now, in up to a second."""
+        """Return the work done by steps that processed these examples. The analysis takes up to a second."""
         operations: Counter[str] | None = Counter()
         weights = self._model.trainable_variables
         for graph, seen in zip(self._forms, examples, strict=False):
@@ -63,7 +63,7 @@ class StepWatch:
         return StepEvidence(examples=total, operations_per_example=each, operations=operations)
 
     def _is_rewritten(self) -> bool:
-        """Return whether TensorFlow was configured to use another precision than in the graph."""
+        """Return whether TensorFlow is configured to change the graph's precision."""
         options = self._tf.config.optimizer.get_experimental_options()
         return any(is_on for name, is_on in options.items() if name.startswith("auto_mixed_precision"))
 
@@ -73,13 +73,13 @@ class StepWatch:
         return self._compute_loss(*arguments, **named)
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
-        """Update the weights, and count the examples behind the predictions. Runs when a step is traced."""
+        """Update the weights, and count the predicted examples. Called while a step is being traced."""
         tf = self._tf
         form = min(len(self._forms), _FORMS - 1)
         if not tf.executing_eagerly():
             self._forms.append(tf.compat.v1.get_default_graph())
         if self._predicted is not None:
-            # The shapes of a GPU's tensors are in the computer's memory, where the addition is made.
+            # The shapes of GPU tensors are in the computer's memory, where the addition takes place.
             shapes = [tf.shape(part, out_type=tf.int64) for part in tf.nest.flatten(self._predicted)]
             with tf.device(self._place):
                 sizes = [shape[0] for shape in shapes]

@@ -1,4 +1,4 @@
-"""TensorFlow under examination."""
+"""Trials of TensorFlow's devices."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from workloads.engines.device_trial import DeviceTrial, Work, convolution, layer
 
 
 class TensorFlowTrial(DeviceTrial):
-    """Computes with TensorFlow's own calls."""
+    """Computes with TensorFlow's own functions."""
 
     errors = (tf.errors.OpError, *DeviceTrial.errors)
 
@@ -33,10 +33,10 @@ class TensorFlowTrial(DeviceTrial):
         return devices
 
     def steps(self, device: str) -> dict[str, Work]:
-        """Return a product, a convolution, and gradients compiled by XLA."""
+        """Return a product, a convolution, and a gradient computation compiled by XLA."""
         kind, _, index = device.partition(":")
         place = f"/{kind.upper()}:{index or 0}"
-        # An operation that can't run on the device must fail instead of silently running elsewhere.
+        # Operations that the device doesn't support must fail instead of silently running elsewhere.
         tf.config.set_soft_device_placement(False)
         for gpu in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
@@ -60,7 +60,7 @@ def _from(result: Any, place: str) -> Any:
 
 def _product() -> tuple[Any, Any]:
     left, right, expected = product()
-    # The multiplication after the product uses TensorFlow's own kernel, not a library's.
+    # The multiplication after the product runs TensorFlow's own kernel instead of a library's.
     return tf.multiply(tf.matmul(left, right), tf.constant(0.5)), expected
 
 
@@ -75,7 +75,7 @@ def _compiled() -> tuple[Any, Any]:
     def step(values: Any, kernel: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(kernel)
-            # tanh is in CUDA's libdevice, which may be missing.
+            # tanh uses CUDA's libdevice, which may be missing.
             loss = tf.reduce_sum(tf.tanh(tf.matmul(values, kernel)))
         return tape.gradient(loss, kernel)
 

@@ -1,4 +1,4 @@
-"""PyTorch: on the CPU on every system, and on GPUs from NVIDIA, AMD, Intel and Apple."""
+"""PyTorch, on the CPU on all systems and on NVIDIA, AMD, Intel and Apple GPUs."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
 
-# The language that torch.compile generates for CPU kernels.
+# Compilers for the language that torch.compile generates for CPUs.
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # On CPUs, torch raises a plain RuntimeError.
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
@@ -35,8 +35,8 @@ class Torch(KerasFeed):
 
     def variables(self) -> dict[str, str]:
         return super().variables() | {
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
-            "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not silently move to the CPU
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 always means the same GPU
+            "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not silently fall back to the CPU
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
@@ -48,23 +48,23 @@ class Torch(KerasFeed):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Return whether PyTorch can use a vendor's GPUs: Apple's only on macOS, the others elsewhere."""
+        """Return whether PyTorch can use a vendor's GPUs: Apple's only on macOS, all others only elsewhere."""
         return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Also refuse compiled steps without a C++ compiler."""
+        """Also reject compiled steps if there is no C++ compiler."""
         if spec.jit and not any(map(shutil.which, _COMPILERS)):
             return message("engine.no_compiler", engine=self.title, compilers=list(_COMPILERS))
         return super().refusal(spec)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain that on a CPU, Keras makes PyTorch multiply float16 as float32."""
+        """Require a GPU for float16, because Keras makes PyTorch compute float16 products in float32 on a CPU."""
         if spec.precision == "mixed_float16":
             return message("engine.float16_needs_gpu", engine=self.title)
         return None
 
     def start(self, spec: RunSpec) -> Started:
-        """Import PyTorch, then set device and threads. Keras is imported later, because it uses this device."""
+        """Import PyTorch, then set device and threads. Keras is imported later and uses this device."""
         import torch
 
         if spec.threads is not None:
@@ -100,14 +100,14 @@ class Torch(KerasFeed):
         return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
 
     def step_watch(self, model: Any, spec: RunSpec) -> StepWatch | None:
-        """Watch the steps, unless they are compiled by torch.compile."""
+        """Watch the steps unless torch.compile compiles them."""
         return None if spec.jit else StepWatch(model)
 
     def gpus(self) -> int:
         return int(self._device != "cpu")
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the peak GPU memory that PyTorch has allocated, in bytes; None on the CPU or an Apple GPU."""
+        """Return the peak GPU memory allocated by PyTorch, in bytes; None on the CPU or an Apple GPU."""
         import torch
 
         kind = self._device.partition(":")[0]
@@ -116,13 +116,13 @@ class Torch(KerasFeed):
         return int(getattr(torch, kind).max_memory_allocated(self._device))
 
     def native(self, batch: Batch) -> Batch:
-        """Return a batch as tensors; for a GPU, in pinned memory that it can copy from directly."""
+        """Convert a batch to tensors. For CUDA devices, use pinned memory, from which they can copy directly."""
         import torch
 
         pinned = self._device.startswith("cuda")
 
         def tensor(array: Any) -> Any:
-            if not array.flags.writeable:  # PyTorch shares the memory, and would warn otherwise
+            if not array.flags.writeable:  # PyTorch shares the memory, and would warn
                 array = array.copy()
             made = torch.from_numpy(array)
             return made.pin_memory() if pinned else made
@@ -131,12 +131,12 @@ class Torch(KerasFeed):
         return tensor(x), [tensor(part) for part in y] if isinstance(y, list | tuple) else tensor(y)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for other batch shapes, and restore everything."""
+        """Compile the steps for further batch shapes, then restore the model's state."""
         import torch
 
         if not model.jit_compile:
             return
-        # A step whose weights don't have gradients yet would be compiled separately from all later ones.
+        # A step whose weights have no gradients yet would be compiled separately from all later steps.
         for weight in model.trainable_variables:
             weight.value.grad = torch.zeros_like(weight.value)
         variables = [*model.variables, *model.optimizer.variables]
@@ -155,7 +155,7 @@ class Torch(KerasFeed):
     def matmul_step(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
-        """Return a function that multiplies two matrices and waits for the result."""
+        """Return a function that multiplies two matrices and blocks until the result is ready."""
         import torch
 
         kind = getattr(torch, dtype)
@@ -165,7 +165,7 @@ class Torch(KerasFeed):
         return lambda: _waited(left @ right)
 
     def add_step(self, size_bytes: int) -> Callable[[], object]:
-        """Return a function that adds one array to another in place, which avoids allocating memory."""
+        """Return a function that adds one array to another in place, without allocating memory."""
         import torch
 
         total = torch.zeros(size_bytes // 4, device=self._device)
@@ -184,7 +184,7 @@ ENGINE = Torch()
 
 
 def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
-    """Return the device as named in specs and by PyTorch, and the GPU's name."""
+    """Return the device's name in specs, its name in PyTorch, and the GPU's name."""
     kind, names = gpus_of(torch)
     index = ENGINE.gpu_index(asked, len(names))
     if index is None:
@@ -193,7 +193,7 @@ def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
 
 
 def gpus_of(torch: Any) -> tuple[str, list[str | None]]:
-    """Return the kind of GPUs that this build supports ("cuda", also for AMD, "xpu", "mps"), and their names."""
+    """Return the GPU backend of this build ("cuda", also for AMD, "xpu" or "mps") and the names of its GPUs."""
     for kind in ("cuda", "xpu"):
         part = getattr(torch, kind, None)
         if part is not None and part.is_available():
@@ -204,7 +204,7 @@ def gpus_of(torch: Any) -> tuple[str, list[str | None]]:
 
 
 def _same_random_numbers(torch: Any, device: str) -> Any:
-    """Return a context that restores the random number generators at its end, except those on Apple's GPUs."""
+    """Return a context manager that restores the random number generators on exit, except on Apple GPUs."""
     kind, _, index = device.partition(":")
     if kind not in ("cuda", "xpu"):
         return torch.random.fork_rng([])
@@ -212,19 +212,19 @@ def _same_random_numbers(torch: Any, device: str) -> Any:
 
 
 def _compile_each_shape(torch: Any) -> None:
-    """Make PyTorch compile a step for each batch shape, as XLA does, and none that fits any shape."""
+    """Make PyTorch compile a step for each batch shape, as XLA does, instead of one for any shape."""
     torch._dynamo.config.automatic_dynamic_shapes = False
     torch._dynamo.config.recompile_limit = _SHAPES
 
 
 def _uses_tf32(torch: Any) -> bool:
-    """Return whether float32 products and convolutions use TensorFloat-32. By default, only convolutions do."""
+    """Return whether both float32 products and convolutions use TensorFloat-32. By default, only the latter do."""
     return bool(torch.backends.cudnn.conv.fp32_precision == torch.backends.cuda.matmul.fp32_precision == "tf32")
 
 
 def _use_tf32(torch: Any, *, allowed: bool) -> None:
-    """Allow or forbid TensorFloat-32 in float32 products and convolutions."""
-    # All three, because PyTorch raises an error later if cuDNN's two settings differ.
+    """Allow or forbid TensorFloat-32 for float32 products and convolutions."""
+    # Set all three, because PyTorch raises an error later if cuDNN's two settings differ.
     for part in (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
         part.fp32_precision = "tf32" if allowed else "ieee"
 
@@ -234,5 +234,5 @@ def _uses_onednn(torch: Any) -> bool:
 
 
 def _waited(numbers: Any) -> float:
-    """Return the last number, which waits until all are computed."""
+    """Return the last value. This blocks until all values are computed."""
     return float(numbers.flatten()[-1])

@@ -1,4 +1,4 @@
-"""Watches Keras's training steps under PyTorch: which examples and operations they use."""
+"""Watches Keras's training steps in PyTorch, to find the examples and operations used."""
 
 import math
 import random
@@ -9,15 +9,15 @@ from typing import Any
 
 from workloads.engines.engine import StepEvidence
 
-# Operations missing from PyTorch's own counter.
+# Operations that PyTorch's own counter doesn't support.
 _OPAQUE = ("_cudnn_rnn", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell", "lstm_mps")
 
 
 class StepWatch:
-    """Counts the examples of each training step, and the operations of some unpredictable steps.
+    """Counts the examples of all training steps, and the operations of a few unpredictable ones.
 
-    Counting slows a step of small operations down by about a tenth. So only the first step is counted and then a
-    negligible number of others, each chosen at random before the number of steps doubles.
+    Counting slows a step with small operations by about 10 %. Therefore only the first step and a negligible
+    number of others are counted, each chosen at random before the number of steps doubles.
 
     Args:
         model: A compiled model whose steps aren't compiled by torch.compile.
@@ -40,7 +40,7 @@ class StepWatch:
         return (self._examples,)
 
     def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
-        """Return the work done by steps with these examples. Their operations are the minimum of those counted."""
+        """Return the work done by steps that processed these examples, based on the smallest operation count."""
         counts = [each for each in self._counts if each is not None]
         if not counts or None in self._counts:
             return StepEvidence(examples=sum(examples))
@@ -54,7 +54,7 @@ class StepWatch:
         )
 
     def _step(self, data: Any) -> Any:
-        """Return a training step that counts its operations if it is selected."""
+        """Run a training step, and count its operations if it is selected."""
         self._steps += 1
         if self._steps < self._next:
             return self._usual_step(data)
@@ -71,12 +71,12 @@ class StepWatch:
     def _remember(self, *arguments: Any, **named: Any) -> Any:
         """Compute the loss, and record how many examples the network predicted."""
         if self._model.training:
-            # Not the predictions themselves, which would use memory until the next step.
+            # Don't keep the predictions. They would occupy memory until the next step.
             self._predicted = _length(named["y_pred"] if "y_pred" in named else arguments[2])
         return self._compute_loss(*arguments, **named)
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
-        """Update the weights, and count the examples behind the predictions."""
+        """Update the weights, and count the predicted examples."""
         self._examples += self._predicted
         return self._apply(gradients, *arguments, **named)
 
@@ -88,7 +88,7 @@ def _length(tensors: Any) -> int:
 
 @dataclass(slots=True)
 class _Call:
-    """A call of an operation: its amount of computation, its number type, and the calls it depends on."""
+    """A call of an operation: its operation count, its number type, and the calls it depends on."""
 
     count: int
     kind: str
@@ -96,7 +96,7 @@ class _Call:
 
 
 def _behind(calls: Iterable[_Call]) -> Counter[str]:
-    """Return the operations of these calls and of all their dependencies, by number type."""
+    """Return the operation count of these calls and all their dependencies, by number type."""
     total: Counter[str] = Counter()
     waiting, seen = list(calls), set()
     while waiting:
@@ -109,10 +109,10 @@ def _behind(calls: Iterable[_Call]) -> Counter[str]:
 
 
 def _counter() -> Any:
-    """Return a context that counts the products and convolutions of PyTorch's calls.
+    """Return a context manager that counts the operations of PyTorch's products and convolutions.
 
-    It records the dependencies of each call. `total` returns only operations behind the new values of some
-    tensors.
+    It records the dependencies of each call. Its `total` method includes only operations behind the new values of
+    the given tensors.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -122,7 +122,7 @@ def _counter() -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.is_opaque = False
-            self._last: dict[int, _Call] = {}  # the last writer, by memory address
+            self._last: dict[int, _Call] = {}  # the last call that wrote to a memory address
 
         def total(self, tensors: Iterable[Any]) -> Counter[str]:
             places = [_place(each) for each in tensors]
@@ -137,7 +137,7 @@ def _counter() -> Any:
             done = _Call(count, kind, before)
             results = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
             for place in map(_place, [*results, *_written(call, args, named)]):
-                if place:  # not for an empty tensor
+                if place:  # 0 for an empty tensor
                     self._last[place] = done
             self.is_opaque = self.is_opaque or str(call._overloadpacket).removeprefix("aten.") in _OPAQUE
             return result
@@ -146,12 +146,12 @@ def _counter() -> Any:
 
 
 def _place(tensor: Any) -> int:
-    """Return the memory address of a tensor's numbers, which its views share."""
+    """Return the address of a tensor's memory. Views share it."""
     return int(tensor.untyped_storage().data_ptr())
 
 
 def _written(call: Any, args: Any, named: Any) -> list[Any]:
-    """Return the tensors among a call's arguments that it modifies."""
+    """Return the arguments that a call modifies."""
     tensors: list[Any] = []
     for place, argument in enumerate(call._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
@@ -161,7 +161,7 @@ def _written(call: Any, args: Any, named: Any) -> list[Any]:
 
 
 def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, str]:
-    """Return the number of operations computed by a call, and their number type."""
+    """Return the number of operations of a call and their number type."""
     import torch
     from torch.utils.flop_counter import flop_registry
 
@@ -170,15 +170,15 @@ def _count_of(operation: Any, args: Any, named: Any, result: Any) -> tuple[int, 
     count = _of_gradients(args) if operation is torch.ops.aten.convolution_backward else None
     if count is None:
         count = flop_registry[operation](*args, **named, out_val=result)
-    # The last tensor is a weight or a gradient; the first one of `addmm` is the addend.
+    # The last argument is a weight or a gradient. The first argument of `addmm` is the addend.
     return int(count), str(args[1].dtype).removeprefix("torch.")
 
 
 def _of_gradients(arguments: Any) -> int | None:
-    """Return the operations of a convolution's gradients; None for a transposed one.
+    """Return the number of operations of a convolution's gradients; None for a transposed convolution.
 
     Each of the two gradients costs as much as the convolution. PyTorch's own count is too high for grouped
-    channels.
+    convolutions.
     """
     slopes, _, weights, *_, is_transposed, _, _, wanted = arguments
     if is_transposed:

@@ -1,4 +1,4 @@
-"""PyTorch under examination."""
+"""Trials of PyTorch's devices."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ from workloads.engines.torch import gpus_of
 
 
 class TorchTrial(DeviceTrial):
-    """Computes with PyTorch's own calls."""
+    """Computes with PyTorch's own functions."""
 
     def build(self) -> dict[str, Any]:
-        """Return how PyTorch was built. Code for "sm_89" is for capability 8.9."""
+        """Describe how PyTorch was built. Code for "sm_89" runs on compute capability 8.9."""
         names = torch.cuda.get_arch_list() if torch.version.cuda else []
         numbers = [name.partition("_")[2] for name in names if name.startswith("sm_")]
         return {
@@ -80,7 +80,7 @@ def _gradients(place: Any) -> tuple[Any, Any]:
 
 
 def _convolved(images: Any, kernels: Any) -> Any:
-    # Channels last, as in Keras's networks.
+    # Keras's networks use channels-last.
     results = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), kernels.permute(3, 2, 0, 1))
     return torch.relu(results).permute(0, 2, 3, 1)
 

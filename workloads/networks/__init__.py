@@ -1,1 +1,1 @@
-"""The networks, one file per family."""
+"""The networks, one module per family."""

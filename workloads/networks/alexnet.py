@@ -1,4 +1,4 @@
-"""DLBench's AlexNet. For Caffe's, see the networks from study 001."""
+"""AlexNet from DLBench. For Caffe's AlexNet, see the networks from study 001."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AlexNetS(DlBench, ConstantBatch):
-    """AlexNet without groups, normalisation and dropout, on generated images."""
+    """AlexNet without groups, normalisation or dropout, on generated images."""
 
     id = "alexnet_s"
     kind = "image"
@@ -59,12 +59,12 @@ class AlexNetS(DlBench, ConstantBatch):
         return gradient_descent(0.01)
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return ones, as in the study."""
+        """Return labels that are all 1, as in the study."""
         return labels * 0 + 1
 
 
 class AlexNetR(DlBench):
-    """Three convolutions on CIFAR-10, pooled before ReLU as in the study's TensorFlow file."""
+    """Three convolutions on CIFAR-10. Pooling precedes ReLU, as in the study's TensorFlow file."""
 
     id = "alexnet_r"
     kind = "image"
@@ -74,7 +74,7 @@ class AlexNetR(DlBench):
     batch_size = 1_024
     samples_per_epoch = 50_000
     parameters_count = 85_098
-    # Chance is ln 10 = 2.30; the first epoch barely improves on it.
+    # Chance level is ln 10 = 2.30. The first epoch barely improves on it.
     loss_band = (0.0, 2.8)
     operations_per_example = 59_477_760
     proof = first_losses(20, 2.18, 2.50, real=(1.1, 2.8, OTHER_DATA), unlearned=2.61)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Cifar10KerasCnn(Training):
     """The standard benchmark: the network from study 004 (Song Yansong, 2019), layer by layer.
 
-    As in the study, its convolutions have no activation function; adding one would make it a different workload.
+    As in the study, the convolutions have no activation function. Adding one would make it a different workload.
     """
 
     id = "cifar10_keras_cnn"
@@ -34,11 +34,11 @@ class Cifar10KerasCnn(Training):
     validation_samples = 1_000
     parameters_count = 1_337_002
     predicted_examples = 20
-    # Chance is ln 10 = 2.30.
+    # Chance level is ln 10 = 2.30.
     loss_band = (0.0, 2.2)
     operations_per_example = 236_330_496
-    # Chance is 2.30, and shuffled labels end at 2.32. However difficult the pictures are, learning ends below
-    # both.
+    # Chance level is 2.30, and with shuffled labels the loss ends at 2.32. Even on difficult images, training ends
+    # below both.
     proof = first_losses(100, 1.02, 1.80, real=(0.59, 2.28, OTHER_DATA), unlearned=2.34)
     memory_needs = measured_memory(tensorflow=(1400, 0.69), torch=(1200, 1.8), jax=(1200, 2.1))
 
@@ -80,10 +80,10 @@ class Cifar10KerasCnn(Training):
 
 
 class Cifar10Cnn(Training):
-    """The Keras example from study 000: convolutions with ReLU and dropout, on augmented images.
+    """The Keras example from study 000: convolutions with ReLU, and dropout, on augmented images.
 
-    The study's generator augmented one image at a time. This one augments a whole batch at once, which is the same
-    kind of work for the CPU, but less of it.
+    The study's generator augmented one image at a time. This implementation augments whole batches. That is the
+    same kind of CPU work, but less of it.
     """
 
     id = "cifar10_cnn"
@@ -98,16 +98,16 @@ class Cifar10Cnn(Training):
     samples_per_epoch = 50_000
     validation_samples = 10_000
     parameters_count = 1_250_858
-    # Chance is ln 10 = 2.30.
+    # Chance level is ln 10 = 2.30.
     loss_band = (0.0, 2.3)
     operations_per_example = 122_677_248
-    # It learns slowly, at a rate of 0.0001. On real pictures, 2.29 is an honest loss, and 2.31 means a rate of
-    # zero.
+    # The learning rate of 0.0001 makes it learn slowly. On real images, a loss of 2.29 is plausible, whereas 2.31
+    # means a learning rate of zero.
     proof = first_losses(780, 1.94, 2.16, real=(1.0, 2.4, OTHER_DATA), unlearned=2.31)
     memory_needs = measured_memory(tensorflow=(1700, 0.38), torch=(1200, 1.1), jax=(1300, 4))
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the number of whole batches in an epoch. The study dropped the smaller last one."""
+        """Return the number of full batches in an epoch. The study dropped the incomplete last batch."""
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
@@ -127,7 +127,7 @@ class Cifar10Cnn(Training):
         return model
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return RMSprop with the study's decay applied in every step."""
+        """Return RMSprop with the study's decay, applied at every step."""
         from keras import optimizers
 
         rate = optimizers.schedules.InverseTimeDecay(1e-4, decay_steps=1, decay_rate=1e-6)
@@ -135,7 +135,7 @@ class Cifar10Cnn(Training):
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return augmented batches, with all test images, not augmented, for validation after each epoch."""
+        """Return augmented batches. All test images, unaugmented, are used for validation after each epoch."""
         arrays = cifar10.load(folder)
         return Feed(
             x=augmented_batches(arrays.x_train, one_hot(arrays.y_train), spec.batch_size, spec.seed),
@@ -148,13 +148,14 @@ class Cifar10Cnn(Training):
         )
 
 
-_SHIFT = 0.1  # of the side, at most; random shifts and flips are computed on the CPU during training
+_SHIFT = 0.1  # maximum shift relative to the side; shifts and flips are computed on the CPU during training
 
 
 def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: int, seed: int) -> Any:
-    """Return an endless PyDataset of whole batches, in a new order each pass.
+    """Return an endless PyDataset of full batches, reshuffled for each pass.
 
-    One thread creates them in advance. With one worker, Keras makes TensorFlow run and prefetch it.
+    One thread prepares the batches in advance. With one worker, Keras delegates this thread and the prefetching to
+    TensorFlow.
     """
     import numpy as np
     from keras.utils import PyDataset
@@ -164,7 +165,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
     order = random.permutation(len(x))
 
     class Batches(PyDataset):  # type: ignore[misc] # Keras ships no types
-        num_batches = None  # endless, because an epoch may be cut anywhere
+        num_batches = None  # endless, because an epoch may be cut at any step
 
         def __getitem__(self, index: int) -> tuple[Any, Any]:
             place = index % steps
@@ -179,7 +180,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
 
 
 def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Generator") -> "NDArray[np.float32]":
-    """Return each image shifted by up to a tenth of its sides (also by fractions of pixels), and maybe flipped."""
+    """Shift images by up to a tenth of each side (also by fractions of a pixel), and flip half of them."""
     for axis in (1, 2):
         side = images.shape[axis]
         images = shifted(images, random.uniform(-_SHIFT, _SHIFT, len(images)) * side, axis)
@@ -189,7 +190,7 @@ def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Genera
 
 
 def shifted(images: "NDArray[np.float32]", shifts_px: "NDArray[np.float64]", axis: int) -> "NDArray[np.float32]":
-    """Shift each image along an axis, interpolating between pixels and repeating the border pixels."""
+    """Shift each image along an axis, interpolating between pixels and repeating the edge pixels."""
     import numpy as np
 
     last = images.shape[axis] - 1

@@ -1,4 +1,4 @@
-"""Shared by DLBench's networks, and the solver that study 001 also uses."""
+"""Base class of DLBench's networks, and the solver they share with study 001."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from workloads.workload import HeadlineKey
 
 
 class DlBench(Training):
-    """A network from study 003, which measures seconds per mini-batch."""
+    """A network from study 003. Its metric is seconds per mini-batch."""
 
     study = "003"
     source = "DLBench, arXiv 1608.07249, 2017 (study 003)"
@@ -17,13 +17,13 @@ class DlBench(Training):
 def gradient_descent(
     rate: Any, momentum: float = 0.0, *, categorical: bool = False, weight_decay: float | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of `compile` for gradient descent, with a loss that turns scores into probabilities.
+    """Return the arguments of `compile` for gradient descent with a cross-entropy loss on logits.
 
     Args:
-        rate: Learning rate, or its schedule.
+        rate: Learning rate or schedule.
         momentum: Momentum.
         categorical: Whether labels are one-hot.
-        weight_decay: Weight decay per step, multiplied by the rate.
+        weight_decay: Weight decay per step, multiplied by the learning rate.
     """
     from keras import losses, optimizers
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class FcnS(DlBench, ConstantBatch):
-    """Large dense layers on generated numbers; the labels are one-hot, and are copied too.
+    """Large dense layers on generated numbers. The labels are one-hot and are copied to the device too.
 
-    The paper mentions four hidden layers, but its programs build three.
+    The paper describes four hidden layers, but its programs build three.
     """
 
     id = "fcn_s"
@@ -47,7 +47,7 @@ class FcnS(DlBench, ConstantBatch):
         return {3: 117_997_696, 4: 122_194_048}[_hidden_layers(spec)]
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 26,752 floats in, as many scores out."""
+        """Return the model: 26,752 floats in, 26,752 scores out."""
         from keras import Sequential, initializers, layers
 
         start = initializers.RandomUniform(-0.5, 0.5)
@@ -79,8 +79,8 @@ class FcnR(DlBench):
     validation_samples = 10_000
     parameters_count = 14_205_962
     operations_per_example = 81_981_440
-    # Its loss rises before it falls, differently for each seed. The band extends halfway to the loss with a
-    # learning rate of zero, which is lower, and equally far above.
+    # The loss rises before it falls, by an amount that depends on the seed. The band starts halfway between the
+    # lowest loss and the lower loss of a learning rate of zero, and extends equally far above the highest loss.
     proof = first_losses(50, 4.33, 10.0, real=(4.33, 11.0, REAL_DIGITS), unlearned=2.59)
     memory_needs = measured_memory(tensorflow=(1200, 0.059), torch=(890, 0.051), jax=(990, 0))
 
@@ -103,9 +103,9 @@ class FcnR(DlBench):
         return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return flat images.
+        """Return flattened images. The test images are evaluated after each epoch.
 
-        Test images are evaluated after each epoch and not included in the time of a batch.
+        The time per batch doesn't include the evaluation.
         """
         return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
 

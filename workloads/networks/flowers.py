@@ -1,7 +1,7 @@
-"""Large networks that classify five kinds of flowers, starting from random weights.
+"""Large networks that classify five kinds of flowers, trained from random weights.
 
-The study started from weights trained on ImageNet, which would have to be downloaded. Speed doesn't depend on
-them.
+The study started from weights pretrained on ImageNet, which would have to be downloaded. They don't affect the
+speed.
 """
 
 from pathlib import Path
@@ -21,10 +21,10 @@ _RAMP_EPOCHS, _DECAY = 5, 0.8
 
 
 class Flowers(Training):
-    """A network of keras.applications with five outputs, trained completely.
+    """A network from keras.applications with five outputs. All its layers are trained.
 
     Attributes:
-        network: Its name in keras.applications.
+        network: The network's name in keras.applications.
     """
 
     kind = "image"
@@ -36,13 +36,13 @@ class Flowers(Training):
     batch_size = 16
     samples_per_epoch = flowers.TRAIN_COUNT
     validation_samples = flowers.TEST_COUNT
-    # Chance is ln 5 = 1.61.
+    # Chance level is ln 5 = 1.61.
     loss_band = (0.0, 1.9)
     prepares_input = True
     network: str
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the number of whole batches in an epoch. The study dropped the smaller last one."""
+        """Return the number of full batches in an epoch. The study dropped the incomplete last batch."""
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
@@ -59,7 +59,7 @@ class Flowers(Training):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam, with a learning rate that changes each epoch."""
+        """Return Adam. Its learning rate changes every epoch."""
         from keras import optimizers
 
         optimizer = optimizers.Adam(_START_RATE)
@@ -72,7 +72,7 @@ class Flowers(Training):
         return [LearningRateScheduler(lambda epoch, _: learning_rate(epoch))]
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return photos that are decoded, augmented, shuffled and batched during training."""
+        """Return photos that are decoded, augmented, shuffled and batched on the fly."""
         pictures = engine_named(spec.engine).pictures()
         photos = flowers.load(folder, size=_SIDE_PX)
         train, test = flower_records.examples(photos, len(flowers.CLASSES), pictures)
@@ -88,7 +88,7 @@ class Flowers(Training):
 
 
 class FlowersXception(Flowers):
-    """Xception, made of separable convolutions."""
+    """Xception, a network of separable convolutions."""
 
     id = "flowers_xception_331"
     parameters_count = 20_871_725
@@ -109,7 +109,7 @@ class FlowersResNet50(Flowers):
 
 
 class FlowersVgg16(Flowers):
-    """VGG-16 without its dense layers."""
+    """VGG-16 without its fully connected layers."""
 
     id = "flowers_vgg16_331"
     parameters_count = 14_717_253
@@ -119,7 +119,7 @@ class FlowersVgg16(Flowers):
 
 
 def learning_rate(epoch: int) -> float:
-    """Return the study's learning rate for an epoch, counted from 0: a linear rise, then 20 % less each epoch."""
+    """Return the study's learning rate for an epoch (from 0): a linear increase, then 20 % less each epoch."""
     above = _MOST_RATE - _START_RATE
     share = epoch / _RAMP_EPOCHS if epoch < _RAMP_EPOCHS else _DECAY ** (epoch - _RAMP_EPOCHS)
     return float(_START_RATE + above * share)

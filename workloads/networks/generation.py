@@ -1,4 +1,4 @@
-"""Text generation with a key-value cache: how fast a language model reads a prompt and writes tokens."""
+"""Text generation with a key-value cache: how fast a language model reads prompts and generates tokens."""
 
 import math
 import statistics
@@ -27,9 +27,9 @@ STEPS_AT_LEAST = 8
 
 
 class GptSmallGeneration(Workload):
-    """Greedy decoding. Each step writes one token for each sequence of the batch.
+    """Greedy decoding. Each step generates one token for every sequence in the batch.
 
-    Reading the prompt yields the first token, which isn't part of any step.
+    Reading the prompt yields the first token. It isn't part of any step.
     """
 
     id = "gpt_small_generation"
@@ -47,7 +47,7 @@ class GptSmallGeneration(Workload):
     memory_needs = measured_memory(tensorflow=(1290, 28), torch=(940, 102), jax=(980, 18))
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject real data, and more tokens than the cache can hold."""
+        """Check the spec. Also rejects real data and more tokens than fit in the cache."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("generation.no_real_data", workload=self.id))
@@ -56,7 +56,7 @@ class GptSmallGeneration(Workload):
             raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Generate in rounds: a prompt, then token by token."""
+        """Run several rounds, each of which reads the prompts and then generates one token at a time."""
         import numpy as np
 
         spec = job.spec
@@ -76,11 +76,11 @@ class GptSmallGeneration(Workload):
             events.Dataset(name="generated", source="synthetic", samples=spec.batch_size, shape=(PROMPT,))
         )
         writer.read()
-        writer.write()  # both functions are compiled now
+        writer.write()  # both functions are now compiled
         writer.prefills_s.clear()
         try:
             self._measure(spec, writer, reporter)
-        finally:  # even when cancelled, it has read some prompts
+        finally:  # even a cancelled run has read some prompts
             if writer.prefills_s:
                 rate = spec.batch_size * PROMPT / statistics.median(writer.prefills_s)
                 reporter.send(events.Metric(key="prefill_tokens_per_s", value=rate))
@@ -114,10 +114,10 @@ class GptSmallGeneration(Workload):
 
 
 class Writer:
-    """Continues a batch of prompts, and measures how long reading them takes.
+    """Continues a batch of prompts, and measures the time to read the prompts.
 
     Attributes:
-        prefills_s: Seconds for each reading of the prompts.
+        prefills_s: Duration of each reading of the prompts, in seconds.
     """
 
     def __init__(self, engine: Engine, model: Any, prompt: Any) -> None:
@@ -126,7 +126,7 @@ class Writer:
         self.prefills_s: list[float] = []
 
     def read(self) -> Any:
-        """Read the prompts from the beginning, and return the first token that follows each."""
+        """Read the prompts from the beginning, and return the first token after each of them."""
         import numpy as np
 
         count = self._prompt.shape[1]
@@ -138,7 +138,7 @@ class Writer:
         return self._token
 
     def write(self) -> Any:
-        """Return the next token of each sequence."""
+        """Generate and return the next token of each sequence."""
         import numpy as np
 
         places = np.full_like(self._token, self._place)
@@ -148,23 +148,23 @@ class Writer:
 
 
 def token_flops(network: Any) -> int:
-    """Return the operations for one token: each matrix once, and attention over the whole cache."""
+    """Return the number of operations per token: each weight matrix once, and attention over the entire cache."""
     inner, width = network.heads * network.size, network.width
     block = 4 * width * inner + 8 * width**2 + 2 * _PLACES * inner
     return int(2 * (network.blocks * block + width * _VOCABULARY))
 
 
 def build(network: Any, batch_size: int, places: int = _PLACES, vocabulary: int = _VOCABULARY) -> Any:
-    """Return the model: tokens and their positions in, the most likely next token out.
+    """Return the model: tokens and their positions in, the most probable next tokens out.
 
-    It has the same weights in the same order as the network for training, and caches the keys and values of all
-    positions so far.
+    It has the same weights, in the same order, as the network used for training, and caches the keys and values of
+    all previous positions.
 
     Args:
         network: A network with `blocks`, `width`, `heads` and `size`.
-        batch_size: Number of sequences generated at once.
-        places: Number of tokens that the cache can hold.
-        vocabulary: Number of different tokens.
+        batch_size: Number of sequences to generate in parallel.
+        places: Cache size in tokens.
+        vocabulary: Number of distinct tokens.
     """
     from keras import Input, Model, layers, ops
 

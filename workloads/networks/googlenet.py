@@ -1,4 +1,4 @@
-"""GoogLeNet, the first Inception network."""
+"""GoogLeNet (Inception-v1)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from workloads.training.measured import first_losses, measured_memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Filters of: 1×1; 3×3 reduced, 3×3; 5×5 reduced, 5×5; pooling.
+# Filters of 1×1; 3×3 reduction, 3×3; 5×5 reduction, 5×5; pooling projection.
 _MODULES = {
     "3a": (64, 96, 128, 16, 32, 32),
     "3b": (128, 128, 192, 32, 96, 64),
@@ -27,7 +27,7 @@ _MODULES = {
 
 
 class GoogLeNet(ImageNet):
-    """Szegedy et al.'s network with its two auxiliary heads, as in Caffe."""
+    """Szegedy et al.'s network with two auxiliary heads, as implemented in Caffe."""
 
     id = "googlenet"
     batch_size = 32
@@ -40,7 +40,7 @@ class GoogLeNet(ImageNet):
     memory_needs = measured_memory(tensorflow=(1000, 37), torch=(700, 93), jax=(1400, 92))
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the parameter count with or without the auxiliary heads."""
+        """Return the parameter count with or without the auxiliary heads, depending on the spec."""
         return self.parameters_count if _has_heads(spec) else self.inference_parameters_count
 
     def build(self, spec: RunSpec) -> Any:
@@ -48,11 +48,11 @@ class GoogLeNet(ImageNet):
         return _network(spec, self.input_shape, has_heads=_has_heads(spec))
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model with only its last head."""
+        """Return the model with only its final head."""
         return _network(spec, self.input_shape, has_heads=False)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Caffe's quick solver, and the loss weights of the heads."""
+        """Return Caffe's quick solver and the heads' loss weights."""
         from keras import optimizers
 
         rate = optimizers.schedules.PolynomialDecay(0.01, 2_400_000, end_learning_rate=0, power=0.5)
@@ -62,7 +62,7 @@ class GoogLeNet(ImageNet):
         return options
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return the labels once per head."""
+        """Return the labels, repeated for each head."""
         return (labels, labels, labels) if _has_heads(spec) else labels
 
 

@@ -1,4 +1,4 @@
-"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT for characters."""
+"""Language models that predict the next token: three GPTs from Languini Kitchen, and nanoGPT on characters."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ _DEVIATION = 0.02
 
 
 class _Language(Training):
-    """A decoder, which predicts each token from those before it."""
+    """A decoder that predicts each token from the preceding ones."""
 
     kind = "text"
     metric = "tokens_per_s"
@@ -30,16 +30,16 @@ class _Language(Training):
     published_differ = frozenset({"precision"})
 
     def units_of(self, variant: str) -> int:
-        """Return the tokens of a sequence."""
+        """Return the number of tokens in a sequence."""
         return int(self.values_of(variant)["sequence"])
 
     def feed(self, spec: RunSpec, pieces: Any, **facts: Any) -> Feed:
-        """Return endless batches of sequences, and of the tokens that follow each position.
+        """Return endless batches of sequences, with the token after each position as targets.
 
         Args:
             spec: Spec of the run.
-            pieces: Returns a batch of sequences that are one token longer, given a random number generator.
-            facts: More arguments of the feed.
+            pieces: Returns a batch of sequences, one token longer than the input, given a random number generator.
+            facts: Additional arguments of Feed.
         """
         import numpy as np
 
@@ -54,10 +54,10 @@ class _Language(Training):
 
 
 class _Languini(_Language):
-    """A GPT trained on random tokens. What it learns doesn't affect its speed.
+    """A GPT trained on random tokens. The data doesn't affect its speed.
 
     Attributes:
-        blocks, width, heads, size: Number of blocks, width between them, number of heads, and width of each head.
+        blocks, width, heads, size: Number of blocks, embedding width, number of heads, and width of each head.
     """
 
     source = "Languini Kitchen, Stanić et al., 2023: GPT"
@@ -66,7 +66,7 @@ class _Languini(_Language):
         Parameter("sequence", "int", 512, message("parameter_help.tokens"), minimum=2, maximum=8_192),
         Parameter("vocabulary", "int", 16_384, message("parameter_help.vocabulary"), minimum=2, maximum=262_144),
     )
-    # Nothing can be learned from random tokens, so the loss is chance, ln 16,384 = 9.70.
+    # Random tokens can't be learned, so the loss stays at chance level, ln 16,384 = 9.70.
     loss_band = (9.5, 10.1)
     blocks: int
     width: int
@@ -74,7 +74,7 @@ class _Languini(_Language):
     size: int
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count, which follows from the definition."""
+        """Return the parameter count, computed from the architecture."""
         inner, width = self.heads * self.size, self.width
         attention = 3 * (width + 1) * inner + (inner + 1) * width
         block = 4 * width + attention + (width + 1) * 4 * width + (4 * width + 1) * width
@@ -82,12 +82,12 @@ class _Languini(_Language):
         return tables + self.blocks * block + 2 * width
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of intermediate values of all blocks, and of the scores."""
+        """Return the number of activations of all blocks and of the scores."""
         sequence, vocabulary = (int(self.value_of(spec, name)) for name in ("sequence", "vocabulary"))
         return self.blocks * _block_results(sequence, self.width, self.heads) + 3 * sequence * vocabulary
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: token ids in, scores of each next token out."""
+        """Return the model: token ids in, scores for each next token out."""
         from keras import Input, Model, initializers, layers
 
         vocabulary = int(spec.parameters["vocabulary"])
@@ -114,14 +114,14 @@ class _Languini(_Language):
         return Model(inputs, dense(vocabulary, use_bias=False)(x))
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam as published, with the cross-entropy of the next tokens."""
+        """Return Adam with the published settings, and cross-entropy loss on the next tokens."""
         from keras import losses, optimizers
 
         adam = optimizers.Adam(6e-4, beta_1=0.9, beta_2=0.95, epsilon=1e-9)
         return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return random tokens, different in each step."""
+        """Return random tokens. Every step uses new ones."""
         shape = (spec.batch_size, int(spec.parameters["sequence"]) + 1)
         vocabulary = int(spec.parameters["vocabulary"])
         return self.feed(
@@ -130,19 +130,20 @@ class _Languini(_Language):
 
 
 class GptMini(_Languini):
-    """The smallest GPT, which fits on any card and takes seconds per step on a CPU."""
+    """The smallest GPT. It fits on any GPU and takes seconds per step on a CPU."""
 
     id = "gpt_mini"
     parameters_count = 27_549_696
     blocks, width, heads, size = 4, 512, 8, 32
     operations_per_example = 61_203_283_968
-    # On random tokens, the loss remains at chance, ln 16,384 = 9.70. Learning is visible in its weights.
+    # On random tokens, the loss stays at chance level, ln 16,384 = 9.70. Only the change of the weights shows
+    # learning.
     proof = first_losses(2, 9.31, 10.3)
     memory_needs = measured_memory(tensorflow=(1430, 210), torch=(1120, 240), jax=(1040, 370))
 
 
 class GptTiny(_Languini):
-    """As wide as GptSmall, with a third of its blocks."""
+    """Same width as GptSmall, with a third of the blocks."""
 
     id = "gpt_tiny"
     parameters_count = 53_912_064
@@ -153,7 +154,7 @@ class GptTiny(_Languini):
 
 
 class GptSmall(_Languini):
-    """As large as the smallest GPT-2."""
+    """Same size as the smallest GPT-2."""
 
     id = "gpt_small"
     batch_size = 8
@@ -165,7 +166,7 @@ class GptSmall(_Languini):
 
 
 class NanoGptChar(_Language):
-    """nanoGPT's network for characters, which learns to imitate one author within minutes on a graphics card."""
+    """nanoGPT's character-level network. On a GPU, it learns to imitate one author within minutes."""
 
     id = "nanogpt_char"
     source = "nanoGPT, Karpathy, 2022: train_shakespeare_char"
@@ -178,32 +179,32 @@ class NanoGptChar(_Language):
         Parameter("width", "int", 384, message("parameter_help.model_width"), minimum=8, maximum=8_192),
         Parameter("sequence", "int", 256, message("parameter_help.characters"), minimum=2, maximum=8_192),
     )
-    # For the mean of the first 100 steps; chance is ln 57 = 4.04.
+    # Applies to the mean of the first 100 steps. Chance level is ln 57 = 4.04.
     loss_band = (0.0, 4.1)
     operations_per_example = 18_153_013_248
-    # Its learning rate rises slowly from zero, so two steps hardly change the loss, on any text.
+    # The learning rate warms up from zero, so two steps hardly change the loss on any text.
     proof = first_losses(2, 3.95, 4.4, real=(3.9, 4.5, OTHER_DATA))
     memory_needs = measured_memory(tensorflow=(1100, 91), torch=(600, 117), jax=(780, 126))
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject a width that isn't a multiple of the number of heads."""
+        """Check the spec. Also rejects a width that isn't a multiple of the number of heads."""
         super().check(spec)
         width, heads = (int(self.value_of(spec, name)) for name in ("width", "heads"))
         if width % heads:
             raise WorkloadError("bad_parameters", message("workload.heads_uneven", width=width, heads=heads))
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count. Input and output share one embedding table."""
+        """Return the parameter count. Input and output share an embedding table."""
         blocks, width, sequence = (int(spec.parameters[name]) for name in ("blocks", "width", "sequence"))
         return blocks * (12 * width**2 + 2 * width) + (nietzsche.SYMBOLS + sequence + 1) * width
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of intermediate values of all blocks."""
+        """Return the number of activations of all blocks."""
         blocks, heads, width, sequence = (int(self.value_of(spec, each.name)) for each in self.parameters)
         return blocks * _block_results(sequence, width, heads)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: character ids in, scores of each next character out. It has no biases."""
+        """Return the model without biases: character ids in, scores for each next character out."""
         from keras import Input, Model, initializers, layers
 
         blocks, heads, width = (int(spec.parameters[name]) for name in ("blocks", "heads", "width"))
@@ -229,7 +230,7 @@ class NanoGptChar(_Language):
         return Model(inputs, tied_scores(table)(normalised(x)))
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return AdamW with warm-up and cosine schedule, weight decay for matrices, and clipped gradients."""
+        """Return AdamW with warm-up, cosine decay, weight decay on matrices only, and gradient clipping."""
         from keras import losses, optimizers
 
         rate = optimizers.schedules.CosineDecay(0.0, 4_900, alpha=0.1, warmup_target=1e-3, warmup_steps=100)
@@ -238,7 +239,7 @@ class NanoGptChar(_Language):
         return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return pieces from random positions in the text."""
+        """Return excerpts from random positions in the text."""
         import numpy as np
 
         text = nietzsche.load(folder)
@@ -252,5 +253,5 @@ class NanoGptChar(_Language):
 
 
 def _block_results(sequence: int, width: int, heads: int) -> float:
-    """Return the number of values kept by a block (Korthikanti et al., 2022), for each token and for each pair."""
+    """Return the number of activations stored by a block (Korthikanti et al., 2022)."""
     return 17.0 * sequence * width + 2.5 * heads * sequence**2

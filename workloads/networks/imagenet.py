@@ -1,4 +1,4 @@
-"""ImageNet networks that study 001 timed in the cloud, on generated pictures."""
+"""ImageNet networks that study 001 timed in the cloud, on generated images."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from workloads.training.measured import measured_memory
 
 
 class ImageNet(ConstantBatch):
-    """Runs 1,000 iterations as in the study. A real epoch is the whole data set, which requires registration."""
+    """Runs 1,000 iterations, as in the study. A real epoch would need ImageNet, which requires registration."""
 
     kind = "image"
     study = "001"
@@ -27,7 +27,7 @@ class ImageNet(ConstantBatch):
 
 
 class AlexNetCaffe(ImageNet):
-    """AlexNet as in Caffe, with two groups of filters and normalisation across channels."""
+    """AlexNet as implemented in Caffe, with two groups of filters and local response normalisation."""
 
     id = "alexnet_caffe"
     batch_size = 256
@@ -54,7 +54,7 @@ class AlexNetCaffe(ImageNet):
 
 
 class Vgg16(ImageNet):
-    """Simonyan and Zisserman's configuration D."""
+    """Simonyan and Zisserman's VGG-16 (configuration D)."""
 
     id = "vgg16"
     batch_size = 32
@@ -76,7 +76,7 @@ class Vgg16(ImageNet):
 
 
 class InceptionV3(ImageNet):
-    """Inception-v3 (Szegedy et al.) as in Keras, with random weights."""
+    """Inception-v3 (Szegedy et al.) from Keras, with random weights."""
 
     id = "inception_v3"
     batch_size = 64
@@ -102,7 +102,7 @@ def dense_classifier(x: Any) -> Any:
 
 
 def response_normalisation(spec: RunSpec) -> Any:
-    """Return a layer that divides each channel by the strength of the five around it, as Caffe does."""
+    """Return a layer for local response normalisation, as in Caffe."""
     from keras import layers
 
     engine = engine_named(spec.engine)
@@ -111,14 +111,14 @@ def response_normalisation(spec: RunSpec) -> Any:
         def call(self, x: Any) -> Any:
             return engine.response_normalisation(x)
 
-    # Always in float32: on GPUs, TensorFlow supports no other type.
+    # Always float32, because TensorFlow supports no other type on GPUs.
     return ResponseNormalisation(dtype="float32")
 
 
 def _in_two_groups(x: Any, filters: int, size: int) -> Any:
-    """Return two parallel convolutions, as Caffe computes groups.
+    """Return two parallel convolutions, the way Caffe computes groups.
 
-    Keras would compile a grouped convolution with XLA even if compilation is off.
+    Keras would compile a grouped convolution with XLA even if compilation is disabled.
     """
     from keras import layers, ops
 

@@ -1,4 +1,4 @@
-"""Feeds of images in memory, and of one generated batch that is repeated."""
+"""Feeds of images in memory, and of a single generated batch that is repeated."""
 
 import math
 from pathlib import Path
@@ -27,13 +27,13 @@ def one_hot(labels: "NDArray[Any]", classes: int = 10) -> "NDArray[Any]":
 def image_feed(
     arrays: Arrays, shape: tuple[int, ...], *, categorical: bool = False, validated: bool = False
 ) -> Feed:
-    """Return images in a network's input shape.
+    """Return a feed of images in a network's input shape.
 
     Args:
-        arrays: The images and their labels.
+        arrays: Images and labels.
         shape: Shape of one image.
-        categorical: Whether labels become one-hot.
-        validated: Whether all test images are used for validation after each epoch.
+        categorical: Whether to one-hot encode the labels.
+        validated: Whether to use all test images for validation after each epoch.
     """
     labels = one_hot if categorical else (lambda y: y)
     validation = (arrays.x_test.reshape(-1, *shape), labels(arrays.y_test)) if validated else None
@@ -50,14 +50,14 @@ def image_feed(
 
 
 class ConstantBatch(Training):
-    """Trains on one generated batch, copied from the computer's memory in every step.
+    """Trains on a single generated batch, copied from the computer's memory in every step.
 
-    It has no epochs; 10 rounds of 100 batches are used instead.
+    There are no epochs. 10 rounds of 100 batches are used instead.
 
     Attributes:
         input_shape: Shape of one example.
-        classes: Number of classes to draw labels from.
-        deviation: Standard deviation of the inputs, which are normally distributed.
+        classes: Number of classes.
+        deviation: Standard deviation of the normally distributed inputs.
     """
 
     epoch_text = message("epoch_text.rounds", batches=100)
@@ -69,11 +69,11 @@ class ConstantBatch(Training):
     deviation: float = 1.0
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return the labels in the form required by the network's loss."""
+        """Convert the labels to the form that the network's loss requires."""
         return labels
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the batch, repeated forever."""
+        """Return a feed that repeats the batch forever."""
         import numpy as np
 
         x, y = self.examples(np.random.default_rng(spec.seed), spec)
@@ -81,11 +81,11 @@ class ConstantBatch(Training):
         return Feed(x=batches, samples=spec.batch_size, shape=x.shape[1:], source="synthetic")
 
     def different_examples(self, spec: RunSpec, feed: Feed) -> int:
-        """Return the number of examples in the batch, even if the study has epochs of different examples."""
+        """Return the number of examples in the batch, even if the study's epochs consist of distinct examples."""
         return spec.batch_size
 
     def examples(self, random: Any, spec: RunSpec) -> tuple["NDArray[Any]", Any]:
-        """Return the batch, inputs and targets, from a random number generator."""
+        """Generate the inputs and targets of the batch with a random number generator."""
         import numpy as np
 
         shape = (spec.batch_size, *self.input_shape)

@@ -1,4 +1,4 @@
-"""Networks that read film reviews (IMDb) and predict whether they are positive."""
+"""Networks that classify film reviews (IMDb) as positive or negative."""
 
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,9 @@ class _Imdb(Training):
     batch_size = 32
     samples_per_epoch = 25_000
     validation_samples = 25_000
-    # Chance is ln 2 = 0.69.
+    # Chance level is ln 2 = 0.69.
     loss_band = (0.0, 0.72)
-    length: int  # of a review, in words
+    length: int  # of a review in words
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         """Return Adam with default settings."""
@@ -36,11 +36,11 @@ class _Imdb(Training):
         return {"optimizer": optimizers.Adam(0.001), "loss": "binary_crossentropy", "metrics": ["accuracy"]}
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
-        """Return the reviews in the form used by the network."""
+        """Return the reviews in the form that the network uses."""
         return imdb.load(folder, words=_WORDS)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the reviews with equal lengths, with all test reviews for validation after each epoch."""
+        """Return reviews of equal length. All test reviews are used for validation after each epoch."""
         reviews = self.reviews(folder)
         return Feed(
             x=imdb.padded(reviews.train_ids, reviews.train_offsets, self.length),
@@ -55,21 +55,21 @@ class _Imdb(Training):
 
 
 class ImdbFastTextUnigram(_Imdb):
-    """The mean of the words' vectors, and one dense unit."""
+    """The mean of the word embeddings, followed by one dense unit."""
 
     id = "imdb_fasttext_unigram"
     epochs = 5
     parameters_count: int | None = 1_000_051
     length = 400
     vocabulary = _WORDS
-    # Nearly all its work is looking up and updating tables, which isn't counted as operations.
+    # Most of the work is looking up and updating tables. It doesn't count as operations.
     operations_per_example = 300
-    # Chance is 0.69, and these steps hardly change it.
+    # Chance level is 0.69, and these steps hardly change the loss.
     proof = first_losses(780, 0.639, 0.726, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(930, 0), torch=(700, 0), jax=(580, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 400 word numbers in, one probability out."""
+        """Return the model: 400 word ids in, one probability out."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -83,32 +83,32 @@ class ImdbFastTextUnigram(_Imdb):
 
 
 class ImdbFastText(ImdbFastTextUnigram):
-    """The same network, with an additional vector for each pair of neighbouring words.
+    """The same network with an additional embedding for each pair of adjacent words.
 
-    The number of pairs, and therefore the size of the network, depends on the reviews.
+    The number of pairs depends on the reviews, and so does the size of the network.
     """
 
     id = "imdb_fasttext"
     parameters_count = None
-    # Nearly all its work is looking up and updating tables, which isn't counted as operations.
+    # Most of the work is looking up and updating tables. It doesn't count as operations.
     operations_per_example = 300
     proof = first_losses(200, 0.658, 0.730, real=(0.3, 0.75, OTHER_DATA), unlearned=0.693)
     memory_needs = measured_memory(tensorflow=(2100, 0.22), torch=(1900, 0), jax=(1200, 0))
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
-        """Return the reviews with their word pairs, and store their number for `build`."""
+        """Return the reviews with word pairs, and store the vocabulary size for `build`."""
         reviews = imdb.with_bigrams(super().reviews(folder))
         self.vocabulary = reviews.vocabulary
         return reviews
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Train, and report the vocabulary."""
+        """Train, and report the vocabulary size."""
         super().run(job, reporter)
         reporter.send(events.Metric(key="vocabulary_words", value=self.vocabulary))
 
 
 class ImdbBidirectionalLstm(Recurrent, _Imdb):
-    """One LSTM that reads forward and one that reads backward."""
+    """A bidirectional LSTM."""
 
     id = "imdb_bidirectional_lstm"
     epochs = 4
@@ -119,7 +119,7 @@ class ImdbBidirectionalLstm(Recurrent, _Imdb):
     memory_needs = measured_memory(tensorflow=(840, 0.92), torch=(500, 0), jax=(600, 1))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 100 word numbers in, one probability out."""
+        """Return the model: 100 word ids in, one probability out."""
         from keras import Sequential, layers
 
         return Sequential(

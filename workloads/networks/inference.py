@@ -1,4 +1,4 @@
-"""Inference workloads with a study's network: throughput at a large batch size, latency at small ones."""
+"""Inference workloads for the studies' networks: throughput with a large batch, latency with small ones."""
 
 import statistics
 import time
@@ -16,10 +16,10 @@ from workloads.training.repeat import repeat
 from workloads.training.training import Training, count_differs
 from workloads.workload import MemoryNeed, Workload
 
-# By engine: bytes without a network, number of copies of the weights, which are rearranged when loaded, and the
-# share of the memory that training keeps per example. The estimates are between a sixth above and half below the
-# peaks of fourteen networks at batch 64 (`python -m tests.benchmarks.workloads`). They tend to be low, because a
-# run that fits must not be rejected.
+# By engine: bytes without a network, number of copies of the weights (loading rearranges them), and the divisor of
+# the training memory per example. For fourteen networks at batch size 64, the estimates range from half the
+# measured peak to a sixth above it (`python -m tests.benchmarks.workloads`). They tend to be low, because a run
+# that fits must not be rejected.
 NEEDS = {"tensorflow": (600_000_000, 3, 8), "torch": (400_000_000, 2, 3), "jax": (350_000_000, 1, 8)}
 LATENCY_BATCHES = (1, 16)
 LATENCY_CALLS = 50
@@ -37,7 +37,7 @@ Predict = Callable[[Any], None]
 
 
 class Inference(Workload):
-    """A training workload's network, untrained, because its speed doesn't depend on its weights."""
+    """The network of a training workload, untrained, because the weights don't affect the speed."""
 
     kind = "image"
     metric = "images_per_s"
@@ -59,12 +59,12 @@ class Inference(Workload):
 
     @property
     def title(self) -> Message:
-        """The network's title, marked as inference."""
+        """The network's title, labelled as inference."""
         return message("title.inference", training=self._training.title)
 
     @property
     def summary(self) -> Message:
-        """The summary, which is the same for all networks."""
+        """The summary. It is the same for all networks."""
         return message("summary.inference", training=self._training.title)
 
     def after_steps_s(self, example_s: float) -> float:
@@ -73,13 +73,13 @@ class Inference(Workload):
         return calls_s + (FEW_SAMPLES * example_s if self.study == "002" else 0.0)
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject real data, because there is none."""
+        """Check the spec. Also rejects real data, because there is none."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return the memory needed for inference with this engine; None if it was never measured."""
+        """Return the memory needed for inference with an engine; None if it was never measured."""
         training = self._training.memory_need(engine)
         if training is None or engine not in NEEDS:
             return None
@@ -88,11 +88,11 @@ class Inference(Workload):
         return MemoryNeed(base_bytes + weights_bytes, training.per_example_bytes // share)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why the engine needs a GPU for the network; None if it doesn't."""
+        """Explain why the network requires a GPU with this engine; None if it doesn't."""
         return self._training.gpu_need(spec)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Measure throughput first, then latencies."""
+        """Measure throughput, then latencies."""
         import numpy as np
 
         spec = job.spec
@@ -108,8 +108,8 @@ class Inference(Workload):
         reporter.send(events.Model(parameters_count=count, flops_per_example=operations))
         reporter.phase("data")
         shape = tuple(model.input_shape[1:])
-        # Floats in 0..1, identical in all versions of NumPy. Created image by image, because raw numbers take
-        # twice the space.
+        # Floats in 0..1, identical in all NumPy versions. Generated image by image, because the raw numbers need
+        # twice as much memory.
         bits = np.random.PCG64(spec.seed)
         images = np.empty((spec.batch_size, *shape), np.float32)
         for image in images:
@@ -177,7 +177,7 @@ def _latencies(predict: Predict, images: Any, reporter: Reporter) -> list[float]
 
 
 def _batch(images: Any, size: int) -> Any:
-    """Return `size` images, repeating them if there are too few."""
+    """Return `size` images, repeating them if there aren't enough."""
     import numpy as np
 
     return np.resize(images, (size, *images.shape[1:]))

@@ -27,7 +27,7 @@ class _Mnist(Training):
     batch_size = 128
     samples_per_epoch = 60_000
     validation_samples = 10_000
-    # Chance is ln 10 = 2.30.
+    # Chance level is ln 10 = 2.30.
     loss_band = (0.0, 1.6)
 
 
@@ -65,12 +65,12 @@ class MnistMlp(_Mnist):
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return flat images, with all test images for validation after each epoch."""
+        """Return flattened images. All test images are used for validation after each epoch."""
         return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
 
 
 class MnistCnn(_Mnist):
-    """Two convolutions, two dense layers, dropout, Adadelta."""
+    """Two convolutions and two dense layers with dropout, trained with Adadelta."""
 
     id = "mnist_cnn"
     parameters_count = 1_199_882
@@ -83,21 +83,21 @@ class MnistCnn(_Mnist):
         return _digits_network(dropout=True)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adadelta as in Keras 2, whose learning rate of 1 is 0.001 in Keras 3."""
+        """Return Adadelta with the default learning rate of Keras 2, 1.0. The default of Keras 3 is 0.001."""
         from keras import optimizers
 
         optimizer = optimizers.Adadelta(1.0, rho=0.95)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the images, with all test images for validation after each epoch."""
+        """Return the images. All test images are used for validation after each epoch."""
         return image_feed(mnist.load(folder), _SHAPE, categorical=True, validated=True)
 
 
 class MnistCnnNoDropoutAdam(_Mnist):
-    """The same layers without dropout, with Adam and a tf.data pipeline.
+    """The same layers without dropout, trained with Adam and fed by tf.data.
 
-    The source describes pipeline and steps; the layers are assumed to be the same as in `mnist_cnn`.
+    The source describes the pipeline and the steps. The layers are assumed to be the same as in `mnist_cnn`.
     """
 
     id = "mnist_cnn_nodropout_adam"
@@ -119,7 +119,7 @@ class MnistCnnNoDropoutAdam(_Mnist):
         return {"optimizer": optimizer, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return pipelines that cache, shuffle, batch and prefetch."""
+        """Return pipelines that cache, batch and prefetch. The training pipeline also shuffles."""
         arrays, engine = mnist.load(folder), engine_named(spec.engine)
         return Feed(
             x=engine.shuffled(arrays.x_train, arrays.y_train, spec.batch_size, spec.seed),

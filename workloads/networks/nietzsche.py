@@ -1,4 +1,4 @@
-"""Networks that learn a book by Nietzsche, character by character."""
+"""Networks that learn to predict the next character in a book by Nietzsche."""
 
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,14 @@ class LstmTextGeneration(_Nietzsche):
     id = "lstm_text_generation"
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
     parameters_count = 102_585
-    # Chance is ln 57 = 4.04.
+    # Chance level is ln 57 = 4.04.
     loss_band = (0.0, 4.1)
     operations_per_example = 18_987_776
     proof = first_losses(100, 2.42, 3.43, real=(1.37, 3.61, OTHER_DATA), unlearned=4.04)
     memory_needs = measured_memory(tensorflow=(1300, 0.36), torch=(870, 0.45), jax=(1000, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: (40, 57) zeros and ones in, 57 probabilities out."""
+        """Return the model: one-hot characters of shape (40, 57) in, 57 probabilities out."""
         from keras import Sequential, layers
 
         return Sequential(
@@ -57,7 +57,7 @@ class LstmTextGeneration(_Nietzsche):
         return {"optimizer": optimizers.RMSprop(0.01, rho=0.9), "loss": "categorical_crossentropy"}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the pieces as created by the study's script, with one byte per zero or one: 457 MB."""
+        """Return the excerpts that the study's script creates, one-hot encoded with one byte per value: 457 MB."""
         text = nietzsche.load(folder)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
         x = engine_named(spec.engine).one_hot(pieces, _SYMBOLS)
@@ -65,19 +65,19 @@ class LstmTextGeneration(_Nietzsche):
 
 
 class TextGeneratorKeras(_Nietzsche):
-    """An embedding, one LSTM, and two heads that both predict the next character."""
+    """An embedding and one LSTM, with two heads that both predict the next character."""
 
     id = "text_generator_keras"
     source = "Max Woolf, text-generator-keras, 2017 (study 000)"
     parameters_count = 458_430
-    # For both heads together; chance is 1.2 × ln 57 = 4.85.
+    # Sum of both heads. Chance level is 1.2 × ln 57 = 4.85.
     loss_band = (0.0, 4.9)
     operations_per_example = 53_903_616
     proof = first_losses(20, 3.55, 4.08, real=(1.89, 4.53, OTHER_DATA), unlearned=5.35)
     memory_needs = measured_memory(tensorflow=(970, 0.5), torch=(490, 0.32), jax=(720, 0))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: 40 character numbers in, two times 57 probabilities out."""
+        """Return the model: 40 character ids in, 57 probabilities out of each of the two heads."""
         from keras import Input, Model, layers
 
         inputs = Input((_LENGTH,), dtype="int32")
@@ -92,7 +92,7 @@ class TextGeneratorKeras(_Nietzsche):
         return Model(inputs, [main, auxiliary])
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam with the study's decay applied in every step, and the loss weights of the heads."""
+        """Return Adam with the study's decay, applied at every step, and the heads' loss weights."""
         from keras import optimizers
 
         rate = optimizers.schedules.InverseTimeDecay(0.001, decay_steps=1, decay_rate=1e-4)
@@ -100,7 +100,7 @@ class TextGeneratorKeras(_Nietzsche):
         return {"optimizer": optimizers.Adam(rate), "loss": losses, "loss_weights": [1.0, 0.2]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the pieces as numbers, and the same target for both heads."""
+        """Return the excerpts as character ids, with the same target for both heads."""
         text = nietzsche.load(folder)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
         target = one_hot(following, _SYMBOLS)

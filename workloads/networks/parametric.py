@@ -1,4 +1,4 @@
-"""Networks with depth and width as parameters, to find out which hardware suits which size (ParaDnn, 2019)."""
+"""Networks whose depth and width are parameters, to find which hardware suits which size (ParaDnn, 2019)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ class _Parametric(ConstantBatch):
     batch_size = 64
 
     def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        """Return the parameters' values, in order."""
+        """Return the parameters' values in declaration order."""
         return tuple(int(self.value_of(spec, parameter.name)) for parameter in self.parameters)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -47,12 +47,12 @@ class FcParametric(_Parametric):
     memory_needs = measured_memory(tensorflow=(1010, 0), torch=(650, 0.15), jax=(570, 0.38))
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count, which follows from the run's parameters."""
+        """Return the parameter count, computed from the run's parameters."""
         depth, width = self.sizes(spec)
         return 2_001 * width + (depth - 1) * (width + 1) * width + (width + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of intermediate values of all layers, before and after their activations."""
+        """Return the number of activations of all layers, before and after the activation functions."""
         depth, width = self.sizes(spec)
         return 2_000 + 2 * depth * width + 3 * self.classes
 
@@ -66,7 +66,7 @@ class FcParametric(_Parametric):
 
 
 class CnnParametric(_Parametric):
-    """Three stages of residual blocks, each with twice the filters at half the resolution."""
+    """Three stages of residual blocks. Each stage doubles the filters and halves the resolution."""
 
     id = "cnn_parametric"
     kind = "image"
@@ -82,7 +82,7 @@ class CnnParametric(_Parametric):
     memory_needs = measured_memory(tensorflow=(700, 10.7), torch=(440, 29), jax=(570, 13.2))
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count, which follows from the run's parameters."""
+        """Return the parameter count, computed from the run's parameters."""
         depth, width = self.sizes(spec)
         count, given = (27 + 4) * width, width
         for filters in (width << stage for stage in range(_STAGES)):
@@ -92,9 +92,9 @@ class CnnParametric(_Parametric):
         return count + (given + 1) * self.classes
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of intermediate values of all convolutions.
+        """Return the number of activations of all convolutions.
 
-        When filters double, pixels are quartered.
+        Each stage has twice the filters and a quarter of the pixels.
         """
         depth, width = self.sizes(spec)
         return 64**2 * width * 3 * (1 + 2 * depth * sum(0.5**stage for stage in range(_STAGES)))
@@ -116,7 +116,7 @@ class CnnParametric(_Parametric):
 
 
 class RnnParametric(_Parametric):
-    """LSTM layers of equal width that predict the next token of random sequences."""
+    """LSTM layers of equal width that predict the next token in random sequences."""
 
     id = "rnn_parametric"
     kind = "text"
@@ -133,21 +133,21 @@ class RnnParametric(_Parametric):
     memory_needs = measured_memory(tensorflow=(680, 1.2), torch=(390, 2.4), jax=(470, 1.7))
 
     def units_of(self, variant: str) -> int:
-        """Return the tokens of a sequence."""
+        """Return the number of tokens in a sequence."""
         return int(self.values_of(variant)["sequence"])
 
     def expected_parameters(self, spec: RunSpec) -> int:
-        """Return the parameter count, which follows from the run's parameters."""
+        """Return the parameter count, computed from the run's parameters."""
         depth, width, _ = self.sizes(spec)
         return (2 * _VOCABULARY + depth * 4 * (2 * width + 1)) * width + _VOCABULARY
 
     def results(self, spec: RunSpec) -> float:
-        """Return the number of intermediate values of all steps: gates and states of each layer, and scores."""
+        """Return the number of activations of all time steps: gates and states of each layer, and scores."""
         depth, width, sequence = self.sizes(spec)
         return sequence * (8 * depth * width + 3 * _VOCABULARY)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: token ids in, scores of each next token out."""
+        """Return the model: token ids in, scores for each next token out."""
         from keras import Sequential, layers
 
         depth, width, sequence = self.sizes(spec)
@@ -161,7 +161,7 @@ class RnnParametric(_Parametric):
         )
 
     def examples(self, random: Any, spec: RunSpec) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """Return random sequences, and the token that follows each position."""
+        """Return random sequences, with the token after each position as targets."""
         *_, sequence = self.sizes(spec)
         tokens = random.integers(_VOCABULARY, size=(spec.batch_size, sequence + 1), dtype="int32")
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()

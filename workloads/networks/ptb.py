@@ -1,4 +1,4 @@
-"""DLBench's language models, which read the Penn Treebank as one text and predict the next word."""
+"""DLBench's language models. They read the Penn Treebank as one continuous text and predict the next word."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TOKENS = ptb.TOKENS[ptb.FILES[0]]
-NO_WORD = -1  # a target that is ignored
+NO_WORD = -1  # target that the loss ignores
 
 
 class _PtbLstm(DlBench, Recurrent):
@@ -27,23 +27,23 @@ class _PtbLstm(DlBench, Recurrent):
     epochs = 20
     batch_size = 128
     parameters_count = 6_180_624
-    length: int  # of a piece, in words
+    length: int  # of a chunk in words
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the number of pieces in each of the parallel streams."""
+        """Return the number of chunks in each of the parallel streams."""
         return (_TOKENS // spec.batch_size - 1) // self.length
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject batch sizes whose streams would be shorter than one piece."""
+        """Check the spec. Also rejects batch sizes that make the streams shorter than one chunk."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
             said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
             raise WorkloadError("bad_parameters", said)
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: word numbers in, 10,000 scores for each next word out.
+        """Return the model: word ids in, 10,000 scores for each next word out.
 
-        An LSTM's state at the end of a piece is its initial state for the next one.
+        The LSTMs are stateful: the final state of a chunk is the initial state of the next one.
         """
         from keras import Sequential, initializers, layers
 
@@ -67,13 +67,13 @@ class _PtbLstm(DlBench, Recurrent):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return plain gradient descent with clipped gradients."""
+        """Return plain gradient descent with gradient clipping."""
         from keras import optimizers
 
         return {"optimizer": optimizers.SGD(0.1, global_clipnorm=5.0), "loss": sequence_loss}
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
-        """Return the callback that resets the LSTMs when the text starts again."""
+        """Return a callback that resets the LSTMs' states when the text restarts."""
         from keras.callbacks import Callback
 
         class Forget(Callback):  # type: ignore[misc] # Keras ships no types
@@ -85,7 +85,7 @@ class _PtbLstm(DlBench, Recurrent):
         return [Forget()]
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the text as parallel streams, cut into pieces. Targets are one word ahead."""
+        """Return the text as parallel streams, cut into chunks. Targets are shifted by one word."""
         words = ptb.load(folder)
         steps = self.steps_per_epoch(spec)
         stream_words = _TOKENS // spec.batch_size
@@ -105,13 +105,13 @@ class _PtbLstm(DlBench, Recurrent):
 
 
 class PtbLstm32(_PtbLstm):
-    """Two LSTMs that read 32 words per step."""
+    """Two LSTMs that read 32 words per sequence."""
 
     id = "lstm_ptb_32"
     epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=226)
     samples_per_epoch = 226 * 128
     length = 32
-    # The sum over a piece; chance is 32 ln 10,000 = 295.
+    # Sum over a sequence. Chance level is 32 ln 10,000 = 295.
     loss_band = (0.0, 300.0)
     operations_per_example = 692_846_592
     proof = first_losses(20, 258.0, 286.0, real=(136.0, 300.0, OTHER_DATA), unlearned=295.0)
@@ -119,7 +119,7 @@ class PtbLstm32(_PtbLstm):
 
 
 class PtbLstm64(_PtbLstm):
-    """The same network with 64 words per step."""
+    """The same network with 64 words per sequence."""
 
     id = "lstm_ptb_64"
     epoch_text = message("epoch_text.streams", words=929_589, streams=128, steps=113)

@@ -1,4 +1,4 @@
-"""LSTM layers in two forms: step by step as in 2017, or as one fused operation."""
+"""LSTM layers in two forms: step by step, as in 2017, or as one fused operation."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from workloads.training.training import Training
 
 
 class Recurrent(Training):
-    """A network with LSTM layers in either form, with the same parameters."""
+    """A network whose LSTM layers can take either form. Both forms have the same parameters."""
 
     parameters = (
         Parameter(
@@ -24,31 +24,31 @@ class Recurrent(Training):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject compiled fused layers if the engine would silently compute them step by step."""
+        """Check the spec. Also rejects compiled fused layers if the engine would silently not fuse them."""
         super().check(spec)
         if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
             said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
             raise WorkloadError("bad_parameters", said)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why a fused layer needs a GPU: on a CPU, every engine computes an LSTM step by step."""
+        """Explain that fused layers require a GPU. On a CPU, every engine computes an LSTM step by step."""
         if _is_fused(spec):
             return message("engine.fused_needs_gpu", engine=engine_title(spec.engine))
         return super().gpu_need(spec)
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the parameter count, which is the same for both forms."""
+        """Return the parameter count. It is the same for both forms."""
         return self.parameters_count
 
 
 def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any:
-    """Return an LSTM layer in the form specified by the spec.
+    """Return an LSTM layer in the form that the spec requests.
 
     Args:
-        spec: The run's spec.
+        spec: Spec of the run.
         units: Size of the state.
-        gates: Activation of the gates if not fused; None for Keras 2's default. If fused, it is the sigmoid.
-        options: More arguments of the layer.
+        gates: Activation of the gates; None for the default of Keras 2. Fused layers always use the sigmoid.
+        options: Additional arguments of the layer.
     """
     from keras import layers
 
@@ -58,7 +58,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """Return the hard sigmoid of Keras 2; in Keras 3, it is less steep."""
+    """Return the hard sigmoid of Keras 2. It is steeper than in Keras 3."""
     from keras import ops
 
     return ops.clip(0.2 * x + 0.5, 0.0, 1.0)

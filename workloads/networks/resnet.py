@@ -14,11 +14,11 @@ from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.measured import OTHER_DATA, first_losses, measured_memory
 
-_PARAMETERS = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
+_PARAMETERS = 25_610_152  # 25,557,032 of them trainable; the rest are moving averages
 
 
 class ResNet50S(DlBench, ConstantBatch):
-    """ResNet-50 on generated images, with weight decay on its convolutions included in the loss."""
+    """ResNet-50 on generated images. The loss includes weight decay on the convolutions."""
 
     id = "resnet_50_s"
     kind = "image"
@@ -27,7 +27,7 @@ class ResNet50S(DlBench, ConstantBatch):
     input_shape = (224, 224, 3)
     deviation = 0.1
     operations_per_example = 22_911_811_584
-    # Only two steps, which take half a minute. They reveal a wrong network or wrong numbers.
+    # Only two steps, because they take half a minute. They detect a wrong network or wrong arithmetic.
     proof = first_losses(2, 6.99, 7.99)
     memory_needs = measured_memory(tensorflow=(1400, 110), torch=(820, 270), jax=(1200, 110))
 
@@ -43,7 +43,7 @@ class ResNet50S(DlBench, ConstantBatch):
 
 
 class ResNet50(ImageNet):
-    """The same network without weight decay. Study 001 states neither batch size nor solver."""
+    """The same network without weight decay. Study 001 specifies neither batch size nor solver."""
 
     id = "resnet_50"
     batch_size = 64
@@ -68,7 +68,7 @@ class ResNet56(DlBench):
     batch_size = 128
     samples_per_epoch = 50_000
     parameters_count = 857_082
-    # Chance is ln 10 = 2.30.
+    # Chance level is ln 10 = 2.30.
     loss_band = (0.0, 2.8)
     operations_per_example = 752_029_440
     proof = first_losses(20, 1.93, 3.35, real=(1.1, 5.0, OTHER_DATA), unlearned=3.89)
@@ -101,7 +101,7 @@ class ResNet56(DlBench):
 
 
 def resnet_50(regularizer: Any = None) -> Any:
-    """Return He et al.'s bottleneck network, without biases in its convolutions."""
+    """Return He et al.'s bottleneck network. Its convolutions have no biases."""
     from keras import Input, Model, layers
 
     normalised = partial(_normalised, momentum=0.9997, epsilon=1e-3, kernel_regularizer=regularizer)
@@ -136,7 +136,7 @@ def _normalised(
     epsilon: float,
     kernel_regularizer: Any = None,
 ) -> Any:
-    """Return a convolution, batch normalisation and, optionally, ReLU."""
+    """Apply a convolution, batch normalisation and, optionally, ReLU."""
     from keras import layers
 
     x = layers.Conv2D(
@@ -147,7 +147,7 @@ def _normalised(
 
 
 def _padded(x: Any) -> Any:
-    """Return half the positions and twice the channels, with zeros as new channels on both sides."""
+    """Halve the resolution and double the channels by adding zeros on both sides of the existing channels."""
     from keras import layers, ops
 
     x = layers.AveragePooling2D(2)(x)

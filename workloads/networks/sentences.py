@@ -1,4 +1,4 @@
-"""MXNet's language model, which reads the Penn Treebank sentence by sentence and predicts the next word."""
+"""MXNet's language model. It reads the Penn Treebank sentence by sentence and predicts the next word."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +21,10 @@ _BUCKETS = (10, 20, 30, 40, 50, 60)
 
 
 class PtbLstmMxnet(Recurrent):
-    """MXNet's example: whole sentences in batches of similar length, padded to the length of a bucket.
+    """MXNet's example. Batches contain whole sentences of similar length, padded to the length of a bucket.
 
-    Batches consist of neighbours in order of length, so that an epoch reads every sentence once. Padding is
-    computed, but counted neither in the loss nor in the words per second.
+    Sentences are sorted by length and split into batches, so that an epoch reads each sentence once. Padding is
+    computed, but excluded from the loss and from the words per second.
     """
 
     id = "ptb_lstm_mxnet"
@@ -39,13 +39,13 @@ class PtbLstmMxnet(Recurrent):
     samples_per_epoch = ptb.LINES[ptb.FILES[0]]
     units_per_example = round(ptb.TOKENS[ptb.FILES[0]] / samples_per_epoch)
     parameters_count = 4_651_600
-    # The sum over a sentence of 21 targets; chance is 21 ln 10,000 = 194.
+    # Sum over a sentence of 21 targets. Chance level is 21 ln 10,000 = 194.
     loss_band = (0.0, 200.0)
     proof = first_losses(50, 172.0, 227.0, real=(95.0, 310.0, OTHER_DATA), unlearned=209.0)
     memory_needs = measured_memory(tensorflow=(860, 0.83), torch=(460, 6.6), jax=(670, 7.4))
 
     def build(self, spec: RunSpec) -> Any:
-        """Return the model: word numbers in, 10,000 scores for each next word out."""
+        """Return the model: word ids in, 10,000 scores for each next word out."""
         from keras import Sequential, layers
 
         options = {"gates": "sigmoid", "return_sequences": True}
@@ -66,7 +66,7 @@ class PtbLstmMxnet(Recurrent):
         return {"optimizer": optimizers.SGD(0.01, weight_decay=1e-5), "loss": sequence_loss}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return batches of sentences of similar length, in a new order each epoch."""
+        """Return batches of sentences of similar length, reshuffled each epoch."""
         words = ptb.load(folder)
         offsets, size = words.sentences[0], spec.batch_size
         batches = engine_named(spec.engine).generated(
@@ -85,7 +85,7 @@ class PtbLstmMxnet(Recurrent):
 def sentence_batches(
     ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", batch_size: int, seed: int
 ) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
-    """Yield inputs and targets forever. Sentences longer than the last bucket are truncated."""
+    """Yield inputs and targets endlessly. Sentences longer than the largest bucket are truncated."""
     import numpy as np
 
     lengths = _lengths(offsets)
@@ -106,7 +106,7 @@ def sentence_batches(
 def empty_batches(
     offsets: "NDArray[np.int64]", batch_size: int
 ) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
-    """Yield a batch without words for each shape that these sentences require."""
+    """Yield a batch without words for each batch shape that occurs with these sentences."""
     import numpy as np
 
     lengths = np.sort(_lengths(offsets))

@@ -1,21 +1,21 @@
-"""Layers shared by transformers: attention as plain softmax, learned positions, GELU."""
+"""Layers shared by transformers: softmax attention, learned positions and GELU."""
 
 from typing import Any
 
-# The score of a hidden token, whose weight becomes 0 in float32.
+# Score of a masked token. Its weight becomes 0 in float32.
 _UNSEEN = -1e9
 
 
 def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
-    """Return a layer without weights that mixes values by the similarity of queries and keys.
+    """Return a multi-head attention layer without weights.
 
-    Its inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax is in
-    float32.
+    Its inputs are queries, keys and values of shape (batch, length, width). As with autocast, the softmax is
+    computed in float32.
 
     Args:
-        heads: Number of parts that the width is split into.
-        is_causal: Whether a token attends only to itself and the tokens before it.
-        dropout: Dropout rate of the attention weights in training.
+        heads: Number of attention heads. The width is divided among them.
+        is_causal: Whether each token attends only to itself and earlier tokens.
+        dropout: Dropout rate of the attention weights during training.
     """
     from keras import layers, ops
 
@@ -49,7 +49,7 @@ def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
 
 
 def positions(deviation: float = 0.02) -> Any:
-    """Return a layer that adds a learned vector, drawn from N(0, deviation), to each position of a sequence."""
+    """Return a layer that adds a learned vector, initially from N(0, deviation), to each position."""
     from keras import initializers, layers
 
     class Positions(layers.Layer):  # type: ignore[misc] # Keras ships no types
@@ -64,7 +64,7 @@ def positions(deviation: float = 0.02) -> Any:
 
 
 def tied_scores(table: Any) -> Any:
-    """Return a layer that scores vectors with the rows of a shared embedding."""
+    """Return an output layer that shares its weights with an embedding."""
     from keras import layers, ops
 
     class TiedScores(layers.Layer):  # type: ignore[misc] # Keras ships no types
@@ -79,14 +79,14 @@ def tied_scores(table: Any) -> Any:
 
 
 def gelu(x: Any) -> Any:
-    """Return GELU in its tanh approximation."""
+    """Return the tanh approximation of GELU."""
     from keras import ops
 
     return ops.gelu(x, approximate=True)
 
 
 def exact_gelu(x: Any) -> Any:
-    """Return exact GELU, with the error function."""
+    """Return GELU computed exactly, with the error function."""
     from keras import ops
 
     return ops.gelu(x, approximate=False)

@@ -1,4 +1,4 @@
-"""Image networks as defined and timed by timm, on one generated batch; identical parameters, random weights."""
+"""Image networks as defined and timed by timm, on one generated batch: same parameters, random weights."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from workloads.training.measured import first_losses, measured_memory
 
 
 class Timm(ConstantBatch):
-    """An image network for 224 × 224 pictures. Published results use the batch size that suits their card."""
+    """An image network for 224 × 224 images. Published results use the best batch size for each GPU."""
 
     kind = "image"
     source = "timm (PyTorch Image Models), Wightman, since 2019"
@@ -57,11 +57,11 @@ class VitTiny(Timm):
 
 
 class ResNet50Of224(Timm):
-    """ResNet-50 v1.5, which downsamples in the 3 × 3 convolution of a block."""
+    """ResNet-50 v1.5. It downsamples in the 3 × 3 convolution of a block."""
 
     id = "resnet50_224"
     batch_size = 32
-    parameters_count = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
+    parameters_count = 25_610_152  # 25,557,032 of them trainable; the rest are moving averages
     stages: tuple[tuple[int, int], ...] = (64, 3), (128, 4), (256, 6), (512, 3)  # filters and blocks
     operations_per_example = 24_299_077_632
     proof = first_losses(2, 6.46, 7.84)
@@ -84,7 +84,7 @@ class ResNet50Of224(Timm):
 
 
 class ConvNextTiny(Timm):
-    """Liu et al.'s ConvNeXt-T: a convolutional network designed like a transformer."""
+    """Liu et al.'s ConvNeXt-T, a convolutional network designed like a transformer."""
 
     id = "convnext_tiny_224"
     batch_size = 32
@@ -118,12 +118,12 @@ class ConvNextTiny(Timm):
 
 
 class EfficientNetB0(Timm):
-    """Tan and Le's EfficientNet-B0: few operations, spread over many small ones."""
+    """Tan and Le's EfficientNet-B0. Its few operations are spread over many small layers."""
 
     id = "efficientnet_b0_224"
     batch_size = 64
-    parameters_count = 5_330_564  # 5,288,548 of them trained; the rest are running means and variances
-    # Number of blocks, filter size, channels, and stride and expansion of the first block.
+    parameters_count = 5_330_564  # 5,288,548 of them trainable; the rest are moving averages
+    # Number of blocks, kernel size, channels, and stride and expansion of the first block.
     stages: tuple[tuple[int, int, int, int, int], ...] = (
         *((1, 3, 16, 1, 1), (2, 3, 24, 2, 6), (2, 5, 40, 2, 6), (3, 3, 80, 2, 6)),
         *((3, 5, 112, 1, 6), (4, 5, 192, 2, 6), (1, 3, 320, 1, 6)),
@@ -148,12 +148,12 @@ class EfficientNetB0(Timm):
 
 
 class MobileNetV3Large(Timm):
-    """Howard et al.'s MobileNetV3-Large: designed for phones, with few operations and cheap activations."""
+    """Howard et al.'s MobileNetV3-Large, designed for phones, with few operations and cheap activations."""
 
     id = "mobilenetv3_large_224"
     batch_size = 64
-    parameters_count = 5_507_432  # 5,483,032 of them trained; the rest are running means and variances
-    # A block's filter size, channels inside and after it, channels of its gate, activation and stride.
+    parameters_count = 5_507_432  # 5,483,032 of them trainable; the rest are moving averages
+    # For each block: kernel size, inner and output channels, channels of the gate, activation, stride.
     blocks: tuple[tuple[int, int, int, int, str, int], ...] = (
         *((3, 16, 16, 0, "relu", 1), (3, 64, 24, 0, "relu", 2), (3, 72, 24, 0, "relu", 1)),
         *((5, 72, 40, 24, "relu", 2), (5, 120, 40, 32, "relu", 1), (5, 120, 40, 32, "relu", 1)),
@@ -184,16 +184,16 @@ class MobileNetV3Large(Timm):
 def _narrow_block(
     x: Any, size: int, channels: int, stride: int, *, wide: int, gate: int, kinds: tuple[str, str, str]
 ) -> Any:
-    """Return an inverted bottleneck: widened, filtered channel by channel, gated, and narrowed.
+    """Apply an inverted bottleneck: expansion, depthwise convolution, optional gate, and projection.
 
     Args:
         x: Input.
-        size: Size of the filters.
+        size: Kernel size.
         channels: Number of output channels.
-        stride: Stride of the filters.
-        wide: Number of channels inside.
-        gate: Number of channels that compute the gate; 0 for no gate.
-        kinds: Activation of the block, and the two activations of its gate.
+        stride: Stride of the depthwise convolution.
+        wide: Number of inner channels.
+        gate: Number of channels of the gate's hidden layer; 0 for no gate.
+        kinds: Activations of the block, of the gate's hidden layer and of the gate's output.
     """
     from keras import layers
 
@@ -210,9 +210,9 @@ def _narrow_block(
 
 
 def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activation: str | None = None) -> Any:
-    """Return a convolution without bias, batch normalisation and an activation; depthwise if `filters` is None.
+    """Apply a convolution without bias, batch normalisation and an activation; depthwise if `filters` is None.
 
-    Zeros are added evenly on all sides, as PyTorch does; Keras adds more of them on two sides if strided.
+    Pads symmetrically, like PyTorch. With strides, Keras would pad two sides more than the others.
     """
     from keras import layers
 
@@ -245,7 +245,7 @@ def _class_token() -> Any:
 
 
 def _scaled(start: float) -> Any:
-    """Return a layer that multiplies each channel by a learned number."""
+    """Return a layer that multiplies each channel by a learned factor."""
     from keras import initializers, layers
 
     class LayerScale(layers.Layer):  # type: ignore[misc] # Keras ships no types

@@ -1,1 +1,1 @@
-"""The protocol between app and worker."""
+"""The protocol between the app and its workers."""

@@ -1,11 +1,11 @@
-"""Errors that end a run, with a code."""
+"""Errors that end a run. Each has a code."""
 
 from workloads.protocol.events import ErrorCode
 from workloads.protocol.messages import Message
 
 
 class WorkloadError(Exception):
-    """A run can't continue. The worker turns this into the `error` event.
+    """A run can't continue. The worker reports this as an `error` event.
 
     Args:
         code: Kind of error.

@@ -1,9 +1,9 @@
-"""The event protocol between a worker and its parent: one JSON object per line.
+"""The event protocol between a worker and its parent, with one JSON object per line.
 
-Every event has a `type`, a `seq` that counts from 0, and `t_s`, monotonic seconds since the worker started.
-Unavailable values are null, never 0. Unknown types and fields are ignored, so that an older reader can process a
-newer worker's events; the reader rejects another protocol number in `hello`. The parent adds `run`, `sample`,
-`estimate`, `verdict` and `result` to the same stream.
+Every event has a `type`, a `seq` that counts from 0, and `t_s`, the monotonic time in seconds since the worker
+started. Unavailable values are null, never 0. Unknown types and fields are ignored, so an older reader can process
+events from a newer worker. If `hello` contains another protocol number, the reader rejects the stream. The parent
+adds `run`, `sample`, `estimate`, `verdict` and `result` to the same stream.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -19,13 +19,13 @@ PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-# Thirty thousand years, so that sums of shorter durations are finite.
+# Thirty thousand years. The limit keeps sums of durations finite.
 Duration = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 PhaseName = Literal["import", "data", "build", "warmup", "measure", "evaluate", "finish"]
 EndStatus = Literal["completed", "cancelled", "failed"]
-# "crashed" and "hung" are reported by the parent when the worker no longer can.
+# The parent reports "crashed" and "hung", because the worker can't.
 ErrorCode = Literal[
     "out_of_memory",
     "engine_missing",
@@ -40,7 +40,7 @@ ErrorCode = Literal[
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Fields of every event; `seq` and `t_s` are set when it is sent."""
+    """Fields common to all events. `seq` and `t_s` are set when the event is sent."""
 
     seq: Count = 0
     t_s: Duration = 0.0
@@ -61,29 +61,29 @@ class Hello(Event, frozen=True, kw_only=True, tag="hello"):
 
 
 class Environment(Event, frozen=True, kw_only=True, tag="environment"):
-    """The actual environment: engine, device, and settings as resolved by the engine."""
+    """The environment as resolved by the engine: versions, device and settings."""
 
     engine: Text
     engine_version: Text | None = None
     keras_version: Text | None = None
     device: Text  # "cpu", "gpu:0"
-    device_name: Text | None = None  # None on the CPU, whose name is in the computer's record
+    device_name: Text | None = None  # None for the CPU, whose name is part of the machine record
     precision: Text
     jit: bool
     tf32: bool | None = None
     onednn: bool | None = None
-    intra_op_threads: Count | None = None  # 0: chosen by the engine
+    intra_op_threads: Count | None = None  # 0 if the engine chooses
     visible_cpus: Count | None = None
-    cpu_quota: Duration | None = None  # CPU time that a container may use, in CPUs; None: no known limit
-    variables: tuple[Text, ...] | None = None  # variables that change the engine's behaviour; None in old records
+    cpu_quota: Duration | None = None  # CPU time limit of the container, in CPUs; None if there is no known limit
+    variables: tuple[Text, ...] | None = None  # variables that affect the engine; None in old records
 
 
 class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
-    """The data that the run trains on."""
+    """The data that the run uses for training."""
 
     name: Text
     source: Literal["real", "synthetic"]
-    checksum: Text | None = None  # SHA-256 of the bytes the arrays were created from
+    checksum: Text | None = None  # SHA-256 of the source bytes of the arrays
     samples: Count
     validation_samples: Count = 0
     shape: tuple[Count, ...] = ()
@@ -93,34 +93,34 @@ class Model(Event, frozen=True, kw_only=True, tag="model"):
     """The network."""
 
     parameters_count: Count
-    flops_per_example: Count | None = None  # operations per example and step, including the backward pass
+    flops_per_example: Count | None = None  # operations per example and training step, including the backward pass
 
 
 class Phase(Event, frozen=True, kw_only=True, tag="phase"):
-    """A phase begins. `total_steps` is None if unknown."""
+    """The start of a phase. `total_steps` is None if unknown."""
 
     name: PhaseName
     epochs: Count | None = None
     total_steps: Count | None = None  # training steps in the whole phase
-    budget_s: Duration | None = None  # the phase is ended after this time
+    budget_s: Duration | None = None  # time limit of the phase
 
 
 class Steps(Event, frozen=True, kw_only=True, tag="steps", gc=False):  # no cycles, and a long run has 100,000
-    """A block of consecutive training steps, at most ten blocks a second.
+    """A block of consecutive training steps. At most ten blocks are sent per second.
 
-    A step lasts from the end of the previous one (or the start of the epoch) to its own end.
+    A step lasts from the end of the previous step (or the start of the epoch) to its own end.
     """
 
-    # In a Quick run, "start" means first steps of short epochs, and "validate" batches of validation passes.
+    # In a Quick run, "start" is for the first steps of short epochs, and "validate" for validation batches.
     phase: Literal["warmup", "measure", "start", "validate"]
     epoch: Count
     first_index: Count  # within the epoch
     durations_s: tuple[Duration, ...]
-    loss: float | None = None  # running mean over the epoch, as Keras prints it
+    loss: float | None = None  # running mean over the epoch, as printed by Keras
 
 
 class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
-    """One epoch, timed from Keras's epoch begin to its epoch end."""
+    """One epoch, from Keras's on_epoch_begin to on_epoch_end."""
 
     index: Count
     duration_s: Duration
@@ -134,16 +134,16 @@ class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
 
 
 class Metric(Event, frozen=True, kw_only=True, tag="metric"):
-    """A single number; its key names the unit (see app.core.metrics)."""
+    """A single number. Its key includes the unit (see app.core.metrics)."""
 
     key: Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z][a-z0-9_]*\Z")]
     value: float | None
 
 
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
-    """A warning for the user that doesn't stop the run.
+    """A warning for the user. It doesn't stop the run.
 
-    A worker sends `said`; the receiver that shows or stores the event fills in `message`, the English sentence.
+    Workers send `said`. Whoever displays or stores the event fills in `message`, the English text.
     """
 
     code: Text
@@ -158,7 +158,7 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
 
 
 class Error(Event, frozen=True, kw_only=True, tag="error"):
-    """Why the run failed. `said` and `message` are used as in a warning."""
+    """The error that ended the run. `said` and `message` are used as in Warn."""
 
     code: ErrorCode
     message: Text = ""
@@ -173,7 +173,7 @@ class End(Event, frozen=True, kw_only=True, tag="end"):
 
 
 class Run(Event, frozen=True, kw_only=True, tag="run"):
-    """From the parent, first: the request and the computer."""
+    """Sent first, by the parent: the spec and the computer."""
 
     run_id: Count
     spec: RunSpec
@@ -181,50 +181,50 @@ class Run(Event, frozen=True, kw_only=True, tag="run"):
 
 
 class TelemetryEvent(Event, frozen=True, kw_only=True, tag="sample"):
-    """From the parent: telemetry."""
+    """Telemetry, sent by the parent."""
 
     telemetry: Telemetry
 
 
 class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
-    """From the parent, during a Quick run: the current estimate, in the unit of its headline.
+    """The current estimate of a Quick run's headline, in the headline's unit. Sent by the parent.
 
-    `low` and `high` are the ends of the 95 % confidence interval; None with too few blocks.
+    `low` and `high` are the bounds of the 95 % confidence interval; None if there are too few blocks.
     """
 
     value: Duration
     low: Duration | None = None
     high: Duration | None = None
-    warmup_steps: Count = 0  # excluded as warm-up
-    steps: Count = 0  # used for the estimate
+    warmup_steps: Count = 0  # steps excluded as warm-up
+    steps: Count = 0  # steps used for the estimate
     interruptions: Count = 0
-    is_enough: bool = False  # the interval is narrow enough to end the measurement
+    is_enough: bool = False  # whether the interval is narrow enough to stop measuring
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """A reason in a verdict (see app.core.verdict.rules)."""
+    """A reason for a verdict (see app.core.verdict.rules)."""
 
     code: Text
     level: Literal["fact", "caution", "invalid"]
     text: Text  # one sentence, in English
-    advice: Text = ""  # what to do about it
+    advice: Text = ""  # how to fix it
     said: Message | None = None  # `text` as a message
     advised: Message | None = None
 
 
 class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
-    """From the parent, when it changes: the current verdict."""
+    """The current verdict, sent by the parent whenever it changes."""
 
     level: Literal["valid", "caution", "invalid"]
     reasons: tuple[Reason, ...] = ()
     interrupted_t_s: tuple[Duration, ...] = ()  # times of interruptions
-    measured_s: Duration | None = None  # duration the verdict refers to; None while running, or if unknown
+    measured_s: Duration | None = None  # duration that the verdict covers; None while running or if unknown
 
 
 class Result(Event, frozen=True, kw_only=True, tag="result"):
-    """From the parent, just before the end: the headline, computed from the raw durations."""
+    """The headline computed from the raw durations, sent by the parent just before the end."""
 
-    metric: Text | None = None  # metric of `value`: a workloads.workload.HeadlineKey
+    metric: Text | None = None  # metric of `value`, see workloads.workload.HeadlineKey
     value: float | None = None
     seconds_per_epoch_s: Duration | None = None
     basis: Text | None = None  # "later_epochs", "first_epoch", "estimate" or "repetitions"
@@ -258,13 +258,13 @@ _encoder = msgspec.json.Encoder()
 
 
 class DamagedEventError(ValueError):
-    """A line isn't a valid event: not JSON, too long, or with a wrong type or range."""
+    """A line isn't a valid event. It isn't JSON, is too long, or contains a value of the wrong type or range."""
 
 
 def encode(event: Event) -> bytes:
-    """Return the event as one line of JSON, newline included.
+    """Return the event as one line of JSON, including the newline.
 
-    Non-finite numbers become null, and invalid Unicode (file names that aren't UTF-8) becomes "?".
+    Non-finite numbers become null. Invalid Unicode, such as file names that aren't UTF-8, becomes "?".
     """
     try:
         return _encoder.encode(event) + b"\n"
@@ -285,7 +285,7 @@ def decode(line: bytes) -> AnyEvent | None:
         The event, or None for an unknown type.
 
     Raises:
-        DamagedEventError: The line isn't an event; the message describes the problem.
+        DamagedEventError: The line isn't a valid event. The error message describes the problem.
     """
     if len(line) > LINE_LIMIT_BYTES:
         msg = f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}"

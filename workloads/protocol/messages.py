@@ -1,4 +1,4 @@
-"""Events and errors as a code with arguments, which becomes a sentence when it is shown."""
+"""Texts of events and errors as a code with arguments. They are turned into sentences for display."""
 
 from typing import Annotated, Any
 
@@ -11,9 +11,9 @@ class Message(msgspec.Struct, frozen=True):
     """A message.
 
     Attributes:
-        code: Name of its sentence in the catalogue (see app.core.messages), such as "run.batch_too_large".
-        arguments: Plain values for the sentence, with units in their names: numbers, strings, booleans, lists of
-            these, or other messages.
+        code: Key of the sentence in the catalogue (see app.core.messages), such as "run.batch_too_large".
+        arguments: Values to insert in the sentence, with units in their names: numbers, strings, booleans, other
+            messages, or lists of these.
     """
 
     code: Code
@@ -21,10 +21,10 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def message(code: str, /, **arguments: Any) -> Message:
-    """Return the message with this code. An argument that is None is empty in its sentence."""
+    """Return a message. Arguments that are None are rendered as empty text."""
     return Message(code, arguments)
 
 
 def quoted(text: str) -> str:
-    """Return text in quotes, with escapes for invisible characters. Backslashes are unchanged."""
+    """Quote text and escape invisible characters. Backslashes are kept as they are."""
     return repr(text).replace("\\\\", "\\")

@@ -1,4 +1,4 @@
-"""Declarations of parameters, from which forms, command line and validation are generated."""
+"""Declarations of parameters. Forms, command-line options and validation are generated from them."""
 
 import math
 import os
@@ -15,16 +15,16 @@ FOLDERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a workload.
+    """A parameter of a workload.
 
     Attributes:
-        minimum: Smallest allowed number, or None for no limit; the same for `maximum`.
-        choices: The allowed values of a "choice". A value of kind "folders" contains one or more paths, separated
-            as in PATH.
-        in_variant: Whether non-default values change the network, so that it is compared only with the same
-            variant.
-        zero: Meaning of 0 if it isn't a number: "automatic"; None for the number.
-        required: For "folders", whether a run needs one.
+        minimum, maximum: Allowed range of numbers; None for no limit.
+        choices: Allowed values of a "choice". The value of a "folders" parameter is one or more paths,
+            separated as in PATH.
+        in_variant: Whether non-default values change the network, so that results are compared only within the
+            same variant.
+        zero: Label for 0, such as "automatic", if it has a special meaning; otherwise None.
+        required: Whether a run needs at least one folder, for "folders".
     """
 
     name: str
@@ -41,11 +41,11 @@ class Parameter:
 
     @property
     def label(self) -> Message:
-        """The name as text, without the unit, which is shown next to the value: "Step" for "step_s"."""
+        """Display name without the unit, such as "Step" for "step_s". The unit is shown next to the value."""
         return message(f"parameter_label.{self.name}")
 
     def parse(self, text: str) -> ParameterValue:
-        """Parse the user's input into a valid value. Raises WorkloadError with the message to show."""
+        """Parse user input into a valid value. Raises WorkloadError with a message for the user."""
         try:
             if self.kind == "int":
                 return self.check(int(text))
@@ -61,7 +61,7 @@ class Parameter:
         return self.check(text)
 
     def check(self, value: ParameterValue) -> ParameterValue:
-        """Return the value if it is valid. Raises WorkloadError with the message to show."""
+        """Return the value if it is valid. Raises WorkloadError with a message for the user otherwise."""
         allowed: bool
         if self.kind == "choice":
             allowed = value in self.choices
@@ -78,8 +78,7 @@ class Parameter:
         return value
 
     def _in_range(self, value: Any) -> bool:
-        # Written so that NaN and infinity are outside every range, and a huge whole number isn't converted to
-        # float.
+        # Written so that NaN and infinity are outside every range, and huge integers aren't converted to float.
         return bool(
             (self.minimum is None or value >= self.minimum)
             and (self.maximum is None or value <= self.maximum)
@@ -92,7 +91,7 @@ class Parameter:
         return WorkloadError("bad_parameters", said)
 
     def _allowed(self) -> dict[str, Any]:
-        """Describe the allowed values, as arguments of a message."""
+        """Return the message arguments that describe the allowed values."""
         if self.kind == "choice":
             return {"choices": list(self.choices)}
         if self.kind == "folders":
@@ -118,7 +117,7 @@ def folders_of(text: str) -> list[Path]:
 
 
 def _check_folders(folders: list[Path]) -> None:
-    """Reject folders that can't be written to. Raises WorkloadError with the message to show."""
+    """Check that all folders are writable. Raises WorkloadError with a message for the user."""
     if len(folders) > FOLDERS_LIMIT:
         said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
         raise WorkloadError("bad_parameters", said)

@@ -1,4 +1,4 @@
-"""Reports to the parent: times steps and epochs, sends events, and receives requests to stop."""
+"""Times steps and epochs, sends events to the parent, and receives requests to stop."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ import msgspec
 
 from workloads.protocol import events
 
-BLOCK_INTERVAL_S = 0.1  # at most ten blocks of steps a second
+BLOCK_INTERVAL_S = 0.1  # at most ten blocks of steps per second
 
 
 class Cancelled(Exception):  # noqa: N818 - an outcome, not an error
@@ -17,7 +17,7 @@ class Cancelled(Exception):  # noqa: N818 - an outcome, not an error
 
 
 class Emitter:
-    """Writes numbered, time-stamped events to one stream. Safe to call from several threads."""
+    """Writes numbered, timestamped events to a stream. Thread-safe."""
 
     def __init__(self, stream: BinaryIO, clock: Callable[[], float] = time.perf_counter) -> None:
         self._stream = stream
@@ -27,7 +27,7 @@ class Emitter:
         self._seq = 0
 
     def send(self, event: events.Event) -> None:
-        """Send the event immediately. Raises OSError if there is no reader anymore."""
+        """Send the event immediately. Raises OSError if nobody reads the stream any longer."""
         with self._lock:
             now_s = self._clock() - self._start_s
             stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)
@@ -37,18 +37,18 @@ class Emitter:
 
 
 class Reporter:
-    """Times a training run from calls that any training loop can make.
+    """Times a training run. Any training loop can call it.
 
-    Each call reads the clock first and sends events afterwards, so that sending costs only a few microseconds,
-    once in a tenth of a second.
+    Each call reads the clock first and sends events afterwards. Sending takes only a few microseconds, ten times
+    per second.
     """
 
     def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:
         self.send = emitter.send
         self.cancel_requested = threading.Event()
-        self.enough = threading.Event()  # the parent has measured enough
-        self.epoch_steps: int | None = None  # for whole epochs, as others are sent in parts; None: any number
-        self.engine_ready_s = clock()  # when the engine had been imported and set up
+        self.enough = threading.Event()  # set when the parent has measured enough
+        self.epoch_steps: int | None = None  # length of full epochs; shorter ones are sent in parts; None: any
+        self.engine_ready_s = clock()  # when the engine was imported and set up
         self.steps_done = 0
         self._clock = clock
         self._phase: events.PhaseName = "import"
@@ -70,14 +70,14 @@ class Reporter:
         total_steps: int | None = None,
         budget_s: float | None = None,
     ) -> None:
-        """Report the beginning of a phase, and its time limit, if any."""
+        """Report the start of a phase and its time limit, if any."""
         self.check_cancel()
         self._phase = name
         self._kind = "warmup" if name == "warmup" else "measure"
         self.send(events.Phase(name=name, epochs=epochs, total_steps=total_steps, budget_s=budget_s))
 
     def time_parts(self) -> None:
-        """From now on, report first steps and validation batches of deliberately short epochs."""
+        """From now on, report the first steps and the validation batches of deliberately short epochs."""
         self._kind = "start"
         self._batches_s = []
         self.epoch_steps = 0
@@ -88,7 +88,7 @@ class Reporter:
             raise Cancelled
 
     def epoch_begin(self, index: int) -> None:
-        """Start the clock of an epoch and of its first step."""
+        """Start timing an epoch and its first step."""
         self._epoch = index
         self._first_index = 0
         self._validation_start_s = self._validation_s = None
@@ -96,7 +96,7 @@ class Reporter:
         self._epoch_start_s = self._last_s = self._train_end_s = self._sent_s = self._clock()
 
     def step_end(self, loss: float | None = None) -> float:
-        """Count one training step; return the seconds since the start of its epoch."""
+        """Record the end of a training step, and return the seconds since the start of the epoch."""
         now_s = self._clock()
         self._durations_s.append(now_s - self._last_s)
         self._last_s = self._train_end_s = now_s
@@ -110,11 +110,11 @@ class Reporter:
         return now_s - self._epoch_start_s
 
     def validation_begin(self) -> None:
-        """Start the clock of the validation pass within an epoch."""
+        """Start timing the epoch's validation pass."""
         self._validation_start_s = self._batch_end_s = self._clock()
 
     def validation_batch_end(self) -> None:
-        """Count one batch of the validation pass."""
+        """Record the end of a validation batch."""
         if self._batches_s is not None:
             now_s = self._clock()
             self._batches_s.append(now_s - self._batch_end_s)
@@ -122,7 +122,7 @@ class Reporter:
         self.check_cancel()
 
     def validation_end(self) -> None:
-        """Stop the clock of the validation pass."""
+        """Stop timing the validation pass."""
         if self._validation_start_s is not None:
             self._validation_s = self._clock() - self._validation_start_s
 
@@ -164,7 +164,7 @@ class Reporter:
         self._flush(None)
 
     def _send_parts(self, rest_s: float) -> None:
-        """Report an epoch's time outside its training steps: validation batches and everything else."""
+        """Report the time of an epoch outside its training steps: validation batches and everything else."""
         if self._batches_s:
             batches_s = tuple(self._batches_s)
             self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))

@@ -1,4 +1,4 @@
-"""RunSpec, the request for a run: the record shared by command line, window, database and worker."""
+"""RunSpec, the request for a run, used by the CLI, the GUI, the database and the workers."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,21 +14,21 @@ ParameterValue = bool | int | float | str
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The request for a run.
+    """A request for a run.
 
     Attributes:
-        epochs: Passes over the training data; always 1 for Quick, which estimates one epoch, and for Sustained,
+        epochs: Passes over the training data. Always 1 for Quick, which estimates one epoch, and for Sustained,
             which has a fixed duration instead.
-        steps: Training steps per shortened epoch; None for whole epochs.
-        duration_s: Minimum training time of Sustained, or maximum time of Quick since the engine's start; None for
-            the preset's default.
-        measure_s: Seconds in which a probe times steps, without validation; None for an ordinary run.
-        threads: Threads inside one operation; None to let the engine choose.
+        steps: Training steps of a shortened epoch; None for full epochs.
+        duration_s: Minimum training time of Sustained, or maximum time of Quick after the engine has started; None
+            for the preset's default.
+        measure_s: Duration of a probe in seconds. Probes time steps without validation. None for a normal run.
+        threads: Threads within one operation; None lets the engine choose.
         jit: Whether XLA compiles the training step. The studies ran without it.
-        engine: Name of the engine in workloads.engines.registry.
-        onednn: Whether TensorFlow uses oneDNN's kernels on the CPU; None to let it choose.
-        parameters: Values for the workload's own declared parameters.
-        settings: Run settings without a field here (see workloads.settings) that differ from their defaults.
+        engine: Name of the engine, as in workloads.engines.registry.
+        onednn: Whether TensorFlow uses oneDNN kernels on the CPU; None lets TensorFlow choose.
+        parameters: Values of the parameters that the workload declares.
+        settings: Run settings that have no field here (see workloads.settings) and differ from their defaults.
     """
 
     workload: str
@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The first line that the parent writes to the worker's stdin.
 
     Attributes:
-        datasets_folder: Path in the file system's encoding (os.fsencode), which may not be UTF-8.
+        datasets_folder: Path in the file system encoding (os.fsencode), which may not be UTF-8.
     """
 
     spec: RunSpec
@@ -67,11 +67,11 @@ def read_job(line: bytes) -> Job:
 
 
 def write_job(job: Job) -> bytes:
-    """Return the job as one line of JSON, newline included."""
+    """Return the job as one line of JSON, including the newline."""
     return msgspec.json.encode(job) + b"\n"
 
 
 def spec_as_dict(spec: RunSpec) -> dict[str, Any]:
-    """Return the spec as plain JSON types."""
+    """Convert the spec to plain JSON types."""
     plain: dict[str, Any] = msgspec.to_builtins(spec)
     return plain

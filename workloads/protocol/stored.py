@@ -1,4 +1,4 @@
-"""Records from files that another version may have written. Valid parts are used; the rest is unknown."""
+"""Decodes records from files that another version may have written. Valid parts are used; the rest is unset."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ Record = TypeVar("Record")
 
 
 def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Record:
-    """Return a record with the valid values of a dictionary. Others are taken from `otherwise`, or are defaults.
+    """Build a record from the valid values of a dictionary. Other fields come from `otherwise` or are defaults.
 
-    In lists of records, the valid parts of each are used.
+    The same applies to the records in lists.
 
     Raises:
-        TypeError: It isn't a dictionary, or a required value isn't valid.
+        TypeError: `plain` isn't a dictionary, or a required value is invalid.
     """
     try:
         return msgspec.convert(plain, kind)
@@ -26,7 +26,7 @@ def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Rec
         msg = f"{type(plain).__name__} in place of a {kind.__name__}"
         raise TypeError(msg)
     values = dict(otherwise)
-    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type] # classes can be hashed
+    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type] # classes are hashable
     for name, hint in hints.items():
         if name in plain and (value := _fitting(plain[name], hint)) is not _NOTHING:
             values[name] = value
@@ -34,10 +34,10 @@ def decode_leniently(plain: object, kind: type[Record], **otherwise: Any) -> Rec
 
 
 def unknown_fields(plain: Mapping[str, Any], kind: type[Any]) -> list[str]:
-    """Return the names of a record's fields whose values in a dictionary are invalid."""
+    """Return the names of the record fields that are invalid in a dictionary."""
     return [
         name
-        for name, hint in _hints(kind).items()  # type: ignore[arg-type] # classes can be hashed
+        for name, hint in _hints(kind).items()  # type: ignore[arg-type] # classes are hashable
         if name in plain and _fitting(plain[name], hint) is _NOTHING
     ]
 

@@ -1,19 +1,19 @@
-"""The standard streams of a child process: reserved for the protocol, and hidden from libraries."""
+"""Standard streams of a child process, reserved for the protocol and hidden from libraries."""
 
 import os
 import sys
 from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
-# The exit code of a child whose parent has ended.
+# Exit code of a child whose parent has exited.
 EXIT_ORPHANED = 3
 
 
 def take_stdin() -> int:
-    """Reserve standard input for the parent's requests; return its new descriptor.
+    """Reserve standard input for the parent's requests, and return its new file descriptor.
 
-    Descriptor 0 becomes the null device. On Windows, querying the state of a pipe blocks while another thread
-    reads it, and NumPy's OpenBLAS queries standard input during import (numpy#24290, cpython#78961).
+    Descriptor 0 is redirected to the null device. On Windows, querying a pipe's state blocks while another thread
+    reads from it, and NumPy's OpenBLAS queries standard input during import (numpy#24290, cpython#78961).
     """
     kept = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -23,14 +23,14 @@ def take_stdin() -> int:
 
 
 def take_stdout() -> BinaryIO:
-    """Reserve standard output for the child's answers. From now on, output from libraries goes to stderr."""
+    """Reserve standard output for the child's answers. Output from libraries is redirected to stderr."""
     stream = os.fdopen(os.dup(1), "wb")
     _replace(1, 2)
     return stream
 
 
 def read_lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines directly from the descriptor, without a buffer object whose lock a dying thread could hold."""
+    """Yield lines directly from a file descriptor, without a buffer whose lock a dying thread might hold."""
     rest = b""
     while chunk := os.read(descriptor, 65_536):
         *whole, rest = (rest + chunk).split(b"\n")
@@ -38,24 +38,23 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
 
 
 def end_as_orphan() -> NoReturn:
-    """End this process immediately, no matter what its other threads are doing.
+    """End this process immediately, whatever its other threads are doing.
 
-    On Windows, a normal exit waits for a library that another thread is loading, which can take seconds for
-    engines.
+    On Windows, a normal exit waits while another thread is loading a library. For engines, this can take seconds.
     """
     if sys.platform == "win32":
-        os.kill(os.getpid(), EXIT_ORPHANED)  # TerminateProcess, with this exit code
+        os.kill(os.getpid(), EXIT_ORPHANED)  # calls TerminateProcess with this exit code
     os._exit(EXIT_ORPHANED)
 
 
 def _replace(number: int, source: int) -> None:
-    """Replace a standard stream with a copy of the source, for this process and its children."""
+    """Replace a standard stream with a copy of another one, for this process and its children."""
     os.dup2(source, number)
     if sys.platform == "win32":
         import ctypes
         import msvcrt
 
-        # The C library does this only in console programs, not for pythonw.exe, where the handle would be stale.
-        handles = (-10, -11, -12)  # STD_INPUT_HANDLE and so on, from winbase.h
+        # The C library does this only in console programs. In pythonw.exe, the handle would be stale.
+        handles = (-10, -11, -12)  # STD_INPUT_HANDLE etc., from winbase.h
         handle = ctypes.c_void_p(msvcrt.get_osfhandle(number))
         ctypes.windll.kernel32.SetStdHandle(ctypes.c_ulong(handles[number] & 0xFFFFFFFF), handle)

@@ -1,1 +1,1 @@
-"""Tests of the hardware itself: arithmetic, memory, storage."""
+"""Hardware tests: arithmetic, memory and storage."""

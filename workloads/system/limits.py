@@ -1,4 +1,4 @@
-"""The computer's limits: matrix products, memory, and transfer to and from the GPU."""
+"""The computer's limits: matrix products, memory bandwidth, and transfers to and from the GPU."""
 
 import statistics
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
 CONFIDENCE_PCT = 95.0
-CALLS_AT_LEAST = 6  # fewer don't yield an interval with this confidence level
+CALLS_AT_LEAST = 6  # the minimum for an interval at this confidence level
 SQUARE_SIZES = (1_024, 2_048, 4_096)
-# Study 003: the product in its large fully connected network, where one library was three times slower if the
-# second matrix was transposed.
+# Study 003: the product in its large fully connected network. One library was three times slower if the second
+# matrix was transposed.
 ROWS, INNER, COLUMNS = 1_024, 26_752, 2_048
-# Size of the gradients of study 003's FCN-R: 14,205,962 four-byte numbers.
+# Size of the gradients of study 003's FCN-R: 14,205,962 four-byte floats.
 FCN_R_BYTES = 4 * 14_205_962
 BANDWIDTH_BYTES = 256 * 2**20
 
 
 class Limit(Workload):
-    """One property of the computer, measured in several cases, without training."""
+    """A property of the computer, measured in several cases, without training."""
 
     kind = "limits"
     study = "003"
@@ -45,11 +45,11 @@ class Limit(Workload):
     without: tuple[str, ...] = ("epochs", "batch_size", "jit", "precision")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Measure and report. The headline is the metric named by `metric`."""
+        """Measure and report. The headline is the metric named by the attribute `metric`."""
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject settings that would have no effect, so that no result is labelled with them."""
+        """Check the spec. Also rejects settings that have no effect, so that no result is labelled with them."""
         super().check(spec)
         usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:
@@ -75,7 +75,7 @@ class Limit(Workload):
 
 
 class Matmul(Limit):
-    """Matrix products, the main operation of networks."""
+    """Matrix products, the main operation of neural networks."""
 
     fixed_duration_s = 30.0
     without = ("epochs", "batch_size", "jit")
@@ -86,7 +86,7 @@ class Matmul(Limit):
     epoch_text = message("epoch_text.products")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Multiply square matrices, then study 003's, with the second matrix plain and transposed."""
+        """Multiply square matrices, then study 003's matrices, with the second one plain and transposed."""
         cases = [(f"matmul_{size}_flop_per_s", size, size, size, False) for size in SQUARE_SIZES]
         cases.append(("matmul_study_003_flop_per_s", ROWS, INNER, COLUMNS, False))
         cases.append(("matmul_study_003_transposed_flop_per_s", ROWS, INNER, COLUMNS, True))
@@ -101,7 +101,7 @@ class Matmul(Limit):
 
 
 class MemoryBandwidth(Limit):
-    """How fast the device's memory is read and written."""
+    """Read and write bandwidth of the device's memory."""
 
     fixed_duration_s = 5.0
 
@@ -112,7 +112,7 @@ class MemoryBandwidth(Limit):
     study = ""
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Add in place, which avoids allocating memory."""
+        """Add arrays in place, to avoid allocating memory."""
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
         typical = _typical(reporter, engine.add_step(BANDWIDTH_BYTES), 0, steps)
@@ -120,7 +120,7 @@ class MemoryBandwidth(Limit):
 
 
 class HostToDevice(Limit):
-    """Transfer between the computer's memory and its GPU's, in both directions."""
+    """Transfers between the computer's memory and the GPU, in both directions."""
 
     fixed_duration_s = 10.0
 
@@ -130,7 +130,7 @@ class HostToDevice(Limit):
     epoch_text = message("epoch_text.transfers")
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain that a GPU is needed, because there is nothing else to transfer to."""
+        """Explain that the workload requires a GPU as the target of transfers."""
         return message("limits.no_gpu", engine=engine_title(spec.engine))
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
@@ -151,7 +151,7 @@ class HostToDevice(Limit):
 
 @dataclass(frozen=True, slots=True)
 class _Typical:
-    """Median of repeated calls in seconds, and its 95 % interval; None with too few calls."""
+    """Median duration of repeated calls in seconds, and its 95 % interval; None if there are too few calls."""
 
     median_s: float
     low_s: float | None
@@ -168,7 +168,7 @@ class _Rate:
 
 
 def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> _Typical:
-    """Warm a function up, call it repeatedly, and return its typical duration."""
+    """Warm up, call a function repeatedly, and return its typical duration."""
     call()
     durations_s = repeat(
         reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=CALLS_AT_LEAST
@@ -185,7 +185,7 @@ def _rate(work: float, typical: _Typical) -> _Rate:
 
 
 def _send(reporter: Reporter, metric: str, rate: _Rate) -> None:
-    """Report a headline and the ends of its interval."""
+    """Report a headline and the bounds of its interval."""
     for key, value in ((metric, rate.value), (f"{metric}_low", rate.low), (f"{metric}_high", rate.high)):
         if value is not None:
             reporter.send(events.Metric(key=key, value=value))

@@ -1,4 +1,4 @@
-"""How much the drive matters: the same pictures written, preprocessed, read and trained on in several folders."""
+"""The effect of the drive: writes, preprocesses, reads and trains on the same images in several folders."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -36,18 +36,18 @@ from workloads.workload import Workload
 CASE_BUDGET_S = 4.0
 IMAGES = 1_000
 PICTURES = 48
-# 300 MB of pictures in the computer's memory.
+# 300 MB of images in the computer's memory.
 CACHED_IMAGES = 2_000
 _SOURCES = ("jpeg", "tfrecord", "cache")
 _USES = ("read", "train", "infer")
-# The cases measured in each folder, in order. Metrics are named folder1_<case>_images_per_s and so on.
+# The cases measured in each folder, in order. Metrics are named folder1_<case>_images_per_s, etc.
 CASES = ("write", "preprocess", *(f"{use}_{source}" for use in _USES for source in _SOURCES))
 
 Use = Callable[[Any, Any], None]
 
 
 class Storage(Workload):
-    """Study 001's comparison of drives, with training, inference and preprocessing fed from each."""
+    """Study 001's comparison of drives: training, inference and preprocessing with data from each drive."""
 
     id = "storage"
     kind = "storage"
@@ -58,7 +58,7 @@ class Storage(Workload):
     epochs = 1
     batch_size = 32
     samples_per_epoch = 0
-    # For one folder with 1,000 images.
+    # For one folder and 1,000 images.
     fixed_duration_s = 60.0
     has_epochs = False
     can_sustain = False
@@ -83,7 +83,7 @@ class Storage(Workload):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Also reject batch sizes that are larger than the number of images."""
+        """Check the spec. Also rejects batch sizes larger than the number of images."""
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:
@@ -91,11 +91,11 @@ class Storage(Workload):
             raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Measure one folder after another."""
+        """Measure the folders one after another."""
         spec = job.spec
         folders = folders_of(str(spec.parameters["folders"]))
         reporter.phase("import")
-        # Before the engine is started, so that an unusable folder isn't reported only after ten seconds.
+        # Check before starting the engine, so that an unusable folder is reported immediately.
         for folder in folders:
             remove_leftovers(folder)
             check_space(folder, _images(spec))
@@ -124,7 +124,7 @@ class Storage(Workload):
 
 
 class _Measurement:
-    """Measures folders one after another, and compares later folders with the first."""
+    """Measures folders one after another, and compares each with the first."""
 
     def __init__(
         self, spec: RunSpec, network: Network, pictures: Pictures, jpegs: list[bytes], reporter: Reporter
@@ -142,7 +142,7 @@ class _Measurement:
         self._dropped: dict[int, set[Dropped]] = {}
 
     def measure(self, parent: Path) -> None:
-        """Measure all cases in a folder, report each immediately, and clean up."""
+        """Measure all cases in a folder, report each one immediately, and clean up."""
         self._number += 1
         with own_folder(parent, self._warn_of_files) as folder, self._pictures.working_in(folder):
             jpegs = self._write(folder)
@@ -159,7 +159,7 @@ class _Measurement:
                     self._report(f"{verb}_{source}", self._rate(data, paths, use))
 
     def warn_of_memory(self) -> None:
-        """Warn once about folders whose files may have been read from memory."""
+        """Warn once about all folders whose files may have been read from memory."""
         kept = [number for number, states in self._dropped.items() if "kept" in states]
         unknown = [number for number, states in self._dropped.items() if "unknown" in states - {"kept"}]
         for numbers, code in ((kept, "warning.page_cache_kept"), (unknown, "warning.page_cache_unknown")):
@@ -183,14 +183,14 @@ class _Measurement:
         return paths
 
     def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
-        """Return images per second over several passes that read from the drive, until the time is up."""
+        """Return the images per second of several passes that read from the drive within the time budget."""
         self._case += 1
         reads = use is _look
-        # For training and prediction, a smaller batch would have to be compiled.
+        # For training and prediction, an incomplete batch would have to be compiled.
         data = self._pictures.batches(data, self._spec.batch_size, whole=not reads)
         steps = None if reads else self._spec.steps
         if reads and not paths:
-            self._pass(data, use, None)  # fills the memory
+            self._pass(data, use, None)  # fills the cache in memory
         images, duration_s = 0, 0.0
         while duration_s < self._budget_s:
             self._forget(paths)
@@ -204,11 +204,11 @@ class _Measurement:
     def _pass(
         self, data: Iterable[Any], use: Use, steps: int | None, budget_s: float = math.inf
     ) -> tuple[int, float]:
-        """Use each batch until the time is up; return images and seconds, including the pipeline's start."""
+        """Use batches until the time is up. Return images and seconds, including the pipeline's start."""
         self._reporter.epoch_begin(self._case)
         images, duration_s = 0, 0.0
-        # The iterator isn't assigned to a name, so that it is dropped and its files are closed before they are
-        # removed.
+        # Don't assign the iterator to a variable. It must be released, and its files closed, before the files
+        # are removed.
         for inputs, labels in islice(data, steps):
             use(inputs, labels)
             images += len(labels)
@@ -235,7 +235,7 @@ class _Measurement:
         return rate
 
     def _report(self, case: str, rate: float) -> None:
-        """Report the images per second of a case, and the difference from the first folder."""
+        """Report the images per second of a case and the difference from the first folder."""
         self._send(f"{case}_images_per_s", rate)
         first = self._first.setdefault(case, rate)
         if self._number > 1:
@@ -253,4 +253,4 @@ def _images(spec: RunSpec) -> int:
 
 
 def _look(inputs: Any, labels: Any) -> None:
-    """Receive a batch without using it, to measure reading alone."""
+    """Accept a batch and do nothing, to measure reading alone."""

@@ -1,4 +1,4 @@
-"""Files of the storage test: free space, their folder, writing, dropping from memory, removing."""
+"""Files of the storage test: checks free space, writes files, drops them from memory and removes them."""
 
 import json
 import os
@@ -19,19 +19,19 @@ from workloads.protocol.reporter import Reporter
 PREFIX = "epochmark-storage-"
 MARKER = "epochmark.json"
 PICTURES, SHARDS = "jpeg", "tfrecord"
-# Twice a JPEG of 110 kB, to keep some reserve, and slightly more than 256 × 256 × 3 bytes in a shard.
+# Twice a JPEG of 110 kB, with some reserve, plus slightly more than 256 × 256 × 3 bytes in a shard.
 SPACE_PER_IMAGE_BYTES = 2 * 120_000 + 200_000
 FILES_PER_STEP = 32
 _LOOKED_AT = 8
 _MARKER_LIMIT_BYTES = 1_000
 
-# Whether the system dropped files from memory when requested; unknown if it doesn't report this.
+# Whether the system dropped files from memory when requested; "unknown" if it doesn't report this.
 Dropped = Literal["dropped", "kept", "unknown"]
 _DOUBTFUL: tuple[Dropped, ...] = ("kept", "unknown")
 
 
 def check_space(parent: Path, images: int) -> None:
-    """Reject a folder without enough space for the test's files. Raises WorkloadError with the message to show."""
+    """Check that a folder has enough space for the test's files. Raises WorkloadError if not."""
     need_bytes = images * SPACE_PER_IMAGE_BYTES
     try:
         free_bytes = shutil.disk_usage(parent).free
@@ -45,7 +45,7 @@ def check_space(parent: Path, images: int) -> None:
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
-    """Return the error for a folder that fails during the measurement."""
+    """Return the error to raise if a folder fails during the measurement."""
     reason = error.strerror or str(error)
     is_there = False
     with suppress(OSError):
@@ -60,14 +60,14 @@ def trouble(parent: Path, error: OSError) -> WorkloadError:
 
 @contextmanager
 def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
-    """Create a subfolder of the chosen folder, and remove it with the test's files in any case.
+    """Create a subfolder for the test's files, and always remove it on exit.
 
     Args:
-        parent: The chosen folder.
+        parent: Folder chosen by the user.
         warn: Called if the files can't be removed.
 
     Raises:
-        WorkloadError: The folder failed, with the message to show.
+        WorkloadError: The folder failed. The error contains a message for the user.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
@@ -79,13 +79,13 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         finally:
             _remove_own(folder, warn)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the parent has ended, which isn't the folder's fault
+        if isinstance(error, BrokenPipeError):  # the parent process has exited; the folder hasn't failed
             raise
         raise trouble(parent, error) from error
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Delete test files whose process no longer exists, and nothing else."""
+    """Delete only test files whose process has exited."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}*")):
             with suppress(OSError):
@@ -94,7 +94,7 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporter: Reporter) -> list[Path]:
-    """Write this many files, repeating the pictures, and wait until all are on the drive."""
+    """Write `images` files, repeating the images, and wait until all are on the drive."""
     paths = [folder / PICTURES / f"{number:06d}.jpg" for number in range(images)]
     steps = [range(start, min(start + FILES_PER_STEP, images)) for start in range(0, images, FILES_PER_STEP)]
     for step in steps:
@@ -109,13 +109,13 @@ def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporte
 
 
 def flush(path: Path) -> None:
-    """Wait until a file is written to the drive."""
+    """Wait until a file has been written to the drive."""
     with path.open("r+b") as file:  # Windows flushes only writable files
         os.fsync(file.fileno())
 
 
 def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) -> Dropped:
-    """Ask the system to drop files from memory, so that they are read from the drive; return whether it did."""
+    """Ask the system to drop files from memory, so that they are read from the drive. Return whether it did."""
     if sys.platform != "linux":
         return "kept"
     for number, path in enumerate(paths):
@@ -126,20 +126,20 @@ def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) ->
             os.close(descriptor)
         if number % FILES_PER_STEP == 0:
             check_cancel()
-    # Only a few, because checking makes the system read the file.
+    # Check only a few files, because checking makes the system read them.
     states = [_state(path) for path in paths[:: max(1, len(paths) // _LOOKED_AT)]]
     return next((state for state in _DOUBTFUL if state in states), "dropped")
 
 
 def _state(path: Path) -> Dropped:
-    """Return whether a file is in memory, by reading one byte without blocking."""
+    """Check whether a file is in memory, by reading one byte without blocking."""
     assert sys.platform == "linux"
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.preadv(descriptor, [bytearray(1)], 0, os.RWF_NOWAIT)
     except BlockingIOError:
         return "dropped"
-    except OSError:  # not supported by every file system
+    except OSError:  # some file systems don't support this
         return "unknown"
     finally:
         os.close(descriptor)
@@ -156,7 +156,7 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove only files that a test creates, and the marker last, so that a killed removal can be resumed."""
+    """Remove only files created by the test, and the marker last, so that interrupted removal can be resumed."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / name)  # doesn't follow links
@@ -172,30 +172,30 @@ def _this_process() -> dict[str, Any]:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Return whether a test created the folder on this computer, as this user, and its process has ended."""
+    """Return whether a test of this user created the folder on this computer and its process has exited."""
     marker = folder / MARKER
     if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
         return False
     if marker.lstat().st_size > _MARKER_LIMIT_BYTES:
         return False
-    # In a shared folder, other users' folders aren't touched.
+    # Leave other users' folders in a shared folder alone.
     if sys.platform != "win32" and {folder.lstat().st_uid, marker.lstat().st_uid} != {os.getuid()}:
         return False
     try:
         owner = json.loads(marker.read_text(encoding="utf-8"))
         pid, started_s = int(owner["pid"]), float(owner["started_s"])
         return owner["computer"] == platform.node() and not _is_alive(pid, started_s)
-    except (ValueError, TypeError, LookupError, OverflowError):  # not a marker of ours
+    except (ValueError, TypeError, LookupError, OverflowError):  # not a marker written by this test
         return False
 
 
 def _is_alive(pid: int, started_s: float) -> bool:
-    """Return whether it is still the same process and its ID hasn't been reused."""
+    """Return whether the process still exists and its ID hasn't been reused."""
     import psutil
 
     try:
         return bool(abs(psutil.Process(pid).create_time() - started_s) < 2)
     except psutil.NoSuchProcess:
         return False
-    except psutil.Error:  # it exists, but belongs to someone else
+    except psutil.Error:  # exists, but belongs to another user
         return True

@@ -1,4 +1,4 @@
-"""The storage test's pictures and network."""
+"""Images and network of the storage test."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -16,18 +16,18 @@ from workloads.system.storage_files import SHARDS, flush
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A typical ImageNet picture.
+# A typical ImageNet image.
 WIDTH_PX, HEIGHT_PX = 500, 375
-# With this much coarse and fine noise, pictures are 111 kB large at this quality.
+# With this much coarse and fine noise, images have 111 kB at this quality.
 _GRAIN_PX, _FINE, _QUALITY = 6, 0.05, 95
-# Sizes as converted in study 001, and as expected by its networks.
+# Image sizes in study 001: after conversion, and as network input.
 PACKED_PX, INPUT_PX = 256, 224
 SHARD_COUNT = 8
 CLASSES = 10
 
 
 def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
-    """Return different pictures as JPEGs, identical for the same seed except for rounding by the engine."""
+    """Generate distinct images as JPEGs. They depend only on the seed, except for rounding by the engine."""
     import numpy as np
 
     raw = np.random.PCG64(seed)
@@ -47,19 +47,19 @@ def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
 
 
 def from_jpegs(pictures: Pictures, paths: Sequence[Path], side_px: int = INPUT_PX) -> Any:
-    """Return decoded pictures, as bytes, and labels."""
+    """Return decoded images as uint8, with labels."""
     return pictures.from_files(paths, [number % CLASSES for number in range(len(paths))], side_px)
 
 
 def from_shards(pictures: Pictures, paths: Sequence[Path]) -> Any:
-    """Return pictures and labels as `from_jpegs` does, but from the files written by `pack`."""
+    """Return the same as `from_jpegs`, but from the files written by `pack`."""
     return pictures.from_records(paths, PACKED_PX, INPUT_PX)
 
 
 def pack(
     pictures: Pictures, jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter
 ) -> list[Path]:
-    """Decode pictures, resize them to 256 × 256, write them to shards, and wait until they are on the drive."""
+    """Decode images, resize them to 256 × 256, write them to shards, and wait until all are on the drive."""
     paths = [folder / SHARDS / f"{number}.tfrecord" for number in range(SHARD_COUNT)]
     done = 0
     with ExitStack() as stack:
@@ -76,11 +76,11 @@ def pack(
 
 
 class Network:
-    """The network for training and prediction, compiled and warmed up.
+    """The network used for training and prediction, compiled and warmed up.
 
     Args:
         engine: The started engine.
-        spec: Spec whose parameter "network" is small or googlenet.
+        spec: Spec whose parameter "network" is "small" or "googlenet".
     """
 
     def __init__(self, engine: Engine, spec: RunSpec) -> None:
@@ -105,16 +105,16 @@ class Network:
             self.predict(images, None)
 
     def train(self, images: Any, labels: Any) -> None:
-        """Train on one batch. The device has finished when its loss is available."""
+        """Train on one batch. The device has finished once the loss is available."""
         self._trained.train_on_batch(images, self._targets(labels))
 
     def predict(self, images: Any, labels: Any) -> None:
-        """Predict one batch, ignoring its labels."""
+        """Predict one batch. The labels are ignored."""
         self._engine.predict_batch(self._predicting, images)
 
 
 def _small() -> Any:
-    """Return a network of 2,522 parameters that is much cheaper than decoding the pictures."""
+    """Return a network with 2,522 parameters. It costs far less than decoding the images."""
     from keras import Sequential, layers
 
     return Sequential(
@@ -128,7 +128,7 @@ def _small() -> Any:
 
 
 def _on_bytes(network: Any) -> Any:
-    """Return a model that accepts pictures as bytes, so that bytes are stored and copied."""
+    """Return a model that accepts images as uint8, so that only bytes are stored and copied."""
     from keras import Input, Model, layers
 
     inputs = Input((INPUT_PX, INPUT_PX, 3), dtype="uint8")

@@ -1,1 +1,1 @@
-"""Timing training, and proving that it really happened."""
+"""Timing of training, and evidence that it really happened."""

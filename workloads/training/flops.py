@@ -3,19 +3,19 @@
 import math
 from typing import Any
 
-# A training step runs the network forward, then computes its gradients with respect to inputs and to weights:
-# three times the forward operations (Amodei and Hernandez, AI and Compute, 2018). The true number is slightly
-# lower because the first layer needs no gradient of its input: 0.7 % for the standard network.
+# A training step runs the network forward and then computes the gradients of its inputs and weights. Together,
+# this takes three times the forward operations (Amodei and Hernandez, AI and Compute, 2018). The true number is
+# slightly lower, by 0.7 % for the standard network, because the first layer needs no gradient of its input.
 TRAINING_PASSES = 3
 
 
 def forward_flops(model: Any) -> int | None:
-    """Return the operations of one example's forward pass; None if a layer's operations can't be counted.
+    """Return the operations of the forward pass per example; None if a layer's operations can't be counted.
 
-    This includes networks for sequences of any length.
+    The result is also None for networks with sequences of any length.
 
-    Counts matrix products and convolutions, with a multiplication and an addition as two operations; activations,
-    pooling and normalisation are excluded, as usual, because they are memory-bound.
+    Counts matrix products and convolutions. A multiplication and an addition count as two operations. As usual,
+    activations, pooling and normalisation are excluded, because they are memory-bound.
     """
     try:
         return sum(_layer(layer) for layer in _leaves(model))
@@ -42,13 +42,13 @@ def _layer(layer: Any) -> int:
 
 
 def _dense(layer: Any) -> int:
-    # A dense layer on a sequence is applied at each position.
+    # On a sequence, a dense layer is applied at each position.
     places = math.prod(layer.output.shape[1:-1])
     return int(places * layer.kernel.shape[0] * layer.kernel.shape[1])
 
 
 def _convolution(layer: Any) -> int:
-    # The kernel is (height, width, channels of a group, filters), which accounts for groups.
+    # The kernel's shape (height, width, channels per group, filters) accounts for groups.
     places = math.prod(layer.output.shape[1:3])
     return int(places * math.prod(layer.kernel.shape))
 
@@ -75,7 +75,7 @@ def _bidirectional(layer: Any) -> int:
 
 
 def _attention(layer: Any) -> int:
-    # Each query with each key, and each weight with each value, including those hidden by a causal mask.
+    # Every query with every key, and every weight with every value, including those hidden by a causal mask.
     _, length, width = layer.output.shape
     return int(2 * length * length * width)
 
@@ -84,7 +84,7 @@ def _scores(layer: Any) -> int:
     return int(math.prod(layer.output.shape[1:-1]) * math.prod(layer.table.embeddings.shape))
 
 
-# Layers whose rows are only looked up or added.
+# Layers that only look up or add rows.
 _TABLES = ("Embedding", "Positions", "ClassToken")
 _COUNTERS = {
     "Dense": _dense,

@@ -1,27 +1,27 @@
-"""Measurements of networks in training, used in their declarations.
+"""Measurements of networks during training. The workloads' declarations use them.
 
-Losses of first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow 2.21,
-on the twins and with three seeds (two for networks whose step takes many seconds), and widened on each side by
-half their span and by a twentieth. `unlearned` is the loss with a learning rate of zero. A band around it doesn't
-show that a network learns, and neither does a band after two steps.
+Losses of the first steps, synthetic: measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow
+2.21, on the twins, with three seeds (two for networks whose steps take many seconds). Each side was widened by
+half the range and by 5 %. `unlearned` is the loss with a learning rate of zero. A band that includes it isn't
+evidence of learning, and neither is a band after only two steps.
 
 Real: bands for real data can't be derived from the twin. On real digits, networks learn much faster than on the
-twin (`mnist_mlp`: 0.44 compared with 1.9); on pictures in random colours, they learn more slowly. So these bands
-are wide: from half the lowest honest loss to halfway between the highest one and the loss with a learning rate of
-zero, if that is distinct on all data tried; otherwise to well above both. `python -m tests.benchmarks.proof
---real` measures the data that packages include: real digits and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche,
-Penn Treebank and the flowers weren't available for the measurement; their bands are based on the twin and on other
-data (Fashion-MNIST in colour, other English prose).
+twin (`mnist_mlp`: 0.44 compared with 1.9); on images in random colours, they learn more slowly. Therefore, these
+bands are wide. They start at half the lowest plausible loss. They end halfway between the highest one and the loss
+with a learning rate of zero, if that is distinct on all data tried; otherwise well above both. `python -m
+tests.benchmarks.proof --real` measures the data included in packages: real digits and all of Fashion-MNIST.
+CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers weren't available; their bands are based on the twin and
+on other data (Fashion-MNIST in colour, other English prose).
 
 Memory: peak resident memory of the worker on a CPU, measured at two batch sizes with TensorFlow 2.21, PyTorch 2.13
 and JAX 0.10, and interpolated linearly (`python -m tests.benchmarks.workloads`). At half the default batch size,
 which wasn't used for the fit, four networks needed 0.91 to 1.04 times the predicted memory with PyTorch and JAX.
-GPTs and timm's networks were measured only at small batch sizes, the larger of which was a quarter to three
-eighths of the default, so their requirements at the default are extrapolated.
+GPTs and timm's networks were measured only at small batch sizes, up to a quarter to three eighths of the default,
+so their requirements at the default batch size are extrapolated.
 
-Operations: products and convolutions behind the gradients, with a multiplication and an addition as two, counted
-in the graphs traced by TensorFlow 2.21 (`python -m tests.benchmarks.operations`). They depend on neither batch nor
-precision. Only `ptb_lstm_mxnet` has no count because its sentences differ in length.
+Operations: products and convolutions that the gradients depend on, with a multiplication and an addition as two,
+counted in the graphs traced by TensorFlow 2.21 (`python -m tests.benchmarks.operations`). They don't depend on the
+batch size or the precision. Only `ptb_lstm_mxnet` has no count, because its sentences differ in length.
 """
 
 from collections.abc import Mapping
@@ -43,14 +43,14 @@ def first_losses(
     real: tuple[float, float, Message] | None = None,
     unlearned: float | None = None,
 ) -> Proof:
-    """Return the range of losses after the first steps of honest training.
+    """Return the range of losses after the first steps of genuine training.
 
     Args:
-        steps: Number of first steps whose mean loss is meant.
-        low: Lowest on synthetic data.
-        high: Highest on synthetic data.
-        real: Lowest and highest on real data, and how they were measured; None if the network has no real data.
-        unlearned: The same loss with a learning rate of zero, on synthetic data; None if unknown.
+        steps: Number of first steps to average the loss over.
+        low: Lowest mean loss on synthetic data.
+        high: Highest mean loss on synthetic data.
+        real: Lowest and highest mean loss on real data, and how they were measured; None if there is no real data.
+        unlearned: Mean loss on synthetic data with a learning rate of zero; None if unknown.
     """
     bands, origins = {"synthetic": (low, high)}, {"synthetic": _SYNTHETIC}
     if real is not None:
@@ -59,7 +59,7 @@ def first_losses(
 
 
 def measured_memory(**engines: tuple[float, float]) -> Mapping[str, MemoryNeed]:
-    """Return the memory requirements by engine, from MB at batch size 0 and MB per example."""
+    """Return the memory requirements by engine, given MB at batch size 0 and MB per example."""
     return {
         name: MemoryNeed(base_bytes=round(base * 1e6), per_example_bytes=round(example * 1e6))
         for name, (base, example) in engines.items()

@@ -1,28 +1,30 @@
-"""Confidence interval of a median, without assumptions about the distribution."""
+"""Confidence intervals of medians, without assumptions about the distribution."""
 
 import math
 import statistics
 from collections.abc import Sequence
 
-# With fewer values, their correlation can't be estimated.
+# The autocorrelation of fewer values can't be estimated.
 RELATED_AT_LEAST = 6
 
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Return a distribution-free confidence interval of the median, and its confidence level in percent.
 
-    The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
-    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2). With fewer than six values, these
-    are the extremes, at a lower confidence level. None with fewer than two values.
+    The interval is the narrowest pair of order statistics that covers the median with at least 95 % confidence,
+    according to the binomial distribution (Conover, Practical nonparametric statistics, 3rd ed. (1999), section
+    3.2). With fewer than six values, it is the full range, at a lower confidence level. With fewer than two
+    values, all are None.
     """
     return _interval(values, len(values))
 
 
 def related_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the confidence interval of the median of ordered values, and its level; None below two values.
+    """Return the confidence interval of a time series' median, and its level; None with fewer than two values.
 
-    Autocorrelated values are as informative as fewer independent ones (Bayley and Hammersley, The effective number
-    of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8 (1946) 184).
+    Autocorrelated values contain as much information as fewer independent values (Bayley and Hammersley, The
+    effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8 (1946)
+    184).
     """
     related = lag_correlation(values) if len(values) >= RELATED_AT_LEAST else 0.0
     independent = len(values)
@@ -32,7 +34,7 @@ def related_interval(values: Sequence[float]) -> tuple[float | None, float | Non
 
 
 def lag_correlation(values: Sequence[float]) -> float:
-    """Return the autocorrelation of neighbours, corrected for short series; 0.0 if all values are equal."""
+    """Return the lag-1 autocorrelation, corrected for short series; 0.0 if all values are equal."""
     mean = statistics.fmean(values)
     deviations = [value - mean for value in values]
     squares = math.fsum(deviation * deviation for deviation in deviations)
@@ -43,7 +45,7 @@ def lag_correlation(values: Sequence[float]) -> float:
 
 
 def _interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
-    """Return the interval and level for autocorrelated values with this effective sample size."""
+    """Return the interval and its level, given the effective sample size of autocorrelated values."""
     if len(values) < 2:
         return None, None, None
     rank, confidence_pct = _rank(independent)
@@ -52,10 +54,10 @@ def _interval(values: Sequence[float], independent: int) -> tuple[float | None, 
 
 
 def _rank(count: int) -> tuple[int, float]:
-    """Return the rank whose order statistics, from both ends, enclose the median, and the confidence level."""
-    # In logarithms, because beyond a thousand values, the probability of a single rank underflows, and their
-    # number overflows.
-    chance_log = -count * math.log(2)  # probability that all values are on one side of the median
+    """Return the rank of the order statistics that enclose the median, and the confidence level in percent."""
+    # Use logarithms, because with over a thousand values, the probability of a single rank underflows and the
+    # number of combinations overflows.
+    chance_log = -count * math.log(2)  # log of the probability that all values are on one side
     outside = math.exp(chance_log)
     rank = 0
     while rank + 1 < count // 2:

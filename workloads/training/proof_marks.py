@@ -1,4 +1,4 @@
-"""Traces that training leaves in a network, as evidence that it really happened."""
+"""Evidence that training really happened, based on the changes it makes to a network."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from workloads.protocol.spec import RunSpec
 
 
 class TrainingEvidence:
-    """Stores the state of a compiled network before training."""
+    """Compares a network before and after training. Create this object before training."""
 
     def __init__(self, model: Any) -> None:
         self._steps = _updates(model)
         self._weights = _weights(model)
 
     def report(self, model: Any, spec: RunSpec, reporter: Reporter) -> None:
-        """Report how often the optimizer updated the weights, and how far the output layer's weights moved.
+        """Report the number of weight updates by the optimizer, and the change of the output layer's weights.
 
-        `updates_done` must equal `updates_asked`, the number of timed steps; both are omitted for float16, which
-        skips gradients that overflow. `weights_changed` is the length of the change divided by the length of the
-        original weights; a learning rate of zero gives 0.
+        `updates_done` must equal `updates_asked`, the number of timed steps. Both are omitted for float16, which
+        skips gradients that overflow. `weights_changed` is the norm of the change divided by the norm of the
+        original weights; it is 0 for a learning rate of zero.
         """
         import numpy as np
 
@@ -34,10 +34,10 @@ class TrainingEvidence:
 
 
 def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int, reporter: Reporter) -> None:
-    """Report the work of the timed steps as counted by the engine, next to the expected work.
+    """Report the work of the timed steps as counted by the engine, and the expected work.
 
-    `examples_done` must not be less than `examples_asked`; `operations_per_example` must not be less than the
-    declared number (see workloads.training.measured). `operations_float32_pct` and the like add up to 100.
+    `examples_done` must not be less than `examples_asked`, nor `operations_per_example` less than the declared
+    number (see workloads.training.measured). `operations_float32_pct` and similar metrics add up to 100.
     `steps_counted` is the number of steps whose operations were counted; 0 means none.
     """
     is_counted = evidence is not None and evidence.operations_per_example is not None
@@ -59,7 +59,7 @@ def report_steps(evidence: StepEvidence | None, steps: int, examples_asked: int,
 
 
 def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> None:
-    """Report the number of different training examples, next to the number declared by the workload."""
+    """Report the number of distinct training examples, and the number declared by the workload."""
     if distinct is not None:
         reporter.send(events.Metric(key="examples_distinct", value=float(distinct)))
         reporter.send(events.Metric(key="examples_declared", value=float(declared)))
@@ -68,14 +68,14 @@ def report_distinct(distinct: int | None, declared: int, reporter: Reporter) -> 
 def least_examples(
     steps: int, batch_size: int, examples: int, steps_per_pass: int, *, is_stream: bool = False
 ) -> int:
-    """Return the minimum number of examples that this many steps must have trained on.
+    """Return the minimum number of examples used by this many training steps.
 
     Args:
         steps: Number of completed steps.
-        batch_size: Size of all batches but the last one of each pass over the data.
-        examples: Examples in a pass; 0 if there is none because one batch is repeated.
-        steps_per_pass: Steps in a pass.
-        is_stream: Whether the smaller batch may be anywhere in a pass, not only at its end.
+        batch_size: Size of all batches except the last one of each pass.
+        examples: Examples per pass; 0 if there are no passes because one batch is repeated.
+        steps_per_pass: Steps per pass.
+        is_stream: Whether the incomplete batch may be anywhere in a pass, not only at its end.
     """
     missing = max(0, steps_per_pass * batch_size - examples) if examples else 0
     return max(0, steps * batch_size - (steps // steps_per_pass + is_stream) * missing)
@@ -86,7 +86,7 @@ def _updates(model: Any) -> int:
 
 
 def _weights(model: Any) -> Any:
-    """Return the output layer's weights, which are the network's last matrix."""
+    """Return the weights of the output layer, the network's last matrix."""
     import numpy as np
 
     for variable in reversed(model.trainable_variables):

@@ -1,4 +1,4 @@
-"""Quick: times steps until the parent has enough or the time is up, then the other parts of an epoch."""
+"""Quick: times steps until the parent has measured enough or the time is up, then the other parts of an epoch."""
 
 import time
 from collections import deque
@@ -12,28 +12,28 @@ from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
 from workloads.workload import Workload
 
-# From the engine's start to the result.
+# Time from the engine's start to the result.
 BUDGET_S = 60.0
-# A large network's step can take half a minute on a CPU. The first step traces and compiles.
+# The first step includes tracing and compilation. On a CPU, a step of a large network can take half a minute.
 STEPS_AT_LEAST = 4
-# Steps of an epoch if the study has none.
+# Steps of an epoch if the study has no epochs.
 EPOCH_STEPS = 250
 EPOCHS_LIMIT = 1_000_000
-# The other parts of an epoch are timed in this many epochs of one step; the first is warm-up.
+# The other parts of an epoch are timed in this many one-step epochs. The first one is a warm-up.
 SHORT_EPOCHS = 3
 BATCHES_LIMIT = 20
-# If steps are this slow, one more step exceeds the budget, and the set-up of an epoch's input is negligible.
+# If steps are this slow, another step exceeds the budget, and setting up an epoch's input takes a negligible time.
 SLOW_STEP_S = 1.0
-# Validation of an example is only the forward pass of training.
+# Validating an example takes only the forward pass.
 VALIDATION_SHARE = 1 / 3
 
 
 class Budget:
-    """Decides when to end the steps.
+    """Decides when to stop taking steps.
 
     Args:
-        reporter: Has the event that the parent has measured enough.
-        end_s: When the result is due, by time.perf_counter.
+        reporter: Its `enough` event is set when the parent has measured enough.
+        end_s: Time by which the result is due, according to time.perf_counter.
         after_steps: Duration of the remaining work, in typical steps.
     """
 
@@ -46,13 +46,13 @@ class Budget:
 
     @property
     def step_s(self) -> float | None:
-        """Mean seconds of recent steps; None before the second one."""
+        """Mean duration of recent steps in seconds; None before the second step."""
         if len(self._ends_s) < 2:
             return None
         return (self._ends_s[-1] - self._ends_s[0]) / (len(self._ends_s) - 1)
 
     def is_over(self) -> bool:
-        """Count one more step and return whether it was the last one."""
+        """Count a step, and return whether it was the last one."""
         now_s = time.perf_counter()
         self._ends_s.append(now_s)
         self._count += 1
@@ -64,7 +64,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Quick:
-    """One Quick run of a compiled network with its data."""
+    """A Quick run of a compiled network."""
 
     workload: Workload
     spec: RunSpec
@@ -72,12 +72,12 @@ class Quick:
     reporter: Reporter
 
     def measure(self, proof_steps: int | None) -> None:
-        """Time steps, epoch after epoch without validation, and then the other parts of an epoch.
+        """Time steps of epochs without validation, then the other parts of an epoch.
 
         Args:
             proof_steps: Number of steps after which the loss is evidence of training; None if unknown.
         """
-        # A rate needs only the steps.
+        # For a rate, only the steps are needed.
         has_epochs = self.workload.samples_per_epoch > 0 and self.workload.metric.startswith("seconds_per_")
         batches = min(BATCHES_LIMIT, self.trainer.feed.validation_batches(self.spec.batch_size))
         after_steps = SHORT_EPOCHS * (1 + VALIDATION_SHARE * batches) if has_epochs else 0.0
@@ -88,7 +88,7 @@ class Quick:
             self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
 
     def probe(self) -> None:
-        """Time steps for the duration given in the spec, starting from the end of the first one."""
+        """Time steps for the duration in the spec, starting at the end of the first step."""
         duration_s = self.spec.measure_s or 0.0
         ends_s: list[float] = []
 
@@ -102,16 +102,16 @@ class Quick:
         whole = EPOCH_STEPS
         if self.workload.samples_per_epoch:
             whole = self.workload.steps_per_epoch(self.spec)
-        self.reporter.epoch_steps = 0  # none of them has a validation pass
+        self.reporter.epoch_steps = 0  # no epoch has a validation pass
         self.reporter.phase("measure", budget_s=max(1.0, budget_s))
         watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
-        # Arrays have a length, but batches may not.
+        # Arrays have a known length, but batches may not.
         steps = None if self.trainer.feed.y is not None else whole
         feed = replace(self.trainer.feed, validation=None)
         self.trainer.fit(feed, watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
 
     def _time_parts(self, batches: int, *, slow: bool) -> None:
-        """Time the start and end of an epoch: setting up its input, some validation batches, the rest."""
+        """Time the start and end of an epoch: setting up its input, some validation batches and the rest."""
         if batches:
             whole = float(self.trainer.feed.validation_batches(self.spec.batch_size))
             self.reporter.send(events.Metric(key="validation_batches", value=whole))

@@ -1,4 +1,4 @@
-"""Times repeated calls: the loop of workloads that don't train."""
+"""Times repeated calls. Workloads that don't train use it as their main loop."""
 
 import math
 import time
@@ -16,15 +16,15 @@ def repeat(
     budget_s: float = math.inf,
     steps_at_least: int = 1,
 ) -> list[float]:
-    """Call repeatedly, report each call as a step, and return the durations in seconds.
+    """Call a function repeatedly, report each call as a step, and return the durations in seconds.
 
     Args:
         reporter: Receives the steps.
-        call: Returns when its work is also completed on the device.
+        call: Function that returns after its work is completed on the device.
         index: Index of the round, from 0.
         steps: Maximum number of calls.
-        budget_s: Seconds after which no more calls are made, as after the parent has enough …
-        steps_at_least: … unless there were fewer than these.
+        budget_s: Stop after this many seconds. If finite, also stop when the parent has measured enough.
+        steps_at_least: Minimum number of calls, regardless of `budget_s`.
     """
     durations_s: list[float] = []
     reporter.epoch_begin(index)

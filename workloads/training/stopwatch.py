@@ -1,4 +1,4 @@
-"""The Keras callback that reports the progress of fit, evaluate and predict."""
+"""The Keras callback that reports the progress of `fit`, `evaluate` and `predict`."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 
-# By then, an engine has allocated everything that each step needs; later growth depends on the number of steps.
+# By then, an engine has allocated everything that a step needs. Later growth depends on the number of steps.
 SETTLED_STEPS = 50
 
 
@@ -21,13 +21,13 @@ def stopwatch(
     proof_steps: int | None = None,
     loss_band: tuple[float, float] | None = None,
 ) -> Any:
-    """Return the callback.
+    """Return the callback that times training.
 
     Args:
         reporter: Receives every call.
-        is_over: Called after each training step; returns whether it was the last one.
-        proof_steps: Number of steps of the first epoch whose mean loss is reported; None for no report.
-        loss_band: A loss in the first epoch outside this range triggers a warning; None for no range.
+        is_over: Called after each training step. Returns whether to stop training.
+        proof_steps: Number of steps in the first epoch after which the mean loss is reported; None to skip this.
+        loss_band: Expected range of the first epoch's loss. Other losses trigger a warning; None for no range.
     """
     from keras.callbacks import Callback
 
@@ -67,7 +67,7 @@ def stopwatch(
 
 
 def _report_mark(steps: int, proof_steps: int | None, loss: float, reporter: Reporter) -> None:
-    """Report the values due after this many steps of the first epoch."""
+    """Report the values that are due after this many steps of the first epoch."""
     if steps == proof_steps:
         reporter.send(events.Metric(key="proof_loss", value=loss))
     if steps == SETTLED_STEPS and (peak := peak_bytes()) is not None:

@@ -1,4 +1,4 @@
-"""A network ready to train: compiled, with its engine and data."""
+"""A compiled network with its engine and data, ready for training."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from workloads.training.feed import Feed
 
 @dataclass(frozen=True, slots=True)
 class Trainer:
-    """The compiled network, its engine and its data.
+    """A compiled network, its engine and its data.
 
     Attributes:
-        callbacks: Returns the network's own Keras callbacks, new for each training.
-        examples: Number of examples that each form of the step trained on within timed epochs. Filled by `fit`;
-            empty if the engine doesn't count.
+        callbacks: Returns new instances of the network's own Keras callbacks.
+        examples: Number of examples in timed epochs, for each compiled form of the step. Filled by `fit`; empty if
+            the engine doesn't count them.
     """
 
     engine: Engine
@@ -27,16 +27,16 @@ class Trainer:
     examples: "Counter[int]" = field(default_factory=Counter)
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
-        """Train on all or part of the data, timed by `watch`. `asked` contains more arguments of `model.fit`."""
+        """Train on all or part of the data, timed by `watch`. `asked` is passed to `model.fit`."""
         data, callbacks = feed.fit_arguments(self.engine, self.batch_size), [*self.callbacks(), watch]
         if self.engine.examples_seen(self.model) is not None:
-            # Around the watch, so that it doesn't time them. Training outside of its epochs isn't counted.
+            # Enclose the watch so that the counters aren't timed. Training outside of epochs isn't counted.
             callbacks[-1:] = [_counter(self, begins=True), watch, _counter(self, begins=False)]
         self.engine.fit(self.model, **data, callbacks=callbacks, verbose=0, **asked)
 
 
 def _counter(trainer: Trainer, *, begins: bool) -> Any:
-    """Return a callback that subtracts the example count at the start of an epoch, or adds it at the end."""
+    """Return a callback that subtracts the example count at the start of each epoch or adds it at the end."""
     from keras.callbacks import Callback
 
     def count(sign: int) -> None:

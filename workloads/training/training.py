@@ -1,4 +1,4 @@
-"""Workloads that train a Keras network: a single `model.fit` as in the studies, timed by a callback."""
+"""Workloads that train a Keras network with a single `model.fit`, as in the studies, timed by a callback."""
 
 import math
 import os
@@ -32,8 +32,7 @@ class Training(Workload):
 
     Attributes:
         predicted_examples: Number of test examples to predict after training, as in the study.
-        inference_parameters_count: Parameters without layers that only training needs; None if there are no such
-            layers.
+        inference_parameters_count: Parameter count without layers used only in training; None if there are none.
     """
 
     trains = True
@@ -47,7 +46,7 @@ class Training(Workload):
         raise NotImplementedError
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model for inference, without layers that only training needs."""
+        """Return the model for inference, without layers used only in training."""
         return self.build(spec)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -55,7 +54,7 @@ class Training(Workload):
         raise NotImplementedError
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the data: real data from the given folder, or the synthetic twin for None.
+        """Return the real data from a folder; if `folder` is None, the synthetic twin.
 
         Raises:
             MissingDataError: An installed file can't be used.
@@ -63,9 +62,9 @@ class Training(Workload):
         raise NotImplementedError
 
     def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
-        """Return the memory requirement of a spec's network, scaled from the default network's.
+        """Return the memory requirement of a spec's network, derived from the default network's.
 
-        The requirement is scaled by the number of weights and of intermediate values.
+        It is scaled by the numbers of weights and activations.
         """
         need, usual = self.memory_need(spec.engine), self.default_spec()
         results, usual_results = self.results(spec), self.results(usual)
@@ -76,24 +75,24 @@ class Training(Workload):
         return MemoryNeed(base_bytes, round(need.per_example_bytes * results / usual_results))
 
     def results(self, spec: RunSpec) -> float | None:
-        """Return roughly how many values training keeps per example; None if parameters don't change this."""
+        """Return the approximate number of activations stored per example; None if parameters don't change it."""
         return None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
-        """Explain why the engine needs a GPU for a network; None if it doesn't."""
+        """Explain why the network requires a GPU with this engine; None if it doesn't."""
         return engine_named(spec.engine).gpu_need(spec)
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
-        """Return additional Keras callbacks of the network (learning rates, resetting states)."""
+        """Return the network's own Keras callbacks, for example to set learning rates or reset states."""
         return []
 
     def proof_steps(self, spec: RunSpec) -> int | None:
-        """Return the number of steps after which the loss must be in its band; None if no band is known."""
+        """Return the number of steps after which the loss must be in the expected band; None if unknown."""
         usual = spec.batch_size == self.batch_size and not self.variant(spec)
         return self.proof.steps if self.proof is not None and usual else None
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Import, load data, build, measure and evaluate."""
+        """Load the data, build the network, and train, measure and evaluate it."""
         spec = job.spec
         trainer = prepare(self, job, reporter)
         engine, model = trainer.engine, trainer.model
@@ -117,19 +116,19 @@ class Training(Workload):
         reporter.phase("finish")
 
     def different_examples(self, spec: RunSpec, feed: Feed) -> int:
-        """Return the number of different training examples, as in the study."""
+        """Return the number of distinct training examples, as in the study."""
         return self.samples_per_epoch or feed.samples
 
     def _least_examples(self, spec: RunSpec, feed: Feed, steps: int) -> int:
         whole = self.steps_per_epoch(spec)
-        # A single repeated batch has no smaller last batches.
+        # With a single repeated batch, there are no incomplete batches.
         examples = feed.samples if feed.samples > (whole - 1) * spec.batch_size else 0
         return least_examples(steps, spec.batch_size, examples, whole, is_stream=feed.y is None)
 
 
 def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
-    """Start the engine, load the data and build the network, reporting each step. The model isn't compiled yet."""
-    # Before the engine is started, so that missing data isn't reported only after ten seconds.
+    """Load the data, start the engine and build the network, reporting each phase. The model isn't compiled."""
+    # Check for data before starting the engine, so that missing data is reported immediately.
     folder = real_folder(workload, job, reporter)
     reporter.phase("import")
     engine = start_engine(job.spec, reporter)
@@ -163,7 +162,7 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
 
 
 def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
-    """Return the folder of the real data, or None for the synthetic twin."""
+    """Return the folder of the real data, or None to use the synthetic twin."""
     name = workload.dataset
     if name is None:
         if job.spec.data == "real":
@@ -182,14 +181,14 @@ def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None
 
 
 def _getting(name: str) -> str:
-    """Return the command that installs a data set, including sets that only the user can supply."""
+    """Return the command that installs a data set, either by downloading it or from the user's files."""
     return f"data fetch {name}" if DATASETS[name].SOURCE.fetchable else f"data import {name} FOLDER"
 
 
 def _is_there(folder: Path) -> bool:
     try:
         return folder.exists()
-    except OSError:  # a failing drive, or a folder without read permission
+    except OSError:  # failing drive, or no read permission
         return False
 
 
@@ -205,14 +204,14 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
 def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporter: Reporter) -> None:
     whole = workload.steps_per_epoch(spec)
     steps = spec.steps or whole
-    # With another batch size, an epoch has a different number of steps to learn in.
+    # With another batch size, an epoch trains for a different number of steps.
     is_usual = steps == whole and spec.batch_size == workload.batch_size and not workload.variant(spec)
     band = workload.loss_band if is_usual else None
     epochs, end_s = spec.epochs, math.inf
     if spec.preset == "sustained":
         duration_s = spec.duration_s or SUSTAINED_S
         reporter.phase("measure", budget_s=duration_s)
-        reporter.epoch_steps = whole  # the last epoch is cut
+        reporter.epoch_steps = whole  # the last epoch may be cut
         epochs, end_s = EPOCHS_LIMIT, time.perf_counter() + duration_s
     else:
         reporter.phase("measure", epochs=epochs, total_steps=steps * epochs)
@@ -227,7 +226,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
         feed,
         watch,
         epochs=epochs,
-        # Arrays have a length, batches may not, and a study may drop the smaller last one.
+        # Arrays have a known length, but batches may not, and some studies drop the incomplete last batch.
         steps_per_epoch=None if feed.y is not None else steps,
     )
     if spec.preset == "standard":
@@ -258,7 +257,7 @@ def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
 
 
 def count_differs(what: Literal["parameters", "steps"], done: int, asked: int) -> Message:
-    """Return the error message for a count that differs from the requested one."""
+    """Return the error message for a count that differs from the expected count."""
     return message(f"training.other_{what}", done=done, asked=asked)
 
 

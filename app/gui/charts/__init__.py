@@ -1,1 +1,1 @@
-"""Charts and bars, live or stored."""
+"""Charts and bars, for live and stored runs."""

@@ -1,4 +1,4 @@
-"""The bars as a widget. The user's own bar moves to its rank; hovering shows the source of a value."""
+"""A widget that lists bars. The user's own bar moves to its rank, and tooltips show the sources of values."""
 
 import html
 from collections.abc import Sequence
@@ -40,16 +40,16 @@ from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import LABEL_PX
 
 ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
-WIDE_ROW_PX = 64  # above this height, on large screens, bars and type are enlarged
+WIDE_ROW_PX = 64  # taller rows, on large screens, have larger bars and text
 ROWS_AT_LEAST = 5
-REMARKS_SHARE, REMARK_LINES = 0.3, 4  # of the width, and the maximum number of lines
-BARS_SHARE = 0.4  # of the space for bars and values; below this, values are shown in their shortest form
+REMARKS_SHARE, REMARK_LINES = 0.3, 4  # maximum share of the width, and maximum number of lines
+BARS_SHARE = 0.4  # minimum share of bars in their space; below it, values use their shortest form
 SHORT_REMARK, NO_BREAK = 24, "\N{NO-BREAK SPACE}"
 MOVE_MS = 300
 
 
 def fitting_remarks(remarks: Sequence[str], metrics: QFontMetricsF, room_px: float) -> str:
-    """Return as many complete remarks as fit, and "…" for the others; at least the beginning of the first one."""
+    """Return as many complete remarks as fit, with "…" for the rest, or else the start of the first one."""
     words = remarks[0].split() if remarks else []
     shorter = [f"{' · '.join(remarks[:count])} …" for count in range(len(remarks) - 1, 0, -1)]
     shorter += [f"{' '.join(words[:count]).rstrip(',;:')} …" for count in range(len(words) - 1, 0, -1)]
@@ -63,11 +63,11 @@ class BarList(QWidget):
 
     Args:
         row_max_px: Maximum height of a row.
-        detailed: Whether every bar shows its ratio to the baseline, and remarks have a column.
+        detailed: Whether every bar shows its ratio to the baseline and remarks have their own column.
 
     Signals:
-        pointed: The bar under the pointer or selected with the keyboard, or None.
-        chosen: The bar that was clicked, or selected when Enter was pressed.
+        pointed: The mouse or the keyboard highlights a bar, or none (None).
+        chosen: A bar was clicked, or Enter was pressed on it.
     """
 
     pointed = Signal(object)
@@ -78,14 +78,14 @@ class BarList(QWidget):
         self._theme = theme
         self._row_max_px = row_max_px
         self._detailed = detailed
-        self.opens_runs = detailed  # whether clicking a run's bar opens it, which the pointer shows
+        self.opens_runs = detailed  # whether clicking a run's bar opens the run
         self._all: tuple[Bar, ...] = ()
-        self._bars: tuple[Bar, ...] = ()  # the bars that fit
+        self._bars: tuple[Bar, ...] = ()  # the visible bars
         self._baseline: Bar | None = None
         self._slot: tuple[str, str] | None = None
         self._log = True
         self._at: int | None = None
-        # Position of each bar in rows from the top: current, before its move, and after it.
+        # Position of each bar in rows from the top: currently, before its move, and after it.
         self._rows: dict[str, float] = {}
         self._from: dict[str, float] = {}
         self._to: dict[str, float] = {}
@@ -98,12 +98,12 @@ class BarList(QWidget):
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """All bars, including those that don't fit."""
+        """All bars, including invisible ones."""
         return self._all
 
     @property
     def slot(self) -> tuple[str, str] | None:
-        """Name and hint of the empty slot, if there is one."""
+        """Name and hint of the empty slot; None if there is none."""
         return self._slot
 
     def show_bars(
@@ -114,13 +114,13 @@ class BarList(QWidget):
         log: bool = True,
         slot: tuple[str, str] | None = None,
     ) -> None:
-        """Show other bars, or the same ones with other values.
+        """Show bars, and animate those that change their rank.
 
         Args:
-            bars: Fastest first.
-            baseline: The bar that ratios refer to.
-            log: Whether the scale is logarithmic.
-            slot: Name and hint of an empty slot above the bars.
+            bars: The bars, fastest first.
+            baseline: The bar that ratios refer to; None for no ratios.
+            log: Whether to use a logarithmic scale.
+            slot: Name and hint of an empty slot above the bars; None for no slot.
         """
         if (tuple(bars), baseline, log, slot) == (self._all, self._baseline, self._log, self._slot):
             return
@@ -131,7 +131,7 @@ class BarList(QWidget):
         self.updateGeometry()
 
     def _place(self) -> None:
-        """Choose the bars that fit, and move them to their rows."""
+        """Choose the visible bars, and move them to their rows."""
         self._bars = (
             tuple(shortlist(self._all, self._fitting())) if self._fitting() < len(self._all) else self._all
         )
@@ -152,7 +152,7 @@ class BarList(QWidget):
         self.update()
 
     def _fitting(self) -> int:
-        """Return how many bars fit; with details, all of them do, because the list scrolls."""
+        """Return the number of bars that fit. In detailed lists, all bars fit, because the list scrolls."""
         if self._detailed:
             return len(self._all)
         return max(1, (self.height() - AXIS_PX) // ROW_MIN_PX - (1 if self._slot else 0))
@@ -162,10 +162,10 @@ class BarList(QWidget):
         if min(self._fitting(), len(self._all)) != len(self._bars):
             self._place()
         if self._detailed and event.size().width() != event.oldSize().width():
-            self.updateGeometry()  # remarks may need a different number of lines
+            self.updateGeometry()  # the number of lines of remarks may have changed
 
     def sentence(self) -> str:
-        """Return everything shown as text."""
+        """Return all displayed values as text."""
         unit = _kind(self._all).unit
         parts = [f"{bar.name} {bar.text} {unit}" for bar in self._all]
         return "; ".join(parts) or sentence("chart.nothing_yet")
@@ -175,7 +175,7 @@ class BarList(QWidget):
         return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * rows + AXIS_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size of readable rows; without details, of a few neighbours."""
+        """Return the minimum size for readable rows: of all bars in detailed lists, otherwise of a few."""
         rows = len(self._all) + (1 if self._slot else 0)
         if self._detailed:
             return QSize(240, round(max(ROW_PX, self._remarks_height_px()) * rows) + AXIS_PX)
@@ -233,7 +233,7 @@ class BarList(QWidget):
         super().focusOutEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move through the bars with the arrow keys, and choose one with Enter."""
+        """Highlight bars with the arrow keys, and choose one with Enter."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._at is not None:
             self.chosen.emit(self._bars[self._at])
             return
@@ -248,7 +248,7 @@ class BarList(QWidget):
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
-        """Show the source of a bar's value as a tooltip."""
+        """Show the source of a bar's value in a tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             number = self._bar_at(event.pos())
             if number is None:
@@ -282,17 +282,17 @@ class BarList(QWidget):
         texts = self._text_widths(draft, 0)
         name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
         text_width = min(max(texts, default=0.0), self.width() * 0.34)
-        if self._detailed:  # values don't change here, so bars can use the whole space
+        if self._detailed:  # values don't change here, so bars can use all the space
             room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
             scale = self._scale()
             shares = [scale.share(bar.shown) for bar in self._bars]
             text_width = text_room(room, shares, texts)
-            if text_width > room * (1 - BARS_SHARE):  # bars without length would be meaningless
+            if text_width > room * (1 - BARS_SHARE):  # very short bars would be meaningless
                 text_width = text_room(room, shares, self._text_widths(draft, -1))
         return RowLook(name_width, text_width, draft.bar_height, text_px)
 
     def _text_widths(self, look: RowLook, place: int) -> list[float]:
-        """Return the width of each bar's text in its longest (0) or shortest (-1) version."""
+        """Return the width of each bar's text in its longest (0) or shortest (-1) form."""
         return [
             QFontMetricsF(value_font(look, bar)).horizontalAdvance(self._texts(bar)[place]) for bar in self._bars
         ]
@@ -301,7 +301,7 @@ class BarList(QWidget):
         return value_texts(bar, self._baseline, ratios=self._detailed)
 
     def _remarks_px(self) -> float:
-        """Return the width of the remarks column; 0 if remarks follow the bars."""
+        """Return the width of the column of remarks; 0 if remarks follow the bars."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
@@ -309,7 +309,7 @@ class BarList(QWidget):
         return min(widest + 20, self.width() * REMARKS_SHARE)
 
     def _remarks_height_px(self) -> float:
-        """Return the height of the longest remarks in the column, with all their lines."""
+        """Return the height of the tallest remarks in the column."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
@@ -319,7 +319,7 @@ class BarList(QWidget):
         return min(room.height(), max(heights, default=0.0)) + 4
 
     def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
-        """Write a bar's remarks if they fit: in a column of several lines, else after the bar in one line."""
+        """Paint a bar's remarks if they fit, either in their column or on one line after the bar."""
         room = rect.right() - start - 12
         remarks = self._remarks(bar)
         if room < 72 or not remarks:
@@ -336,12 +336,12 @@ class BarList(QWidget):
     def _remarks(self, bar: Bar) -> str:
         if not self._detailed:
             return " · ".join(doubts(bar))
-        # A line ends after a dot, and short remarks aren't split.
+        # Break lines only after a dot, and don't break short remarks.
         kept = (each.replace(" ", NO_BREAK) if len(each) <= SHORT_REMARK else each for each in bar.remarks)
         return f"{NO_BREAK}· ".join(kept)
 
     def _paint_focus(self, painter: QPainter) -> None:
-        """Paint a frame around the bar selected with the arrow keys or, before that, around all."""
+        """Paint a frame around the bar highlighted with the arrow keys, or around the list if there is none."""
         ring = QRectF(self.rect())
         if self._at is not None:
             top = self._rows.get(bar_key(self._bars[self._at]), self._at) * self._row_px()

@@ -1,4 +1,4 @@
-"""Bars of results: their scale and how to paint one, for window and share picture."""
+"""Scales and painting of result bars, for the GUI and for share pictures."""
 
 import math
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from app.gui.style.theme import font, tabular_font
 from app.gui.style.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
-SMALLEST_POWER = -300  # smallest power of ten at which a logarithmic scale begins
-# Colours by kind of bar. Other runs of the user are paler.
+SMALLEST_POWER = -300  # smallest exponent at which a logarithmic scale starts
+# Colours by kind of bar. The user's other runs are paler.
 _FILLS = {
     "you": "accent",
     "own": "accent",
@@ -28,22 +28,22 @@ _FILLS = {
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps values to a share of the bar width, 0 to 1: logarithmic from a power of ten, or linear from 0."""
+    """Maps values to a share of the bar width, 0 to 1. Logarithmic from a power of ten, or linear from 0."""
 
     origin: float
     top: float
     log: bool
 
     def share(self, value_s: float) -> float:
-        """Return the length of a value's bar, 0 to 1."""
+        """Return the length of the bar for a value, 0 to 1."""
         if self.log:
-            # Not computed from ratios, which overflow for absurd values in imported files.
+            # Don't use ratios. They overflow for absurd values in imported files.
             low, high = math.log(self.origin), math.log(self.top)
             return max(0.0, (math.log(max(value_s, self.origin)) - low) / (high - low))
         return value_s / self.top
 
     def ticks(self) -> list[float]:
-        """Return a few positions for grid lines: powers of ten, or round values."""
+        """Return a few values for grid lines: powers of ten or round values."""
         if self.log:
             first, last = round(math.log10(self.origin)), math.floor(math.log10(self.top) + 1e-9)
             return [10.0**power for power in range(first, last + 1, 1 + (last - first) // TICKS_LIMIT)]
@@ -57,22 +57,22 @@ def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
     real = [value_s for value_s in values_s if value_s > 0] or [1.0]
     if not log:
         return Scale(0.0, max(real), log=False)
-    # Otherwise a value just above a power of ten would have no length.
+    # Otherwise the bar of a value just above a power of ten would have no length.
     origin = 10.0 ** max(SMALLEST_POWER, math.floor(math.log10(min(real) / 1.5)))
     return Scale(origin, max(*real, 10 * origin), log=True)
 
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """How to draw one row; sizes in pixels."""
+    """The style of a row. Sizes are in pixels."""
 
     name_width: float
-    text_width: float  # reserved after the longest bar
+    text_width: float  # width reserved for text after the longest bar
     bar_height: float
     text_px: int
     radius: float = 4.0
     gap: float = 10.0
-    outlined: bool = False  # for pictures: text as outlines, identical on all systems
+    outlined: bool = False  # paint text as outlines, so that pictures look the same on all systems
 
 
 def bar_key(bar: Bar) -> str:
@@ -91,12 +91,12 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return the text after a bar: its value and its factor relative to the baseline.
+    """Return the text after a bar: its value, and its ratio to the baseline.
 
     Args:
         bar: The bar.
-        baseline: The bar to compare with; None for none. An invalid result isn't compared.
-        ratios: Whether published bars have a factor too, and the baseline is labelled.
+        baseline: The bar to compare with; None for no ratio. Invalid results aren't compared.
+        ratios: Whether published bars also show a ratio, and the baseline is labelled.
     """
     value, times = bar.text, bar.times_as_fast(baseline)
     if baseline is None or times is None or (bar.kind in ("reference", "community") and not ratios):
@@ -112,9 +112,9 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
 
 def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
-    """Return the text of `value_text` followed by shorter versions, for limited space.
+    """Return the text of `value_text`, followed by shorter forms for limited space.
 
-    Factors are shown with the baseline's year, except with `ratios`, where the heading names the baseline.
+    Short forms name the baseline by its year. With `ratios`, they don't name it, because the heading does.
     """
     whole = value_text(bar, baseline, ratios=ratios)
     year = baseline.row.year if baseline is not None and baseline.row is not None else None
@@ -128,11 +128,11 @@ def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tupl
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return the width that bars must leave, so that each bar's text fits after it.
+    """Return the width to reserve for texts, so that each text fits after its bar.
 
     Args:
-        room: Width of bars and texts together.
-        shares: Length of each bar, as a share of the bars' width.
+        room: Total width of bars and texts.
+        shares: Length of each bar as a share of the width for bars.
         texts: Width of each bar's text.
     """
     longest = min(
@@ -142,13 +142,13 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
 
 def name_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font of a bar's name: bold for the user's own."""
+    """Return the font for a bar's name. The user's own name is bold."""
     chosen = font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font of the text after a bar."""
+    """Return the font for the text after a bar."""
     chosen = tabular_font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
@@ -159,13 +159,13 @@ def _weight(bar: Bar | None) -> QFont.Weight:
 
 
 def unhinted(chosen: QFont) -> QFont:
-    """Return a font with its designed letter widths, not rounded to screen pixels."""
+    """Disable hinting, so that letters have their designed widths instead of whole screen pixels."""
     chosen.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     return chosen
 
 
 def draw_text(painter: QPainter, box: QRectF, text: str, *, outlined: bool = False) -> None:
-    """Draw one line of text, left-aligned and vertically centred."""
+    """Draw a line of text, left-aligned and vertically centred."""
     if not outlined:
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
         return
@@ -177,7 +177,7 @@ def draw_text(painter: QPainter, box: QRectF, text: str, *, outlined: bool = Fal
 
 
 def paint_divide(painter: QPainter, left: QPointF, width: float, tokens: Tokens) -> None:
-    """Paint the line above the bars that aren't like the user's own."""
+    """Paint the line above the bars that aren't comparable to the user's own."""
     painter.setPen(QPen(QColor(tokens.muted), 1, Qt.PenStyle.DashLine))
     painter.drawLine(left, left + QPointF(width, 0))
 
@@ -193,9 +193,9 @@ def paint_bar(
     look: RowLook,
     tokens: Tokens,
 ) -> float:
-    """Paint one row with name, bar and value; return where the value's text ends.
+    """Paint a row with name, bar and value, and return the right end of the value's text.
 
-    The first of `texts` that fits is written after the bar. `ground` is the background colour, which hides grid
+    The first of `texts` that fits is drawn after the bar. `ground` is the background colour, used to hide grid
     lines behind the text.
     """
     mine = bar.kind == "you"
@@ -230,7 +230,7 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
-    """Paint the empty slot reserved for the user's own bar."""
+    """Paint the empty slot for the user's own bar."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -250,7 +250,7 @@ def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: R
 def paint_grid(
     painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int, unit: str
 ) -> None:
-    """Paint a scale's grid lines over the rows, and their values below, the last one with the unit."""
+    """Paint grid lines over the rows with their values below. The last value includes the unit."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
     painter.setFont(unhinted(tabular_font(label_px)) if look.outlined else tabular_font(label_px))
@@ -267,5 +267,5 @@ def paint_grid(
 
 
 def tick_text(value_s: float) -> str:
-    """Return a round value without an exponent, with thousands separators."""
+    """Format a round value without an exponent, with thousands separators."""
     return f"{value_s:,.6f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""Paints the charts of studies, identically in the window and in pictures."""
+"""Paints the charts of studies. They look the same in the GUI and in pictures."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from app.gui.style.theme import Theme, font, tabular_font
 from app.gui.style.tokens import LABEL_PX, SERIES, TEXT_PX, Tokens
 
 ROW_MAX_PX, BAR_SHARE, SMALLEST_PX = 52.0, 0.5, 220
-# Stretch relative to the empty space below, which gets the height that a chart can't fill.
+# Layout stretch. The empty space below gets the height that a chart can't use.
 CHART_STRETCH = 100
 UNLIMITED_PX = 2**24 - 1  # Qt's QWIDGETSIZE_MAX
 _GAP, _DOT_PX, _LINE_PX = 10.0, 4.0, 2.0
@@ -25,12 +25,12 @@ _GAP, _DOT_PX, _LINE_PX = 10.0, 4.0, 2.0
 
 @dataclass(frozen=True, slots=True)
 class ChartStyle:
-    """How to draw a figure.
+    """The style of a figure.
 
     Attributes:
-        text_px, label_px, row_max_px: Sizes of names and values, of axes and legend, and the maximum height of
-            rows.
-        outlined: Whether text is painted as outlines, identical on all systems.
+        text_px, label_px: Text sizes of names and values, and of axes and legend.
+        row_max_px: Maximum row height.
+        outlined: Whether to paint text as outlines, so that it looks the same on all systems.
     """
 
     tokens: Tokens
@@ -47,7 +47,7 @@ class ChartStyle:
     def write(
         self, painter: QPainter, box: QRectF, text: str, size_px: int, colour: str, *, align: str = "left"
     ) -> None:
-        """Write one line into a box, elided if it is too long."""
+        """Draw a line of text in a box. It is elided if it is too long."""
         chosen = self.font(size_px)
         metrics = QFontMetricsF(chosen)
         text = metrics.elidedText(safe_text(text), Qt.TextElideMode.ElideRight, max(0.0, box.width()))
@@ -82,7 +82,7 @@ def paint_figure(painter: QPainter, rect: QRectF, figure: Figure, look: ChartSty
 
 
 def figure_height(figure: Figure, width: float, look: ChartStyle) -> float:
-    """Return the minimum height in pixels at which a chart is readable."""
+    """Return the minimum height in pixels for a chart to be readable."""
     line = look.label_px * 1.6
     legend = len(_legend_lines(_entries(figure, look), width, look)) * line
     if figure.kind == "lines":
@@ -91,7 +91,7 @@ def figure_height(figure: Figure, width: float, look: ChartStyle) -> float:
 
 
 def largest_height(figure: Figure, width: float, look: ChartStyle) -> float | None:
-    """Return the largest height in pixels that a chart can fill; None if there is no limit."""
+    """Return the maximum height in pixels that a chart can use; None if unlimited."""
     if figure.kind == "lines":
         return None
     line = look.label_px * 1.5
@@ -101,7 +101,7 @@ def largest_height(figure: Figure, width: float, look: ChartStyle) -> float | No
 
 
 def _colour(figure: Figure, series: Series, tokens: Tokens) -> str:
-    """Return a series' colour: the accent for this computer's only series, muted for ideal lines."""
+    """Return the colour of a series: the accent for this computer's only series, muted for ideal lines."""
     own = [each for each in figure.series if each.is_own and not each.is_dashed]
     if series.is_dashed:
         return tokens.muted
@@ -122,7 +122,7 @@ _Entry = tuple[str, str, bool, bool]
 
 
 def _entries(figure: Figure, look: ChartStyle) -> list[_Entry]:
-    """Return name, colour and shape of each series for the legend; empty if there is only one."""
+    """Return the name, colour and shape of each series for the legend; empty if there is only one series."""
     named = [series for series in figure.series if series.name]
     if len(named) < 2:
         return []
@@ -217,7 +217,7 @@ def _paint_mark(painter: QPainter, plot: QRectF, x: float, name: str, look: Char
 
 @dataclass(frozen=True, slots=True)
 class _Pen:
-    """Paints the series of a chart of lines."""
+    """Paints the series of a line chart."""
 
     painter: QPainter
     plot: QRectF
@@ -232,7 +232,7 @@ class _Pen:
         return QPointF(left, self.plot.bottom() - self.values.share(value) * self.plot.height())
 
     def paint(self, series: Series) -> None:
-        """Paint the line with its dots and intervals, and the text of highlighted values."""
+        """Paint a line with dots and intervals, and label highlighted values."""
         painter, colour = self.painter, _colour(self.figure, series, self.look.tokens)
         spots = [spot for spot in series.spots if spot is not None]
         style = Qt.PenStyle.DashLine if series.is_dashed else Qt.PenStyle.SolidLine
@@ -259,7 +259,7 @@ class _Pen:
         left = min(max(plot.left(), place.x() - width / 2), plot.right() - width)
         top = max(plot.top() - 1.5 * look.label_px, place.y() - 2.2 * look.text_px)
         box = QRectF(left, top, width, 1.5 * look.text_px)
-        ground = QColor(look.tokens.surface)  # otherwise lines would cross the text
+        ground = QColor(look.tokens.surface)  # keeps lines from crossing the text
         ground.setAlphaF(0.85)
         self.painter.setPen(Qt.PenStyle.NoPen)
         self.painter.setBrush(ground)
@@ -304,12 +304,12 @@ def _paint_rows(painter: QPainter, rect: QRectF, figure: Figure, look: ChartStyl
 
 
 def _fitting(look: ChartStyle, row_px: float) -> ChartStyle:
-    """Return a style whose names fit rows of this height, at least as large as labels."""
+    """Return a style whose names fit rows of this height, but aren't smaller than labels."""
     return replace(look, text_px=max(look.label_px, min(look.text_px, int(row_px / 1.2))))
 
 
 def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: ChartStyle) -> None:
-    """Paint a dashed line across the rows, with its name above them, to the right of the title."""
+    """Paint a dashed line across the rows, with its name above."""
     painter.setPen(QPen(QColor(look.tokens.muted), 1.5, Qt.PenStyle.DashLine))
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
     width, height = look.width(name, look.label_px) + 2, 1.5 * look.label_px
@@ -318,7 +318,7 @@ def _paint_baseline(painter: QPainter, plot: QRectF, x: float, name: str, look: 
 
 
 def _paint_row_ticks(painter: QPainter, plot: QRectF, values: Axis, look: ChartStyle) -> None:
-    """Paint lines across the rows with their values, or only every second, third … value if space is limited."""
+    """Paint grid lines across the rows with their values. If space is limited, some values are omitted."""
     labels = []
     for tick in values.ticks():
         x, half = plot.left() + values.share(tick) * plot.width(), look.width(_tick(tick), look.label_px) / 2
@@ -346,7 +346,7 @@ def _paint_bar(painter: QPainter, row: QRectF, values: Axis, spot: Spot, look: C
     width = look.width(spot.text, look.text_px) + 2
     box = QRectF(max(end, right) + _GAP / 2, row.top(), width, row.height())
     margin = max(0.0, (row.height() - 1.2 * look.text_px) / 2)
-    painter.fillRect(box.adjusted(-1, margin, 1, -margin), QColor(tokens.surface))  # hides lines across the rows
+    painter.fillRect(box.adjusted(-1, margin, 1, -margin), QColor(tokens.surface))  # hides lines behind the text
     look.write(painter, box, spot.text, look.text_px, tokens.text)
 
 
@@ -355,7 +355,7 @@ def _tick(value: float) -> str:
 
 
 class FigureView(QWidget):
-    """Shows one chart of a study."""
+    """Displays one chart of a study."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -369,7 +369,7 @@ class FigureView(QWidget):
         theme.changed.connect(self.update)
 
     def show_figure(self, figure: Figure | None) -> None:
-        """Show another chart; None for none."""
+        """Show a chart; None clears the view."""
         self.figure = figure
         self.setAccessibleDescription(figure.description if figure else sentence("chart.nothing_yet"))
         self._take_room()

@@ -1,4 +1,4 @@
-"""Scales of studies' charts: positions of values, and which of them are labelled. Uses no Qt."""
+"""Scales of the studies' charts: positions of values, and the choice of labels. Doesn't use Qt."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,10 +13,10 @@ _MARGIN = 0.04
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Maps values to a share of the axis, 0 to 1.
+    """Maps values to a position on the axis, 0 to 1.
 
     Attributes:
-        low, high: Its ends; above 0 if logarithmic.
+        low, high: Ends of the axis; above 0 if logarithmic.
     """
 
     low: float
@@ -24,7 +24,7 @@ class Axis:
     is_log: bool
 
     def share(self, value: float) -> float:
-        """Return a value's position, clipped to the ends."""
+        """Return the position of a value, clamped to the ends."""
         if self.is_log:
             value = max(value, self.low)
             at = math.log(value / self.low) / math.log(self.high / self.low)
@@ -33,7 +33,7 @@ class Axis:
         return min(1.0, max(0.0, at))
 
     def ticks(self) -> list[float]:
-        """Return a few round values inside."""
+        """Return a few round values within the axis."""
         if not self.is_log:
             size = 10.0 ** math.floor(math.log10((self.high - self.low) or 1.0))
             steps = (part * size for part in (0.1, 0.2, 0.25, 0.5, 1.0))
@@ -50,10 +50,10 @@ class Axis:
 
 
 def value_axis(figure: Figure) -> Axis:
-    """Return the value axis: from 0 or logarithmic, or from above 0 for losses and accuracies."""
+    """Return the value axis. It starts at 0, unless it is logarithmic or for losses and accuracies."""
     spots = [spot for spot in _spots(figure) if math.isfinite(spot.value)]
     values = [spot.value for spot in spots] or [1.0]
-    # Intervals may be so wide that nothing else would be visible.
+    # Ignore intervals so wide that nothing else would be visible.
     ends = [end for spot in spots for end in (spot.low, spot.high) if end is not None and end <= 2 * max(values)]
     if figure.baseline is not None:
         values.append(figure.baseline[0])
@@ -69,7 +69,7 @@ def value_axis(figure: Figure) -> Axis:
 
 
 def x_axis(figure: Figure) -> Axis:
-    """Return the numeric axis of a chart of lines."""
+    """Return the numeric axis of a line chart."""
     values = [spot.x for spot in _spots(figure)] + [x for x, _ in figure.marks] or [1.0]
     low, high = min(values), max(values)
     if figure.is_log_x and low > 0:
@@ -84,10 +84,10 @@ def _spots(figure: Figure) -> Iterable[Spot]:
 
 
 def label_step(places: Sequence[tuple[float, float]]) -> int:
-    """Return the step between labels at which none touches the next.
+    """Return n so that labels don't touch if only every nth is drawn.
 
     Args:
-        places: Beginning and end of each label, in pixels, from left to right.
+        places: Start and end of each label in pixels, from left to right.
     """
     for step in range(1, len(places)):
         kept = places[::step]

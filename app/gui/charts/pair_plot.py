@@ -1,4 +1,4 @@
-"""Plot of the pairs of an A/B: one row each with both values and their ratio, and the mean below."""
+"""A plot of the pairs of an A/B test: a row per pair, with both values and their ratio, and the mean below."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from app.gui.style.tokens import LABEL_PX, TEXT_PX
 ROW_MIN_PX, ROW_MAX_PX, HEAD_PX, FOOT_PX = 22, 60, 24, 24
 NUMBER_PX, VALUE_PX, RATIO_PX, GAP = 32, 62, 56, 12
 DOT_PX, TICK_GAP_PX = 4.5, 44
-# Minimum range of the scale around the dots, even if they are nearly equal.
+# Minimum range of the scale if the ratios are nearly equal.
 NARROWEST_LOG = math.log(1.02)
 _TICKS = (
     0.1,
@@ -48,23 +48,23 @@ _TICKS = (
 
 @dataclass(frozen=True, slots=True)
 class RatioScale:
-    """Maps speed ratios logarithmically to shares of the width, from 0 to 1; the ratio 1 is always included."""
+    """Maps speed ratios logarithmically to a share of the width, 0 to 1. The scale always includes the ratio 1."""
 
     low: float
     high: float
 
     def share(self, ratio: float) -> float:
-        """Return a ratio's position, clipped to the edges."""
+        """Return the position of a ratio, clamped to the edges."""
         at = (math.log(ratio) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return min(1.0, max(0.0, at))
 
     def ticks(self) -> list[float]:
-        """Return the round ratios on the scale."""
+        """Return the round ratios within the scale."""
         return [tick for tick in _TICKS if self.low <= tick <= self.high]
 
 
 def ratio_scale(result: PairResult) -> RatioScale:
-    """Return a scale for the ratios and 1, and for the interval unless it is so wide that it would hide them."""
+    """Return a scale for the ratios and 1. It also includes the interval if this doesn't squeeze the ratios."""
     logs = [0.0, *map(math.log, result.ratios)]
     low, high = min(logs), max(logs)
     room = max(high - low, NARROWEST_LOG)
@@ -76,7 +76,7 @@ def ratio_scale(result: PairResult) -> RatioScale:
 
 
 class PairPlot(QWidget):
-    """Shows an A/B, finished or not. Rows of pairs still to run are already included."""
+    """Displays an A/B test, finished or not. Pairs that haven't run yet already have rows."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class PairPlot(QWidget):
         theme.changed.connect(self.update)
 
     def show_group(self, group: Group, at: PlannedRun | None = None) -> None:
-        """Show another state; `at` is the current run."""
+        """Show a state of the A/B test. `at` is the current run."""
         pairs = pairs_of(group)
         missing = group.planned // 2 - len(pairs) if at is not None else 0
         self._pairs = pairs + [Pair(None, None)] * max(0, missing)
@@ -104,11 +104,11 @@ class PairPlot(QWidget):
 
     @property
     def pairs(self) -> list[Pair]:
-        """The pairs shown, one per row."""
+        """The displayed pairs, one per row."""
         return self._pairs
 
     def sentence(self, label_a: str, label_b: str) -> str:
-        """Return everything shown as text."""
+        """Return all displayed values as text."""
         unit = headline_kind(self._metric).unit
         parts = [
             sentence(
@@ -169,14 +169,14 @@ class PairPlot(QWidget):
         )
 
     def _paint_scale(self, painter: QPainter, plot: QRectF, scale: RatioScale) -> None:
-        """Paint the line of no difference, the side that wins in each direction, and round ratios below."""
+        """Paint a line at the ratio 1, the faster side in each direction, and round ratios below."""
         tokens = self._theme.tokens
         one_px = self._x(plot, scale, 1.0)
         foot = QRectF(plot.left(), plot.bottom(), plot.width(), FOOT_PX)
         painter.setFont(tabular_font(LABEL_PX))
         metrics = QFontMetricsF(painter.font())
         taken: list[float] = []
-        # The line of no difference has priority.
+        # The label of ratio 1 has priority.
         for tick in sorted(scale.ticks(), key=lambda tick: abs(math.log(tick))):
             x = self._x(plot, scale, tick)
             if any(abs(x - other) < TICK_GAP_PX for other in taken):
@@ -223,7 +223,7 @@ class PairPlot(QWidget):
         self._paint_right(painter, line, f"{ratio:.2f}×", tokens.muted)
 
     def _paint_mean(self, painter: QPainter, plot: QRectF, line: QRectF, scale: RatioScale) -> None:
-        """Paint the mean as a diamond on its confidence interval."""
+        """Paint the mean as a diamond with its confidence interval."""
         tokens, result = self._theme.tokens, self._result
         painter.setPen(QPen(QColor(tokens.border), 1))
         painter.drawLine(QPointF(0, round(line.top()) + 0.5), QPointF(self.width(), round(line.top()) + 0.5))

@@ -1,6 +1,6 @@
-"""Base of all live charts: a plot in the theme's colours that is created once and then updated.
+"""Base classes of live charts: plots in the theme's colours that are created once and then updated.
 
-Imports pyqtgraph and NumPy, which takes longer than the rest of the window, so this must be imported late.
+Import this module late. It imports pyqtgraph and NumPy, and this takes longer than the rest of the GUI.
 """
 
 import contextlib
@@ -19,28 +19,28 @@ from app.gui.style.tokens import LABEL_PX
 from app.gui.widgets.basics import label
 
 AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 42, 24, 12
-_BELOW_PX = 6  # so that the first time label doesn't touch the lowest value next to it
-# Minimum height of a chart, or slightly less where this avoids scrolling.
+_BELOW_PX = 6  # keeps the first time label from touching the lowest value
+# Minimum height of a chart. The smaller value is used where it avoids scrolling.
 LOW_PX, LOWEST_PX = 140, 112
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
 DASH = 0.3
 VALUE_STEP_PX = 20
-# Thin lines without antialiasing while a run is live. Anything else costs up to a hundred times as much, because
-# Qt strokes wide lines as paths.
+# Lines are thin and not antialiased while a run is live. Anything else costs up to a hundred times as much,
+# because Qt strokes wide lines as paths.
 pyqtgraph.setConfigOptions(antialias=False, useOpenGL=False)
 
 
 class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """A plot without mouse, menu or buttons. The caller sets its ranges.
+    """A plot without mouse interaction, menu or buttons. Callers set its ranges.
 
     Args:
-        theme: Theme with its colours.
-        bottom: The lower axis; None for plain numbers.
+        theme: Theme that defines the colours.
+        bottom: Bottom axis; None for plain numbers.
         unit: Unit of the left axis; "" for none.
-        later: Message code of the text shown in place of axes until there is data.
+        later: Message code of the text shown instead of axes while there is no data.
 
     Attributes:
-        instead: The label shown in place of axes.
+        instead: Label shown instead of axes.
     """
 
     _is_made = False  # Qt sends events before __init__ has finished
@@ -69,7 +69,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.hideButtons()
         self.setFrameShape(self.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        # Screen readers use its description, but nothing in it can be focused.
+        # Screen readers use the description, but there is nothing to focus.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         box = self.getViewBox()
         box.disableAutoRange()
@@ -87,72 +87,72 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._is_made = True
 
     def event(self, event: QEvent) -> bool:
-        """Keep the width of lines on a screen with a different pixel density."""
+        """Preserve line widths when moving to a screen with another pixel density."""
         if self._is_made and event.type() == QEvent.Type.DevicePixelRatioChange:
             self.colour()
         return bool(super().event(event))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the label in the middle."""
+        """Keep the label centred."""
         super().resizeEvent(event)
         if self._is_made:
             self.instead.setGeometry(self.rect())
 
     def close(self) -> bool:
-        """Also disconnect from the theme, because a closed plot has no axes."""
-        with contextlib.suppress(RuntimeError, TypeError):  # already closed
+        """Close and disconnect from the theme, because a closed plot has no axes to colour."""
+        with contextlib.suppress(RuntimeError, TypeError):  # it was already closed
             self.theme.changed.disconnect(self.colour)
         return bool(super().close())
 
     def minimumSizeHint(self) -> QSize:
-        """Allow any size: charts share a window that may be small."""
+        """Return a small size, because charts share a window that may be small."""
         return QSize(120, self._least_px)
 
     def sizeHint(self) -> QSize:
-        """Return the same size for all plots, so that the layout decides."""
+        """Return the same size for all plots, so that the layout controls their sizes."""
         return QSize(240, LOW_PX)
 
     def allow_height(self, least_px: int) -> None:
-        """Change the minimum height for the layout."""
+        """Change the minimum height."""
         if least_px != self._least_px:
             self._least_px = least_px
             self.updateGeometry()
 
     def setAccessibleName(self, name: str) -> None:
-        """Also name the viewport, which screen readers see as a separate widget."""
+        """Also set the name of the viewport, because screen readers treat it as a separate widget."""
         super().setAccessibleName(name)
         self.viewport().setAccessibleName(name)
 
     def setAccessibleDescription(self, description: str) -> None:
-        """Also describe the viewport."""
+        """Also set the description of the viewport."""
         super().setAccessibleDescription(description)
         self.viewport().setAccessibleDescription(description)
 
     def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
-        """Show either text about missing data in place of the axes, or the axes.
+        """Show the axes, or a text instead of them if there is no data.
 
         Args:
             is_empty: Whether there is nothing to draw.
-            live: Whether data will follow. Otherwise, nothing was recorded.
+            live: Whether data may still arrive. If not, the text says that nothing was recorded.
         """
         if is_empty:
             self.instead.setText(sentence(self._later if live else "chart.nothing_recorded"))
         self.instead.setVisible(is_empty)
-        # Axes of a hidden item would lose their size, and a transparent one isn't painted either.
+        # If hidden, the axes would lose their size. If transparent, they aren't painted either.
         self.getPlotItem().setOpacity(0.0 if is_empty else 1.0)
 
     def pen(self, colour: str, *, dashed: bool = False) -> QPen:
         """Return a pen that is one logical pixel wide, regardless of the plot's units.
 
-        The width is rounded to whole screen pixels, because others are expensive.
+        The width is rounded to whole screen pixels, because fractional widths are expensive.
         """
         pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
-        pen.setWidth(max(1, round(self.devicePixelRatioF())))  # a cosmetic pen's width is in screen pixels
+        pen.setWidth(max(1, round(self.devicePixelRatioF())))  # the width of a cosmetic pen is in screen pixels
         pen.setCosmetic(True)
         return pen
 
     def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
-        """Return a new line in one of the SERIES, in another view box if it has its own axis."""
+        """Add a line in one of the SERIES colours, optionally to another view box with its own axis."""
         line = Line(self, colour, dashed=dashed)
         line.colour()
         self._lines.append(line)
@@ -160,7 +160,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         return line
 
     def set_range(self, axis: str, low: float, high: float, box: "pyqtgraph.ViewBox | None" = None) -> None:
-        """Set the range of an axis ("x", "y" or another name) if it has changed. Drawing axes is expensive."""
+        """Set the range of an axis ("x", "y" or another name) if it has changed. Painting axes is expensive."""
         if self._ranges.get(axis) != (low, high):
             self._ranges[axis] = (low, high)
             if axis == "x":
@@ -188,18 +188,18 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         if side == "bottom":
             axis.setStyle(tickTextOffset=_BELOW_PX)
         axis.enableAutoSIPrefix(False)
-        axis.setZValue(-1)  # draws its grid behind the curves
+        axis.setZValue(-1)  # paints the grid behind the curves
 
 
 class DoublePlot(Plot):
-    """A plot with a second vertical axis on the right, for other units.
+    """A plot with a second vertical axis on the right, for another unit.
 
     Args:
-        theme: Theme with its colours.
-        bottom: The lower axis; None for plain numbers.
+        theme: Theme that defines the colours.
+        bottom: Bottom axis; None for plain numbers.
         unit: Unit of the left axis; "" for none.
         right_unit: Unit of the right axis.
-        later: As for any plot.
+        later: See Plot.
 
     Attributes:
         right: View box of the right axis.
@@ -239,7 +239,7 @@ class DoublePlot(Plot):
 
 
 class Line:
-    """One line of a plot, in one of the SERIES."""
+    """A line of a plot, in one of the SERIES colours."""
 
     def __init__(self, plot: Plot, colour: str, *, dashed: bool) -> None:
         self._plot = plot
@@ -255,11 +255,11 @@ class Line:
         self.item.setPen(self._smooth if self._is_smooth else self._thin)
 
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
-        """Show other points. None is a gap.
+        """Replace the points of the line. None is a gap.
 
         Args:
             curve: The points.
-            smooth: Whether drawing may be expensive: few points, or drawn only once.
+            smooth: Whether expensive drawing is acceptable, because there are few points or they are drawn once.
         """
         import numpy as np
 
@@ -272,10 +272,10 @@ class Line:
 
 
 class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
-    """A curve in a view with fixed ranges."""
+    """A curve in a view whose ranges are fixed."""
 
     def boundingRect(self) -> QRectF:
-        """Return the whole view, because the exact bounds are expensive to compute and not needed."""
+        """Return the whole view, because exact bounds are expensive and not needed."""
         box = self.getViewBox()
         if box is None or self.xData is None or not len(self.xData):
             return QRectF()
@@ -283,18 +283,18 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
 
 
 class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """An axis with as many round values as fit, and their unit."""
+    """An axis with as many round values as fit, with their unit."""
 
     def __init__(self, side: str, unit: str = "") -> None:
         super().__init__(side)
         self._unit = f" {unit}" if unit else ""
 
     def boundingRect(self) -> QRectF:
-        """Reserve space for half labels at both ends, which pyqtgraph doesn't do with grid lines."""
+        """Include space for half a label at both ends. pyqtgraph omits it if there are grid lines."""
         return QRectF(super().boundingRect()).adjusted(0, -LABEL_PX, 0, LABEL_PX)
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a step of 1, 2 or 5 times a power of ten that keeps labels apart."""
+        """Return a step of 1, 2 or 5 times a power of ten that prevents labels from overlapping."""
         room = max(1.0, size / VALUE_STEP_PX)
         power = math.floor(math.log10(max(high - low, 1e-12) / room))
         steps = [part * 10.0**exponent for exponent in (power, power + 1) for part in (1, 2, 5)]
@@ -306,20 +306,20 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         return [f"{value * scale:,.{places}f}{self._unit}" for value in values]
 
     def room_px(self, low: float, high: float) -> int:
-        """Return the width of the axis needed for the labels of a range."""
+        """Return the axis width that the labels of a range need."""
         spacing = self.tickSpacing(low, high, self.size().height())[0][0]
         (text,) = self.tickStrings([high], 1.0, spacing)
         return max(AXIS_WIDTH_PX, math.ceil(QFontMetricsF(tabular_font(LABEL_PX)).horizontalAdvance(text)) + 8)
 
 
 class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """Seconds as minutes and seconds: "2:30"."""
+    """An axis that shows seconds as minutes and seconds, such as "2:30"."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return round time steps with enough space for their labels."""
+        """Return a round time step that leaves space for labels."""
         room = max(2.0, size / 48)
         steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
         step = next((step for step in steps if (high - low) / step <= room), steps[-1])
@@ -331,19 +331,19 @@ class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
 
 
 class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """An axis of whole numbers, for epochs."""
+    """An axis of integers, for epochs."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a whole-number step with enough space for its labels."""
+        """Return an integer step that leaves space for labels."""
         room = max(2.0, size / 32)
         step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
         return [(float(step), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Return the labels, without an epoch 0."""
+        """Return the labels. There is no epoch 0."""
         return [f"{value:.0f}" if value >= 1 else "" for value in values]
 
 
@@ -352,19 +352,19 @@ def _whole_steps() -> list[int]:
 
 
 def has_values(curve: Curve) -> bool:
-    """Return whether there is anything to draw."""
+    """Return whether a curve has any values."""
     return any(value is not None for value in curve.y)
 
 
 def format_clock(duration_s: float) -> str:
-    """Return seconds as "0:05", "12:30" or "1:02:30"."""
+    """Format seconds as "0:05", "12:30" or "1:02:30"."""
     minutes, seconds = divmod(round(duration_s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def round_up(value: float) -> float:
-    """Return the smallest of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 … not below the value; 1 for 0 or less."""
+    """Round up to 1, 1.5, 2, 3, 4, 5, 6, 8 or 10 times a power of ten. Returns 1 for values of 0 or less."""
     if not math.isfinite(value) or value <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(value))
@@ -374,7 +374,7 @@ def round_up(value: float) -> float:
 
 
 def time_span(seconds: float) -> float:
-    """Return the end of a live time axis, which grows in large steps so that it isn't redrawn every second."""
+    """Return the end of a live time axis. It grows in large steps, to avoid redrawing the axis every second."""
     span = 10.0
     while span < seconds:
         span *= 1.25 if span >= 60 else 1.5

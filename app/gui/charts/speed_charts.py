@@ -1,4 +1,4 @@
-"""Charts of certainty: the estimate with its narrowing interval, and sustained speed."""
+"""Charts of the estimate with its shrinking interval and of sustained speed."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ from app.gui.style.tokens import LABEL_PX, SERIES
 BLUE, ORANGE, _, _, _, RED = SERIES
 PASS_PCT = 100 - DRIFT_PCT
 _BAND_ALPHA = 0.18
-# The view contains at least this range around the latest estimate, and margins above and below the rest that
-# together are an eighth of it. The first quarter of the time, with little certainty, may be out of view.
+# The view includes at least this range around the latest estimate, plus margins that total an eighth of its
+# height. Uncertain values, from the first quarter of the time, may be outside of it.
 _VIEW_SHARE, _MARGIN, EARLY_SHARE = 0.15, 0.06, 0.25
-_LOOSE = 1.7  # a view larger than its contents by this factor is too large
+_LOOSE = 1.7  # if the view is larger than its contents by this factor, it is adjusted
 
 
 class EstimateChart(Plot):
-    """The estimate over time, with its 95 % interval."""
+    """The estimate over time with its 95 % interval."""
 
     def __init__(self, theme: Theme) -> None:
         self.low, self.high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
@@ -37,11 +37,11 @@ class EstimateChart(Plot):
         self.bounds = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
         self.line = self.add_line(BLUE)
         self.shown: tuple[object, ...] = ()
-        self._view = (0.0, 0.0)  # its lower and upper edge
+        self._view = (0.0, 0.0)  # lower and upper end
         self.setAccessibleName(sentence("chart.estimate"))
 
     def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
-        """Show the estimate over time, on an axis up to span_s."""
+        """Show the estimates on a time axis that ends at `span_s`."""
         begin_s = series.estimate.x[0] if series.estimate.x else 0.0
         self.set_range("x", begin_s, max(span_s, begin_s + 1.0))
         shown = (series, len(series.estimate.x), metric, live)
@@ -71,14 +71,14 @@ class EstimateChart(Plot):
         )
 
     def colour(self) -> None:
-        """Apply the theme's colours, including the band."""
+        """Apply the theme's colours, including the interval's band."""
         super().colour()
         band = QColor(getattr(self.theme.tokens, BLUE))
         band.setAlphaF(_BAND_ALPHA)
         self.band.setBrush(band)
 
     def _look_at(self, value: Curve, low: Curve, high: Curve) -> None:
-        """Zoom to the estimates and intervals of the last three quarters. The view is kept while they fit well."""
+        """Zoom to the estimates and intervals of the last three quarters, but keep a view that still fits well."""
         begin_s = value.x[0] + (value.x[-1] - value.x[0]) * EARLY_SHARE
         later = [
             y for curve in (value, low, high) for x, y in zip(curve.x, curve.y, strict=True) if x >= begin_s and y
@@ -92,7 +92,7 @@ class EstimateChart(Plot):
         self.set_range("y", *self._view)
 
     def _in_view(self, *curves: Curve) -> list[Curve]:
-        """Return the curves from the time at which all are in view, because a clipped band looks broken."""
+        """Return the curves from the time when all are within the view. A clipped band would look broken."""
         bottom, top = self._view
         moments = list(zip(*(curve.y for curve in curves), strict=True))
         unseen = [any(y is not None and not bottom <= y <= top for y in moment) for moment in moments]
@@ -108,17 +108,17 @@ class EstimateChart(Plot):
         self.band.setVisible(len(points) > 1)
         if len(points) > 1:
             x, below, above = (list(column) for column in zip(*points, strict=True))
-            self.low.blockSignals(True)  # the band is rebuilt for each edge, but once is enough
+            self.low.blockSignals(True)  # setting either edge rebuilds the band, but once is enough
             self.low.setData(x, below)
             self.low.blockSignals(False)
             self.high.setData(x, above)
 
 
 class SustainedChart(DoublePlot):
-    """Speed and clock in percent of their initial values, and degrees on the right axis.
+    """Speed and clock in percent of their initial values, with temperature on the right axis.
 
     Attributes:
-        entries: Entries for a legend: colour, text, and whether the line is dashed.
+        entries: Legend entries: colour, text and whether the line is dashed.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -134,7 +134,7 @@ class SustainedChart(DoublePlot):
         self.colour()
 
     def show_series(self, series: RunSeries, span_s: float, *, live: bool) -> None:
-        """Show how speed developed, on an axis up to span_s."""
+        """Show speed, clock and temperature on a time axis that ends at `span_s`."""
         shown = (series, len(series.steps_per_s.x), live)
         self.set_range("x", 0.0, span_s)
         if shown == self.shown:
@@ -156,7 +156,7 @@ class SustainedChart(DoublePlot):
         self.getAxis("right").setStyle(showValues=has_degrees)
         self.show_right(has_degrees)
         values = sorted(value for value in speed.y if value is not None)
-        # Brief stalls may be out of view, because they would flatten everything else.
+        # Brief stalls may be outside of the view. Otherwise they would flatten everything else.
         usual = values[len(values) // 20 : len(values) - len(values) // 20]
         self.set_range("y", max(0.0, min([*usual, 90.0]) - 2), max([*usual, 104.0]) + 2)
         last = sentence("chart.no_speed")
@@ -172,7 +172,7 @@ class SustainedChart(DoublePlot):
 
 
 def in_percent(curve: Curve) -> Curve:
-    """Return a curve in percent of the median of its first third; empty if there is none."""
+    """Convert a curve to percent of the median of its first third; empty if it has no values there."""
     first = [value for value in curve.y[: max(1, len(curve.y) // 3)] if value is not None]
     whole = statistics.median(first) if first else 0.0
     return _scaled(curve, 100 / whole) if whole else Curve()

@@ -1,4 +1,4 @@
-"""Telemetry over time: percent on the left axis, degrees and watts on the right one."""
+"""A chart of telemetry over time, with percent on the left axis, and degrees and watts on the right."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """How to draw a curve of telemetry.
+    """How to draw a telemetry curve.
 
     Attributes:
-        label: Name in the legend, before the value.
-        kind: percent, memory (percent of the total) and clock (percent of its maximum so far) use the left axis,
-            degrees and watts the right one; lines of the right axis are dashed.
+        label: Name in the legend, followed by the value.
+        kind: "percent", "memory" (percent of the total) and "clock" (percent of its highest value so far) use the
+            left axis; "degrees" and "watts" use the right axis and dashed lines.
     """
 
     label: str
@@ -31,11 +31,11 @@ class Quantity:
 
     @property
     def is_right(self) -> bool:
-        """Whether it uses the right axis."""
+        """Whether the right axis is used."""
         return self.kind in ("degrees", "watts")
 
 
-# By the end of the curve's name. Other telemetry is stored with the run, but not drawn.
+# By curve name without "gpu0_" etc. Other telemetry is stored but not drawn.
 QUANTITIES = {
     "cpu_pct": Quantity("part.cpu", "percent", GREEN),
     "utilization_pct": Quantity("part.gpu", "percent", BLUE),
@@ -51,12 +51,12 @@ QUANTITIES = {
 
 
 class TelemetryChart(DoublePlot):
-    """Draws the telemetry reported by this computer.
+    """Draws this computer's telemetry.
 
     Attributes:
-        entries: Entries for the legend: colour, name with the current value (or the median of a finished run), and
+        entries: Legend entries: colour, name with the current value (or the median, for a finished run), and
             whether the line is dashed.
-        has_right: Whether there are degrees or watts to draw.
+        has_right: Whether there are degrees or watts.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -82,11 +82,11 @@ class TelemetryChart(DoublePlot):
         """Show telemetry over time.
 
         Args:
-            curves: Curves by their names in app.core.analysis.series.RunSeries.telemetry.
+            curves: Curves by name, as in app.core.analysis.series.RunSeries.telemetry.
             begin_s: Start of the time axis.
-            end_s: End of the time axis; None for the latest telemetry.
-            memory_bytes: The computer's memory; without it, memory isn't drawn.
-            live: Whether new values arrive every second, so that lines must be cheap to draw.
+            end_s: End of the time axis; None for the time of the latest telemetry.
+            memory_bytes: The computer's memory; None hides the memory curve.
+            live: Whether new values arrive every second, so that drawing must be cheap.
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
@@ -124,18 +124,18 @@ class TelemetryChart(DoublePlot):
 
 
 def _quantity(name: str, curve: Curve) -> Quantity | None:
-    """Return how to draw a curve; None for curves that aren't drawn or are meaningless."""
+    """Return how to draw a curve; None for curves that shouldn't be drawn."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":
-        return None  # needs the GPU's total memory, which isn't stored with a run
+        return None  # runs don't include the GPU's total memory
     if key == "steal_pct" and not any(curve.y):
         return None
     return QUANTITIES.get(key)
 
 
 def _scaled(quantity: Quantity, curve: Curve, memory_bytes: int | None) -> list[float | None]:
-    """Return a curve's values in the units of its axis."""
+    """Convert a curve's values to the units of its axis."""
     if quantity.kind not in ("memory", "clock"):
         return curve.y
     highest = max((value for value in curve.y if value is not None), default=0.0)
@@ -144,7 +144,7 @@ def _scaled(quantity: Quantity, curve: Curve, memory_bytes: int | None) -> list[
 
 
 def _number(name: str, drawn: Iterable[str]) -> str:
-    """Return "1: " for a second GPU, if there are several."""
+    """Return a prefix such as "1: " for curves of a GPU if there are several GPUs; otherwise ""."""
     several = len({other[:4] for other in drawn if other.startswith("gpu")}) > 1
     return f"{name[3 : name.index('_')]}: " if several and name.startswith("gpu") else ""
 

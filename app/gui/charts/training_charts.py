@@ -1,4 +1,4 @@
-"""The charts of a run: seconds per epoch, loss and accuracy, throughput."""
+"""Charts of a run: seconds per epoch, loss and accuracy, and throughput."""
 
 import statistics
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from app.gui.widgets.basics import set_tip
 BLUE, ORANGE = SERIES[:2]
 _HALF_LABEL_PX = LABEL_PX // 2 + 2
 BAR_WIDTH, BARS_LIMIT = 0.68, 1_000
-DESCRIBED = 20  # number of epochs read by a screen reader
+DESCRIBED = 20  # number of epochs in the description for screen readers
 
 
 class Legend(QWidget):
-    """Names of lines, each after a stroke in its colour, wrapped to as many lines as needed."""
+    """A legend that shows a stroke in each line's colour before its name, on as many lines as needed."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -44,9 +44,9 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show entries, each with a colour name from the theme, its text, and whether the line is dashed.
+        """Show legend entries. Each has a theme colour, a text, and whether its line is dashed.
 
-        `about` is the tooltip.
+        `about` is shown in the tooltip.
         """
         if list(entries) != self._entries:
             self._entries = list(entries)
@@ -77,7 +77,7 @@ class Legend(QWidget):
         return QFontMetrics(self.font()).height() + 2
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return the position and line of each entry."""
+        """Return the position and line number of each entry."""
         metrics = QFontMetrics(self.font())
         places, x, line = [], 0, 0
         for _, name, _ in self._entries:
@@ -95,7 +95,7 @@ class Legend(QWidget):
 
 
 class EpochChart(Plot):
-    """A bar for each epoch, the first in a different style, with a dashed line at the median of the others."""
+    """A bar chart of epochs. The first bar is set apart, and a dashed line marks the median of the others."""
 
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=BAR_WIDTH, pen=QPen(Qt.PenStyle.NoPen))
@@ -116,16 +116,16 @@ class EpochChart(Plot):
         apart: bool = True,
         live: bool = True,
     ) -> None:
-        """Show epochs, and the duration so far of the current one.
+        """Show the finished epochs, and the current one so far.
 
         Args:
-            durations_s: Finished epochs.
+            durations_s: Durations of the finished epochs.
             planned: Total number of epochs.
             current_s: Duration of the current epoch so far; None between epochs.
-            whole: False for shortened epochs, whose median is meaningless.
-            apart: Whether the first value is treated separately. False for runs instead of epochs, whose values
-                may have any unit.
-            live: Whether more may follow.
+            whole: Whether epochs are full. The median of shortened epochs is meaningless.
+            apart: Whether the first value is set apart. If False, the values are of runs instead of epochs,
+                and may have any unit.
+            live: Whether more epochs may follow.
         """
         shown = (tuple(durations_s), planned, current_s, whole, apart, live)
         if shown == self._shown:
@@ -148,7 +148,7 @@ class EpochChart(Plot):
         self.setAccessibleDescription(said if texts else sentence("chart.no_epoch"))
 
     def colour(self) -> None:
-        """Apply the theme's colours, including bars and median."""
+        """Apply the theme's colours, including the bars and the median."""
         super().colour()
         tokens = self.theme.tokens
         self.median.setPen(self.pen(tokens.text, dashed=True))
@@ -183,7 +183,7 @@ class EpochChart(Plot):
 
 
 class LossChart(DoublePlot):
-    """Loss on the left axis, accuracy in percent on the right axis, over epochs. Validation is dashed."""
+    """Loss on the left axis and accuracy in percent on the right, by epoch. Validation lines are dashed."""
 
     # Colour, message code of the name, and whether the line is dashed.
     ENTRIES = (
@@ -205,7 +205,7 @@ class LossChart(DoublePlot):
         self.setAccessibleName(sentence("chart.loss_over_epochs"))
 
     def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
-        """Show a run's curves."""
+        """Show the curves of a run."""
         shown = (series, len(series.epochs), len(series.loss.x), planned, live)
         if shown == self._shown:
             return
@@ -228,7 +228,7 @@ class LossChart(DoublePlot):
 
 
 class ThroughputChart(DoublePlot):
-    """Training steps per second over time, with a mark at the top for each interruption."""
+    """Training steps per second over time. Marks at the top show interruptions."""
 
     colour_name = BLUE
 
@@ -238,7 +238,7 @@ class ThroughputChart(DoublePlot):
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
-        # Without values, because its time axis is aligned with the telemetry chart below, which has the labels.
+        # The right axis has no values. It only aligns the plot with the telemetry chart below.
         self.getAxis("right").setStyle(showValues=False)
         self.getAxis("bottom").setStyle(showValues=False)
         self.getAxis("bottom").setHeight(_HALF_LABEL_PX)
@@ -248,7 +248,7 @@ class ThroughputChart(DoublePlot):
     def show_curve(
         self, curve: Curve, span_s: float, *, live: bool, interrupted_t_s: Sequence[float] = ()
     ) -> None:
-        """Show the throughput and the interruptions, on an axis up to span_s."""
+        """Show throughput and interruptions on a time axis that ends at `span_s`."""
         self.set_range("x", 0.0, span_s)
         shown = (curve, len(curve.x), live, tuple(interrupted_t_s))
         if shown == self._shown:
@@ -259,14 +259,14 @@ class ThroughputChart(DoublePlot):
         highest = max((value for value in curve.y if value is not None), default=1.0)
         top = round_up(1.1 * highest)
         self.set_range("y", 0.0, top)
-        # Below the upper edge, which would clip them.
+        # Slightly below the upper edge, to avoid clipping the marks.
         self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
         code = "chart.steps_now_interrupted" if interrupted_t_s else "chart.steps_now"
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"
         self.setAccessibleDescription(sentence(code, now=last, highest=highest, count=len(interrupted_t_s)))
 
     def minimumSizeHint(self) -> QSize:
-        """Allow less height, by the height of the omitted time labels."""
+        """Return a lower height, because there are no time labels."""
         return super().minimumSizeHint() - QSize(0, AXIS_HEIGHT_PX - _HALF_LABEL_PX)
 
     def colour(self) -> None:

@@ -1,4 +1,4 @@
-"""The chart of a trend: results of the same work over time, with marks where the computer changed."""
+"""A chart of the results of the same workload over time, with marks where the computer changed."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ DATE_PX = 90
 
 
 class TrendChart(Plot):
-    """Points with their intervals, evenly spaced, oldest first.
+    """Results with their intervals, evenly spaced, oldest first.
 
     Attributes:
-        marks: The lines where the computer changed, each with its number.
+        marks: Numbered lines at changes of the computer.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -37,7 +37,7 @@ class TrendChart(Plot):
         self.setAccessibleName(sentence("trend.chart"))
 
     def show_trend(self, trend: Trend, run_id: int) -> None:
-        """Show a trend with one run highlighted."""
+        """Show a trend, and highlight one run."""
         self._shown = (trend, run_id)
         runs = [point.run for point in trend.points]
         self._dates.dates = [run.started_at[:10] for run in runs]
@@ -87,14 +87,14 @@ class TrendChart(Plot):
 
 
 class _DateAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """An axis with the dates of the runs."""
+    """An axis labelled with the dates of the runs."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
         self.dates: list[str] = []
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a whole number of runs that leaves space for their dates."""
+        """Return the number of runs between labels so that dates don't overlap."""
         room = max(1.0, size / DATE_PX)
         return [(float(max(1, -(-int(high - low + 1) // int(room)))), 0.0)]
 

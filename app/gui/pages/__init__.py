@@ -1,1 +1,1 @@
-"""The pages of the window, one folder each."""
+"""The pages of the main window, one package each."""

@@ -1,1 +1,1 @@
-"""One run on screen, live or stored."""
+"""Displays runs, live or stored."""

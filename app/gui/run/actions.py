@@ -1,4 +1,4 @@
-"""Actions on a stored result in any view: picture, text, export."""
+"""Actions on stored results, available in all views: saving and copying pictures and text, and exporting."""
 
 import contextlib
 import re
@@ -21,26 +21,26 @@ from app.core.verdict.judged_run import JudgedRun
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import plain_tip
 
-# Exports and pictures are imported on demand, so that pages open sooner.
+# Exports and pictures are imported on demand, so that pages open faster.
 if TYPE_CHECKING:
     from app.core.report.card import ShareCard
     from app.core.report.formats.export_format import ExportFormat, PlanTable
 
 
 class ResultActions:
-    """Saves and copies results, and reports the outcome in the window."""
+    """Saves and copies results, and notifies the user about the outcome."""
 
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
-        self._copies = 0  # generation counter: a slow picture must not overwrite a later copy
+        self._copies = 0  # generation counter, because a slow picture must not replace a later copy
 
     def save_picture(self, run: JudgedRun, group: Group | None = None, path: Path | None = None) -> None:
-        """Save the share picture in the window's theme. Asks for a file if none is given."""
+        """Save the share picture in the current theme. If `path` is None, ask for a file."""
         from app.core.plans.registry import kind_of
         from app.core.report.share import check_shown
 
-        try:  # asks for a file only if it can be drawn
+        try:  # check first, so that a file is requested only if the picture can be drawn
             if group is None:
                 check_shown(run.summary)
             else:
@@ -55,7 +55,7 @@ class ResultActions:
             self._save(partial(_picture_and_file, run, group), path)
 
     def _save(self, load: "Callable[[Database], tuple[ShareCard, bytes]]", target: Path) -> None:
-        """Write the picture with its embedded result file; both are loaded in the background."""
+        """Save a picture with its embedded result file. Both are loaded in the background."""
         from app.gui.run.share_picture import save_share_picture
 
         tokens = self._services.theme.tokens
@@ -83,12 +83,12 @@ class ResultActions:
         ShareDialog(self._services, self._window, (run, group), ask, self._report_saved).open()
 
     def save_card(self, card: "ShareCard", name: str, ids: Sequence[int]) -> None:
-        """Save the picture of several runs. Asks for a file.
+        """Ask for a file, and save the picture of several runs.
 
         Args:
             card: Content of the picture.
-            name: Name of the file, without its suffix.
-            ids: The runs whose results are embedded.
+            name: Suggested file name, without a suffix.
+            ids: Numbers of the runs whose results are embedded.
         """
         from app.core.report.formats.result_document import enclosed_file
 
@@ -112,12 +112,12 @@ class ResultActions:
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def export_plan(self, codes: tuple[str, str], name: str, table: "Callable[[], PlanTable]") -> None:
-        """Ask for a file, and write a plan to it in the format of its suffix.
+        """Ask for a file, and export a plan to it in the format of its suffix.
 
         Args:
-            codes: Message codes of the question, and of the message afterwards.
-            name: Name of the file, without its suffix.
-            table: Returns the table to write.
+            codes: Message codes of the question and of the final notification.
+            name: Suggested file name, without a suffix.
+            table: Returns the table to export.
         """
         from app.core.report.export import PLAN_FORMATS, format_of, plan_lines, write_lines
 
@@ -174,7 +174,7 @@ class ResultActions:
         self._services.notify(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
-        """Write runs as CSV or JSON, by the file's suffix; all runs if none are given."""
+        """Export runs as CSV or JSON, depending on the file's suffix. If there are no `ids`, export all runs."""
         from app.core.report.export import FORMATS
 
         if path is None:
@@ -201,7 +201,7 @@ class ResultActions:
 
         self._services.notify(text, "", sentence("button.show_in_folder"), show)
         if str(folder) != self._services.preferences.settings.save_folder:
-            # The file is written. Failing to remember the folder isn't worth an error.
+            # The file is saved. Failing to remember its folder isn't worth an error.
             with contextlib.suppress(AppError):
                 self._services.preferences.change(save_folder=str(folder))
 
@@ -210,18 +210,18 @@ class ResultActions:
         return self._ask(title, name, kinds, QStandardPaths.StandardLocation.DocumentsLocation)
 
     def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
-        """Ask for a file, and add the suffix of the chosen type; None if the user cancels.
+        """Ask for a file, and add the suffix of the selected type. Returns None if the user cancels.
 
-        The dialog starts in the folder used last, or in the usual folder for such files.
+        The dialog starts in the most recently used folder, or else in the usual folder for such files.
         """
         latest = self._services.preferences.settings.save_folder
         folder = latest if latest and Path(latest).is_dir() else QStandardPaths.writableLocation(place)
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, str(Path(folder) / name), kinds)
-        # Another type's suffix was typed deliberately; "v1.2" isn't one.
+        # Keep the suffix of another type, because the user typed it deliberately. "v1.2" has no suffix.
         if not chosen or chosen.lower().endswith(tuple(_endings(kinds))):
             return Path(chosen) if chosen else None
         path = Path(chosen + _endings(kind or kinds)[0])
-        # The dialog only checked the name without the suffix.
+        # The dialog has only checked the name without the suffix.
         return path if not path.exists() or self._may_overwrite(path) else None
 
     def _may_overwrite(self, path: Path) -> bool:
@@ -244,14 +244,14 @@ def _picture_and_file(run: JudgedRun, group: Group | None, database: Database) -
 
 
 def _card(run: JudgedRun, group: Group | None, database: Database) -> "ShareCard":
-    """Return the picture's content, with a QR code for all runs that it represents."""
+    """Return the content of a picture, with a QR code for all runs on it."""
     from app.core.exchange.sharing import picture_card
 
     return picture_card(database, run, group)
 
 
 def _file_name(run: JudgedRun, group: Group | None) -> str:
-    """Return the name of a result's files, without suffix."""
+    """Return the name of a result's files, without a suffix."""
     from app.core.plans.registry import kind_of
 
     number = str(run.summary.id) if group is None else kind_of(group).file_number(run.summary.id, group)
@@ -259,18 +259,18 @@ def _file_name(run: JudgedRun, group: Group | None) -> str:
 
 
 def _check_is_file(path: Path) -> None:
-    """Reject devices and pipes, whose readers would block the window. Raises UsageError."""
+    """Raise UsageError for devices and pipes. Writing to them could block the GUI."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(message("file.is_device", name=path.name), message("export.choose_another"))
 
 
 def _endings(kinds: str) -> list[str]:
-    """Return the suffixes of a file dialog's types: ".csv" for "CSV table (*.csv)"."""
+    """Return the suffixes of a file dialog's types, such as ".csv" for "CSV table (*.csv)"."""
     return re.findall(r"\*((?:\.\w+)+)", kinds)
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
-    """Write runs to a file in the format of its suffix; return how many were written."""
+    """Write runs to a file in the format of its suffix, and return how many were written."""
     from app.core.report.export import format_of, write_lines
     from app.core.report.formats.result_document import FORMAT as RESULT_FILE
     from app.core.report.formats.result_document import results_of
@@ -281,7 +281,7 @@ def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
         results = results_of(database, ids)
         write_lines(target, [file_bytes(results).decode("utf-8")])
         return len(results)
-    # The reader is closed before the database, even if the file can't be written.
+    # Close the reader before the database, even if the file can't be written.
     with closing(format_of(target).lines(database, ids)) as lines:
         write_lines(target, lines)
     return len(ids) or len(all_ids(database))

@@ -37,15 +37,15 @@ from app.gui.widgets.basics import Card, ClampedLabel, column, row
 from app.gui.widgets.tables import set_up_items
 from workloads import CATALOGUE
 
-# Total height of all cards, with charts of minimum and of usual minimum height.
+# Total height of all cards if charts have their lowest or their usual minimum height.
 TIGHT_PX, ROOMY_PX = 500, 590
 ROW_PX = 26
-BARS_ROW_MAX_PX = 84  # where they have the whole right half, as for a Quick run, they fill it
+BARS_ROW_MAX_PX = 84  # if bars have the whole right half, as in Quick runs, they fill it
 _Chart = TypeVar("_Chart", bound=QWidget)
 
 
 class MetricTable(QTableWidget):
-    """Shows a run's single values with labels, for workloads without epochs or losses."""
+    """Lists the metrics of a run, for workloads without epochs or losses."""
 
     def __init__(self) -> None:
         super().__init__(0, 2)
@@ -60,7 +60,7 @@ class MetricTable(QTableWidget):
         self._shown: list[tuple[str, str]] = []
 
     def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
-        """Show the values; does nothing if they haven't changed."""
+        """Show metrics, if they have changed."""
         lines = metric_lines(metrics)
         if lines == self._shown:
             return
@@ -75,7 +75,7 @@ class MetricTable(QTableWidget):
 
 
 class RunCharts(QWidget):
-    """Draws a run, live or stored. Created once and reused."""
+    """The charts of a live or stored run. Created once and reused."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class RunCharts(QWidget):
         self.figures = MetricTable()
         self._figures_card = _card(sentence("chart.figures"), self.figures)
         self._figures_card.hide()
-        # The ranking gets the larger part of the right half, or all of it if there is no loss to show.
+        # The ranking gets most of the right half, or all of it if there is no loss to show.
         left = column(self.epochs_card, self._rate_card, spacing_px=2 * GAP_PX)
         right = column(self.bars_card, self._loss_card, self._figures_card, spacing_px=2 * GAP_PX)
         for half in (left, right):
@@ -114,7 +114,7 @@ class RunCharts(QWidget):
         left.setStretch(0, 4)
         left.setStretch(1, 5)
         right.setStretch(2, 4)
-        right.addStretch()  # below a ranking as high as the area, if others have to scroll
+        right.addStretch()  # keeps the ranking no higher than the area, even if the rest scrolls
         halves = row(left, right, spacing_px=2 * GAP_PX)
         halves.setStretch(0, 1)
         halves.setStretch(1, 1)
@@ -150,24 +150,24 @@ class RunCharts(QWidget):
         return self._with_speed(EngineTable())
 
     def fit_into(self, height_px: int) -> None:
-        """Allow slightly lower charts if this avoids scrolling in an area of this height, and show all bars."""
+        """Allow slightly lower charts if this avoids scrolling at this height, and limit the bars to it."""
         self._least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
         for plot in self.findChildren(Plot):
             plot.allow_height(self._least_px)
         self.bars_card.setMaximumHeight(max(height_px, self.bars_card.minimumSizeHint().height()))
 
     def hasHeightForWidth(self) -> bool:
-        """Return False, because otherwise Qt gives a scroll area the preferred height instead of the minimum."""
+        """Return False. Otherwise, Qt would use the preferred instead of the minimum height in a scroll area."""
         return False
 
     def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
-        """Show the curves of a run.
+        """Show the charts of a run.
 
         Args:
-            series: The run's series.
-            summary: The run's record so far.
-            memory_bytes: Memory of the run's computer.
-            live: Whether it is running, in which case time axes grow in large steps.
+            series: Series of the run.
+            summary: Summary of the run so far.
+            memory_bytes: Memory of the computer that ran it; None if unknown.
+            live: Whether the run is in progress. Its time axes then grow in large steps.
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
@@ -193,7 +193,7 @@ class RunCharts(QWidget):
         )
 
     def show_group(self, group: Group) -> None:
-        """Show several runs in place of the speed chart: the table of engines, or a bar for each repetition."""
+        """Replace the speed chart with a table of engines or with a bar for each repetition of a group."""
         self.speed_legend.hide()
         self.epochs_card.show()
         if rows := kind_of(group).engine_table(group):
@@ -212,11 +212,11 @@ class RunCharts(QWidget):
         self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
-        """Show what limited the run, without moving the charts."""
+        """Show what limited the run. The charts don't move."""
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str) -> None:
-        """Show the run among published results, and its rank."""
+        """Show the run and its rank among published results."""
         self.bars.show_bars(bars, baseline)
         self.bars_card.note.show_text(rank)
         has_published = any(bar.kind != "you" for bar in bars)
@@ -226,18 +226,18 @@ class RunCharts(QWidget):
         self.scale.show_text(chart_note(bars[0].metric, bars) if bars else "")
 
     def _with_speed(self, chart: _Chart) -> _Chart:
-        """Return a chart after putting it in the place of the speed chart."""
+        """Add a chart to the stack of speed charts, and return it."""
         if isinstance(chart, Plot):
             chart.allow_height(self._least_px)
         self._speed.addWidget(chart)
         return chart
 
     def _show_kind(self, summary: RunSummary) -> None:
-        """Show single values instead of the loss, and hide the epoch chart, if a workload has none."""
+        """Hide charts that don't apply to a workload, and show metrics for workloads without a loss."""
         workload = CATALOGUE.get(summary.workload)
         trains = workload is None or workload.trains
         has_epochs = workload is None or workload.has_epochs
-        is_short = summary.preset == "quick"  # whose loss isn't informative
+        is_short = summary.preset == "quick"  # the loss of a Quick run isn't informative
         if (trains, has_epochs, is_short) == self._kind:
             return
         self._kind = (trains, has_epochs, is_short)
@@ -247,7 +247,7 @@ class RunCharts(QWidget):
         self._figures_card.setVisible(not trains)
 
     def _show_speed(self, series: RunSeries, summary: RunSummary, span_s: float, *, live: bool) -> None:
-        """Show the preset's main chart: epochs, the narrowing estimate, or the sustained speed."""
+        """Show the main chart of a preset: epochs, the estimate with its interval, or sustained speed."""
         self.speed_legend.setVisible(summary.preset == "sustained")
         if summary.preset == "quick":
             self._speed.setCurrentWidget(self.estimate)
@@ -297,7 +297,7 @@ def _half_width(run: RunSummary) -> str:
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:
     card = Card(heading)
     if legend is not None and len(charts) > 1:
-        card.body.addWidget(legend)  # many entries get separate lines
+        card.body.addWidget(legend)  # below the heading, so that many entries can use several lines
     elif legend is not None:
         card.note.hide()
         card.corner.addWidget(legend, stretch=1)

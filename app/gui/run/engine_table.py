@@ -1,4 +1,4 @@
-"""Table of which engine is fastest on which workload: the result of a comparison of engines."""
+"""A table of the fastest engines by workload, the result of comparing engines."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _HEADINGS = ("label.workload", "heading.engine", "heading.median", "engine_page.
 
 
 class EngineTable(QTableWidget):
-    """Shows a row for each engine on each workload, fastest first."""
+    """Shows a row for each engine and workload, fastest first."""
 
     def __init__(self) -> None:
         super().__init__(0, len(_HEADINGS))
@@ -56,7 +56,7 @@ class EngineTable(QTableWidget):
 
 
 def _fastest_first(row: Row) -> list[Cell]:
-    """Return the engines in order, with those without a result last."""
+    """Sort engines by speed, with those without a result last."""
     sign = -1 if headline_kind(row.metric).is_rate else 1
     return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
 
@@ -66,7 +66,7 @@ def _title(row: Row) -> str:
 
 
 def _value(row: Row, cell: Cell, units: set[str]) -> str:
-    """Return the median with its unit, which is in the heading instead if it is the same for all."""
+    """Format a median. The unit is included only if the heading doesn't contain it."""
     if cell.median is None:
         return sentence("cli.no_result")
     value = format_value(row.metric, cell.median)
@@ -74,13 +74,13 @@ def _value(row: Row, cell: Cell, units: set[str]) -> str:
 
 
 def _rounds(row: Row, cell: Cell) -> str:
-    """Return the values of all rounds."""
+    """Describe the values of all rounds."""
     values = ["n/a" if value is None else format_value(row.metric, value) for value in cell.values]
     return sentence("engine_page.rounds", values=values)
 
 
 def _factor(cell: Cell) -> str:
-    """Return how many times as long an engine takes as the fastest, with the interval where there is one."""
+    """Describe how many times as long an engine takes as the fastest, with the interval if available."""
     against = cell.against_fastest
     if cell.is_fastest:
         return sentence("engine_page.fastest")

@@ -1,4 +1,4 @@
-"""The card with the headline, next to the run's progress or result."""
+"""The card that shows the headline and the progress of a run."""
 
 from collections.abc import Sequence
 
@@ -61,7 +61,7 @@ _FAILURES = {
 
 
 class HeadlineCard(Card):
-    """Shows one run, live or stored. `buttons` holds its buttons."""
+    """Displays the headline of a live or stored run. `buttons` is the layout for its buttons."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class HeadlineCard(Card):
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
     ) -> None:
-        """Show a run in progress. `run` is None until it is stored, `verdict` until there is one."""
+        """Show a run in progress. `run` is None until it is stored, and `verdict` until there is one."""
         self._state.setCurrentIndex(0)
         self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
@@ -103,7 +103,7 @@ class HeadlineCard(Card):
         self._show_message(*(_advised(verdict) if verdict else ()), keeps_room=True)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
-        """Show only the run's progress."""
+        """Update only the progress."""
         self.progress_text.show_text(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
         self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
@@ -130,7 +130,7 @@ class HeadlineCard(Card):
         self._show_message(*([" ".join(filter(None, (said, more)))] if said else _advised(verdict, more)))
 
     def show_group(self, run: JudgedRun, group: Group) -> None:
-        """Show the result of several runs, given the last run."""
+        """Show the result of several runs. `run` is the last of them."""
         kind = kind_of(group)
         summary = kind.summary(group)
         if summary is None:
@@ -169,7 +169,7 @@ class HeadlineCard(Card):
         self.note.show_text(note)
 
     def _show_pill(self, texts: Sequence[str], tone: Tone, run: JudgedRun | None = None) -> None:
-        """Show a verdict. With a finished run, clicking it opens the dialog."""
+        """Show a verdict. If `run` is finished, clicking the button opens the verdict dialog."""
         self._run = run
         self.why_button.setVisible(run is not None)
         self.pill.show_verdict(texts, tone)
@@ -194,10 +194,10 @@ class HeadlineCard(Card):
         top.setStretch(0, 1)
         words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
-        # The facts are shortened in favour of the note.
+        # Shorten the facts before the note.
         self.note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         words.setStretch(1, 1)
-        # Space for two lines while the run is running, so that the layout doesn't jump when text appears.
+        # Reserve two lines while the run is in progress, so that the layout doesn't jump when text appears.
         self._message_room = QWidget()
         self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
         self._message_room.setLayout(column(self.message, None))
@@ -214,7 +214,7 @@ def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
 
 
 def _where(progress: Progress) -> str:
-    """Return the run's progress as text."""
+    """Describe the progress of a run."""
     if progress.phase == "measure" and progress.steps_per_epoch:
         epoch = min(progress.epoch + 1, progress.epochs)
         return sentence(
@@ -224,13 +224,13 @@ def _where(progress: Progress) -> str:
             step=progress.step,
             steps=progress.steps_per_epoch,
         )
-    if progress.phase == "measure":  # limited by time, so epochs and steps aren't known in advance
+    if progress.phase == "measure":  # limited by time, so the total number of steps is unknown
         return sentence("run.at_step", epoch=progress.epoch + 1, step=progress.step)
     return sentence(_PHASES.get(progress.phase or "import", "phase.import"))
 
 
 def _facts(run: RunSummary) -> str:
-    """Return the engine and the hardware in one line."""
+    """Describe the engine and the hardware on one line."""
     parts = [
         device_at_limit(run, run.device_name or (run.device or "…").upper()),
         engine_name(run.engine, run.engine_version),
@@ -243,12 +243,12 @@ def _facts(run: RunSummary) -> str:
 
 
 def _note(run: RunSummary, measured_s: float | None = None) -> str:
-    """Return the headline's note without parts shown elsewhere: the first epoch, mean and spread."""
+    """Return the headline's note without information shown elsewhere: first epoch, mean and spread."""
     return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
 
 
 def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
-    """Return the texts and tone of the pill for a run in progress."""
+    """Return the pill's texts and tone for a run in progress."""
     if verdict is None:
         return (), ""
     if any(reason.level != "fact" for reason in verdict.reasons):
@@ -257,7 +257,7 @@ def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
 
 
 def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Tone]:
-    """Return the texts and tone of a finished run's pill: its verdict, or why it has none."""
+    """Return the pill's texts and tone for a finished run: its verdict, or why it has none."""
     if run.status == "completed":
         return verdict_texts(verdict), verdict.level
     code, tone = _ENDINGS.get(run.status, ("", ""))
@@ -272,7 +272,7 @@ def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Ton
 
 
 def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
-    """Return the texts and tone of the pill of several runs: the worst verdict, and how many have it."""
+    """Return the pill's texts and tone for several runs: the worst verdict, and how many runs have it."""
     level, count = kind_of(group).worst_verdict(group)
     short = level_title(level)
     if level == "valid":
@@ -281,9 +281,9 @@ def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
 
 
 def _advised(verdict: events.Judged, more: str = "") -> tuple[str, ...]:
-    """Return a verdict's cautions with advice and `more`, followed by versions with ever fewer cautions.
+    """Return a verdict's cautions with advice and `more`, followed by shorter versions with fewer cautions.
 
-    Facts, and texts that don't fit, are shown only in the verdict's dialog.
+    Facts, and whatever doesn't fit, are shown only in the verdict dialog.
     """
     reasons = [reason for reason in verdict.reasons if reason.level != "fact"]
     texts = [f"{_sentence(reason.text)} {reason.advice}".strip() for reason in reasons]
@@ -295,7 +295,7 @@ def _advised(verdict: events.Judged, more: str = "") -> tuple[str, ...]:
 
 
 def _narrowing(run: RunSummary) -> str:
-    """Return the current certainty of an estimate, and what it excludes until the end of the run."""
+    """Describe the current precision of an estimate, and what it doesn't include yet."""
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
     parts = (

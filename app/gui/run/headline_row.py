@@ -1,4 +1,4 @@
-"""Rows of the headline: the value in large type with unit and verdict, and the progress."""
+"""Rows of the headline card: the value in large type with unit and verdict, and the progress."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _PADDING_PX, _ICON_GAP_PX = 10, 5
 
 
 class VerdictPill(QWidget):
-    """A verdict in its colour, in the longest version that fits."""
+    """Shows a verdict in its colour, using the longest text that fits."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -29,14 +29,14 @@ class VerdictPill(QWidget):
 
     @property
     def whole_text(self) -> str:
-        """The verdict's complete text."""
+        """The full text of the verdict."""
         return self._texts[0]
 
     def show_verdict(self, texts: Sequence[str], tone: Tone) -> None:
-        """Show another verdict.
+        """Show a verdict.
 
         Args:
-            texts: The text in ever shorter versions; empty to hide the pill.
+            texts: Texts from longest to shortest; empty to hide the pill.
             tone: Tone of its level.
         """
         self._texts, self.tone = tuple(texts) or ("",), tone
@@ -46,7 +46,7 @@ class VerdictPill(QWidget):
         self.update()
 
     def width_within(self, room_px: int) -> int:
-        """Return the width of the pill within this space; at least its shortest text's."""
+        """Return the width of the pill within the given space. It isn't less than the shortest text needs."""
         return self._width(self._fitting(room_px))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -77,7 +77,7 @@ class VerdictPill(QWidget):
 
 
 class HeadlineRow(QWidget):
-    """Value, unit and verdict side by side. The verdict is shortened before the value is made smaller."""
+    """A row of value, unit and verdict. The verdict is shortened before the value is made smaller."""
 
     def __init__(self, theme: Theme, button: Button | None = None) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class HeadlineRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_number(self, value: str, unit: str, *, muted: bool) -> None:
-        """Show another value; a muted one is doubtful."""
+        """Show a value. `muted` marks it as doubtful."""
         if (value, unit) != (self.value.text(), self.unit.text()):
             self.value.setText(value)
             self.value.setAccessibleName(f"{value} {unit}")
@@ -113,7 +113,7 @@ class HeadlineRow(QWidget):
         return QSize(0, HEIGHT_PX)
 
     def place(self) -> None:
-        """Place all parts. Call this after one of them has changed."""
+        """Position all parts. Call this after a part has changed."""
         unit_px = self.unit.sizeHint().width()
         button_px = 0 if self.button.isHidden() else self.button.sizeHint().width()
         least_px = 0 if self.pill.isHidden() else self.pill.width_within(0)
@@ -123,8 +123,8 @@ class HeadlineRow(QWidget):
         if self.value.font() != number_font:
             self.value.setFont(number_font)
         number_px = round(metrics.horizontalAdvance(self.value.text())) + 2
-        # Qt's line is higher than digits are. This is the baseline at which the digits of the largest type touch
-        # the bottom.
+        # Qt's line height exceeds the height of digits. At this baseline, digits of the largest size touch the
+        # bottom.
         base = round(HEIGHT_PX / 2 + QFontMetricsF(_number_font(HEADLINE_PX)).capHeight() / 2)
         self.value.setGeometry(0, base - round(metrics.ascent()), number_px, round(metrics.height()))
         unit_metrics = QFontMetricsF(self.unit.font())
@@ -141,9 +141,9 @@ class HeadlineRow(QWidget):
 
 
 class ProgressLine(QWidget):
-    """The current activity of a run and, at the right, the remaining time.
+    """Describes the current activity of a run on the left, and the remaining time on the right.
 
-    It has no layout, because Qt would lay out the whole window again for each step shown.
+    It has no layout, because Qt would then lay out the whole window again at each step.
     """
 
     def __init__(self, left: ElidedLabel, right: QLabel) -> None:
@@ -164,7 +164,7 @@ class ProgressLine(QWidget):
         return self.sizeHint()
 
     def place(self) -> None:
-        """Place both texts. Call this after one of them has changed."""
+        """Position both texts. Call this after one has changed."""
         right_px = min(self.width(), self._right.sizeHint().width())
         self._right.setGeometry(self.width() - right_px, 0, right_px, self.height())
         self._left.setGeometry(0, 0, max(0, self.width() - right_px - GAP_PX), self.height())
@@ -175,7 +175,7 @@ def _number_font(size_px: int) -> QFont:
 
 
 def _font_within(text: str, room_px: int) -> QFont:
-    """Return the largest font in which a text fits, or the smallest font if it fits in none."""
+    """Return the largest font in which a text fits, or else the smallest font."""
     size_px = HEADLINE_PX
     while size_px > SMALLEST_PX and QFontMetricsF(_number_font(size_px)).horizontalAdvance(text) > room_px:
         size_px -= 2

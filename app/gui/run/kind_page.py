@@ -1,4 +1,4 @@
-"""The page of a kind of plan, with headline, charts and table."""
+"""The page of one kind of plan, with headline, charts and table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTexts:
-    """Message codes of a page.
+    """Message codes of the texts on a page.
 
     Attributes:
-        title, purpose: Name and purpose of the page.
-        running: Message that one of its plans is running.
-        earlier: Name of the history.
+        title, purpose: Title and purpose of the page.
+        running: Message that one of its plans is in progress.
+        earlier: Name of the list of stored plans.
         table: Name of the table.
-        nothing, steps: The instructions: heading, and sign and sentence of each step.
-        export, exported: The question for a file, and the message afterwards.
+        nothing, steps: Heading of the instructions, and icon and sentence of each step.
+        export, exported: Title of the file dialog for exports, and the final notification.
     """
 
     title: str
@@ -50,15 +50,15 @@ class PageTexts:
 
 
 class KindPage(PlanPage[PlanReport]):
-    """The page of a kind of plan.
+    """The page of one kind of plan.
 
     Attributes:
-        kind: The kind.
-        foot: Shows the progress.
-        headline: The first sentence, or the kind's replacement for it.
-        more: The plan's other sentences.
-        view: The chart selected with `charts`.
-        table: A row for each run, configuration or test; empty columns are hidden.
+        kind: The kind of plan.
+        foot: Displays the progress.
+        headline: The first sentence about the plan, or a widget that replaces it.
+        more: The other sentences about the plan.
+        view: Displays the chart selected with `charts`.
+        table: A row for each run, configuration or test. Empty columns are hidden.
     """
 
     foot: PlanProgress
@@ -78,7 +78,7 @@ class KindPage(PlanPage[PlanReport]):
         self.headline = label("", TITLE_PX - 2, wrap=True) if headline is None else headline
         self.table = TextTable(sentence(texts.table))
         self._figures: Sequence[Figure] = ()
-        self._like: PlanReport | None = None  # the latest report loaded with all details
+        self._like: PlanReport | None = None  # the report most recently loaded with all details
         self._shown: PlanReport | None = None
         self.charts = ChoiceBox()
         self.more = label(muted=True, wrap=True)
@@ -94,13 +94,13 @@ class KindPage(PlanPage[PlanReport]):
         return not self.is_live and self.result is not None and self.result.has_result
 
     def resume(self) -> None:
-        """Run the remaining runs of the plan shown."""
+        """Resume the plan on display."""
         shown, machine = self.result, self._services.finder.machine
         if shown is None or machine is None or self._services.bridge.is_running:
             return
         group_id = shown.group.id
 
-        def done(result: PlanReport) -> None:  # in its current state, because a terminal may have continued it
+        def done(result: PlanReport) -> None:  # reload the plan, because a terminal may have resumed it
             self.resume_button.setEnabled(True)
             if result.left and not self._services.bridge.is_running:
                 self.begin(result.group.plan, machine, (result.group, list(result.left)))
@@ -115,28 +115,28 @@ class KindPage(PlanPage[PlanReport]):
         self._services.query(lambda database: self._load(database, group_id), done, failed)
 
     def save_picture(self) -> None:
-        """Save the picture of the plan shown."""
+        """Save the picture of the plan on display."""
         if (card := self.card()) is not None and self.result is not None:
             self.actions_on_result.save_card(card, self._file_name(self.result), self.result.shared_ids)
 
     def copy_picture(self) -> None:
-        """Copy that picture to the clipboard."""
+        """Copy the picture of the plan on display to the clipboard."""
         if (card := self.card()) is not None:
             self.actions_on_result.copy_card(card)
 
     def copy_text(self) -> None:
-        """Copy the plan shown to the clipboard as text."""
+        """Copy the plan on display to the clipboard as text."""
         if self.result is not None and self.can_share:
             self.actions_on_result.copy_plain(self.result.text())
 
     def export(self) -> None:
-        """Write the plan shown to a file."""
+        """Export the plan on display to a file."""
         if self.result is not None:
             codes = self._texts.export, self._texts.exported
             self.actions_on_result.export_plan(codes, self._file_name(self.result), self.result.export)
 
     def card(self) -> ShareCard | None:
-        """Return the picture of the plan shown, with the selected chart; None without a result."""
+        """Return the picture of the plan on display, with the selected chart; None if there is no result."""
         shown = self.result
         return shown.card(self.charts.currentIndex()) if shown is not None and self.can_share else None
 
@@ -150,7 +150,7 @@ class KindPage(PlanPage[PlanReport]):
         return self.kind.load(database, group_id)
 
     def _load_more(self, database: Database, shown: PlanReport | None) -> PlanReport | None:
-        # Loading all plans could mean thousands of runs.
+        # Load only one plan, because all of them could have thousands of runs.
         return shown.with_details(database, self._services.paths) if shown is not None else None
 
     def _keep_more(self, more: PlanReport | None) -> None:
@@ -167,7 +167,7 @@ class KindPage(PlanPage[PlanReport]):
         return result.entry
 
     def _show_headline(self, report: PlanReport) -> None:
-        """Show a plan's headline and its other sentences."""
+        """Show the sentences about a plan."""
         assert isinstance(self.headline, QLabel)
         lines = report.lines()
         self.headline.setText(safe_text(lines[0]))
@@ -183,7 +183,7 @@ class KindPage(PlanPage[PlanReport]):
         self.table.setAccessibleDescription(" ".join(report.lines(with_advice=False)))
 
     def _show_state(self) -> None:
-        """Show the running plan, the selected one, or the instructions."""
+        """Show the plan in progress, the selected plan, or the instructions."""
         bridge, live, result = self._services.bridge, self.is_live, self.result
         busy = self.running if live else "ab_page.busy" if bridge.is_running else ""
         self._setup.set_busy(sentence(busy) if busy else "")
@@ -205,13 +205,13 @@ class KindPage(PlanPage[PlanReport]):
 
     def _show_progress(self) -> None:
         bridge, current = self._services.bridge, ""
-        if bridge.planned is not None and self._shown is not None:  # a new report for each run, not each tick
+        if bridge.planned is not None and self._shown is not None:  # update the report once per run, not per tick
             count = bridge.planned_runs
             current = self._shown.current(bridge.planned, min(count, len(bridge.done) + 1), count)
         self.foot.show_plan(bridge, current, bridge.left_s())
 
     def _show_charts(self, figures: Sequence[Figure]) -> None:
-        """Offer other charts, and show the one with the same name as before, or the first."""
+        """Offer the given charts, and keep showing the one of the same name, or else show the first."""
         self._figures = figures
         shown = self.charts.currentText()
         self.charts.clear()
@@ -241,7 +241,7 @@ class KindPage(PlanPage[PlanReport]):
         name_box(self.charts, "plan_page.which_chart")
         commands = row(None, self.export_button, self.copy_button, self.save_button)
         shown = QWidget()
-        # In a narrow window, the remaining runs don't fit next to the other buttons.
+        # In a narrow window, this button doesn't fit next to the others.
         above = row(self.charts, None, self.resume_button)
         whole = column(self.headline, scrolled(self.more, above, self.view, self.table, None), commands)
         whole.setStretch(1, 1)

@@ -1,4 +1,4 @@
-"""The run log: its events as text, and the end of its worker's output."""
+"""The log of a run: its events as text, and the end of its worker's output."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ TICK_MS = 1_000
 
 
 class LogDialog(QDialog):
-    """Shows the log of the latest run, and updates it while open."""
+    """Displays the log of the latest run, and updates it while open."""
 
     def __init__(
         self, parent: QWidget, lines: Callable[[], Sequence[str]], file: Callable[[], Path | None]
@@ -51,12 +51,12 @@ class LogDialog(QDialog):
         super().hideEvent(event)
 
     def refresh(self) -> None:
-        """Show new lines."""
+        """Update the text."""
         lines, file = self._lines(), self._file()
         size = _size(file)
         last = lines[-1] if lines else ""
         if (last, size) == self._shown or self.text.textCursor().hasSelection():
-            return  # nothing new, or the user may be copying
+            return  # nothing is new, or the user may be copying
         self._shown = (last, size)
         printed = _tail(file, size)
         parts = [*lines, "", sentence("log.printed"), printed] if printed else list(lines)

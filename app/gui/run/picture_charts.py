@@ -1,4 +1,4 @@
-"""The charts of pictures to share, each on a card: rankings, both sides of an A/B, or studies."""
+"""The charts on share pictures, each on a card: rankings, the sides of an A/B test, or studies."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ _SIDE_MAX_PX, _NAME_PX, _BAR_PX, _CAP_PX, _GAP_PX = 84.0, 34, 26, 7, 14
 
 
 def paint_chart(painter: QPainter, box: QRectF, chart: Bars | Sides | Figure, tokens: Tokens) -> None:
-    """Paint a chart on a card that fills the box."""
+    """Paint a chart on a card that fills a box."""
     paint_card(painter, box, tokens)
     if isinstance(chart, Figure):
         look = ChartStyle(tokens, text_px=17, label_px=SMALLEST_PX, row_max_px=ROW_MAX_PX, outlined=True)
@@ -45,7 +45,7 @@ def paint_chart(painter: QPainter, box: QRectF, chart: Bars | Sides | Figure, to
 
 
 def _paint_bars(painter: QPainter, room: QRectF, all_bars: Sequence[Bar], tokens: Tokens) -> None:
-    """Paint bars with row heights that depend on their number."""
+    """Paint bars. Their height depends on their number."""
     bars = shortlist(all_bars, min(BARS_LIMIT, int((room.height() - _TICKS_PX) / ROW_MIN_PX)))
     if not bars:
         return
@@ -74,7 +74,7 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
 
 
 def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], tokens: Tokens) -> None:
-    """Paint both sides on one scale from 0, so that their lengths are proportional."""
+    """Paint both sides of an A/B test on a common scale from 0, so that their lengths are proportional."""
     height = min(_SIDE_MAX_PX, room.height() / 2)
     top = room.top() + (room.height() - 2 * height) / 2
     chosen = type_of(19, QFont.Weight.DemiBold)
@@ -97,7 +97,7 @@ def _paint_sides(painter: QPainter, room: QRectF, sides: tuple[Side, Side], toke
 
 
 def _paint_names(painter: QPainter, row: QRectF, side: Side, tokens: Tokens) -> None:
-    """Paint a side's name followed by its settings. The name gets up to two thirds of the width."""
+    """Paint the name and settings of a side. The name gets up to two thirds of the width."""
     heavy, light = type_of(19, QFont.Weight.DemiBold), type_of(18)
     room = (
         row.width()

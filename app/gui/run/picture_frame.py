@@ -1,4 +1,4 @@
-"""Shared parts of all pictures: size, header, verdict, and text with fixed positions."""
+"""Common parts of all share pictures: size, header, verdict, QR code, and text at fixed positions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,10 +16,10 @@ from app.gui.style.theme import font
 from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
-# A QR code's square size, its white margin in squares, and the space around it.
+# Size of a QR code's modules, its quiet zone in modules, and the space around it.
 MODULE_PX, QUIET, CODE_BELOW_PX, CODE_ABOVE_PX, CODE_BESIDE_PX = 3, 3, 6, 3, 24
-SMALLEST_PX = 16  # still readable in a forum that shows the picture at half size
-_DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's density
+SMALLEST_PX = 16  # still readable if a forum displays the picture at half size
+_DOTS_PER_METER = 3780  # 96 dpi, because Qt would use the screen's density by default
 _BADGE_ICON_PX, _BADGE_PX = 20, 40
 
 
@@ -34,7 +34,7 @@ def empty_picture(tokens: Tokens) -> QImage:
 
 
 def paint_head(painter: QPainter, title: str, tokens: Tokens) -> None:
-    """Paint the program's name and the picture's title."""
+    """Paint the app's name and the title of the picture."""
     QSvgRenderer(str(FOLDER / "epochmark.svg")).render(painter, QRectF(MARGIN_PX, 46, 36, 36))
     write(painter, QPointF(MARGIN_PX + 50, 73), "Epochmark", type_of(26, QFont.Weight.Bold), tokens.text)
     chosen = fitting(title, type_of(20), 760)
@@ -43,19 +43,19 @@ def paint_head(painter: QPainter, title: str, tokens: Tokens) -> None:
 
 
 def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
-    """Paint the card that a chart is on."""
+    """Paint the background of a chart."""
     painter.setPen(QPen(QColor(tokens.border), 1))
     painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
 
 
 def code_edge_px(text: str) -> int:
-    """Return the edge length of the QR code for a text; 0 for none."""
+    """Return the edge length of the QR code for a text; 0 if the text is empty."""
     return (len(_modules(text)) + 2 * QUIET) * MODULE_PX if text else 0
 
 
 def room_above_code(box: QRectF, text: str) -> QRectF:
-    """Return a box moved up to end above the QR code for a text, or unchanged if it already does."""
+    """Return a box shortened to end above the QR code for a text, or unchanged if it already does."""
     top = HEIGHT_PX - CODE_BELOW_PX - code_edge_px(text)
     return QRectF(
         box.topLeft(), QPointF(box.right(), min(box.bottom(), top - CODE_ABOVE_PX) if text else box.bottom())
@@ -63,7 +63,7 @@ def room_above_code(box: QRectF, text: str) -> QRectF:
 
 
 def paint_code(painter: QPainter, text: str) -> None:
-    """Paint a text as a QR code in the lower right corner, black on white in any theme."""
+    """Paint a QR code in the lower right corner. It is black on white in all themes."""
     modules, edge = _modules(text), code_edge_px(text)
     corner = QPointF(WIDTH_PX - MARGIN_PX - edge, HEIGHT_PX - edge - CODE_BELOW_PX)
     painter.save()
@@ -79,10 +79,10 @@ def paint_code(painter: QPainter, text: str) -> None:
 
 @lru_cache(4)
 def _modules(text: str) -> tuple[bytes, ...]:
-    """Return the rows of a QR code's squares, where 1 is dark."""
+    """Return the rows of modules of a QR code, where 1 is dark."""
     import segno  # imported late, because it takes as long as opening a page
 
-    # The smallest version that holds the text; a seventh of the code may be unreadable.
+    # Use the smallest version that can contain the text. Level M recovers about 15 % of damaged data.
     return tuple(map(bytes, segno.make_qr(text, error="m", boost_error=False).matrix))
 
 
@@ -95,7 +95,7 @@ def paint_badge(
     *,
     width: float,
 ) -> None:
-    """Paint a verdict in the longest version that fits; `corner` is its lower left one."""
+    """Paint a verdict, using the longest text that fits. `corner` is the lower left corner."""
     colour, room = getattr(tokens, level), width - 44 - _BADGE_ICON_PX
     sizes = [type_of(size_px, QFont.Weight.DemiBold) for size_px in (18, 17, SMALLEST_PX)]
     chosen, text = next(
@@ -117,12 +117,12 @@ def paint_badge(
 
 
 def type_of(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font with proportional digits, because nothing here changes."""
+    """Return the bundled font with proportional digits, because no number on a picture changes."""
     return unhinted(font(size_px, weight))
 
 
 def fitting(text: str, wanted: QFont, width: float) -> QFont:
-    """Return a font in which a text fits, at most a third smaller than wanted."""
+    """Return a font in which a text fits, if possible, but at most a third smaller than `wanted`."""
     chosen, smallest_px = QFont(wanted), max(SMALLEST_PX, wanted.pixelSize() * 2 // 3)
     while chosen.pixelSize() > smallest_px and width_of(text, chosen) > width:
         chosen.setPixelSize(chosen.pixelSize() - 1)
@@ -130,7 +130,7 @@ def fitting(text: str, wanted: QFont, width: float) -> QFont:
 
 
 def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> list[str]:
-    """Return text in lines, broken only between its parts."""
+    """Wrap text, breaking lines only at a separator."""
     lines: list[str] = []
     for part in text.split(between):
         longer = f"{lines[-1]}{between}{part}" if lines else part
@@ -142,7 +142,7 @@ def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> li
 
 
 def broken(text: str, chosen: QFont, width: float) -> list[str]:
-    """Return text in lines, broken between words or, if half a line would be empty, within a word."""
+    """Wrap text, breaking lines between words or, if this would leave half a line empty, within a word."""
     lines = []
     while text:
         end = next((end for end in range(len(text), 1, -1) if width_of(text[:end], chosen) <= width), 1)
@@ -161,16 +161,16 @@ def width_of(text: str, chosen: QFont) -> float:
 def write_within(
     painter: QPainter, place: QPointF, text: str, wanted: QFont, colour: str, *, width: float
 ) -> None:
-    """Write a line within a width, in smaller type if necessary, then elided."""
+    """Draw a line of text within a width. If necessary, it is made smaller and then elided."""
     chosen = fitting(text, wanted, width)
     write(painter, place, _elided(text, chosen, width), chosen, colour)
 
 
 def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Write a line on its baseline, as outlines, because font rendering differs between systems."""
+    """Draw a line of text at its baseline. Outlines are used, because font rendering differs between systems."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
-    # First letters begin slightly to the right of their position, which is visible in large type.
+    # Compensate for the left bearing of the first letter, which is visible in large type.
     shapes.translate(place.x() - shapes.boundingRect().left(), 0)
     painter.fillPath(shapes, QColor(colour))
 

@@ -1,4 +1,4 @@
-"""The layout of pages for plans of several runs: the setup, next to a card with the result."""
+"""The layout of pages for plans, with the setup next to a card that shows the result."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from app.gui.widgets.basics import Card, give_way, instructions, label, row, set
 
 
 class ResultCard(Card):
-    """Shows instructions until there is a result, with previous results to select above, and actions below.
+    """Displays a result, or instructions while there is none. Stored results can be selected above.
 
     Args:
-        heading: Message code of the instructions' heading.
-        steps: Sign and message code of each step.
-        history: Selector of previous results.
-        shown: Widget that shows a result.
-        foot: Shows the progress.
+        heading: Message code of the heading of the instructions.
+        steps: Icon and message code of each step.
+        history: Box for selecting stored results.
+        shown: Widget that displays a result.
+        foot: Widget that displays the progress.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ResultCard(Card):
 
 
 def name_box(box: QComboBox, code: str) -> None:
-    """Set a box's name for screen readers and as its tooltip, and allow it to become narrow."""
+    """Set the name of a box for screen readers and as its tooltip, and allow it to be narrow."""
     box.setAccessibleName(sentence(code))
     set_tip(box, sentence(code))
     give_way(box)
@@ -52,11 +52,11 @@ def lay_out_halves(
     """Lay out a page in two halves.
 
     Args:
-        page: The page.
-        head: Message codes of its title and purpose.
-        setup: Widget at the left.
-        result: Widget at the right.
-        shares: Shares of the width.
+        page: The page, without a layout.
+        head: Message codes of the title and purpose.
+        setup: Widget on the left.
+        result: Widget on the right.
+        shares: Relative widths of both.
     """
     halves = QHBoxLayout()
     halves.setSpacing(2 * GAP_PX)

@@ -1,4 +1,4 @@
-"""Shared by pages that run several runs as one plan: starting, following, showing and resuming."""
+"""Base classes of the pages that run several runs as a plan: start, follow, show and resume plans."""
 
 import time
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-if TYPE_CHECKING:  # studies don't need the suite's code, nor vice versa
+if TYPE_CHECKING:  # studies don't need the suite's code, nor the reverse
     pass
 
 TEXT_INTERVAL_S = 0.2
@@ -30,11 +30,11 @@ HISTORY_LIMIT = 50
 
 
 class PlanResult(Protocol):
-    """The interface of a study or a suite that pages use."""
+    """The interface of studies and suites that the pages use."""
 
     @property
     def group(self) -> Group:
-        """Its runs."""
+        """The runs."""
 
     @property
     def left(self) -> tuple[PlannedRun, ...]:
@@ -42,48 +42,48 @@ class PlanResult(Protocol):
 
     @property
     def is_finished(self) -> bool:
-        """Whether no runs remain."""
+        """Whether there are no remaining runs."""
 
 
 class PlanSetup(Card):
-    """The setup card that starts a plan.
+    """The card that sets up a plan.
 
     Signals:
-        run_requested: The user wants to run a plan; with the Plan and the Machine.
+        run_requested: The user wants to run a plan. Arguments are the Plan and the Machine.
     """
 
     run_requested = Signal(object, object)
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the window; "" to enable it."""
+        """Disable running for a reason given by the main window; "" enables it."""
         raise NotImplementedError
 
 
 class PlanActions(Protocol):
-    """The bar at the bottom of a page, with the progress of its plan."""
+    """The bar at the bottom of a page that displays the progress of a plan."""
 
     @property
     def cancel_button(self) -> Button:
-        """The button that cancels the current run; connected by the page."""
+        """The button that cancels the current run. The page connects it."""
 
     def hide(self) -> None:
-        """Hide the bar when the plan has ended."""
+        """Hide the bar, because the plan has ended."""
 
 
 Result = TypeVar("Result", bound=PlanResult)
 
 
 class PlanPage(QWidget, Generic[Result]):
-    """Starts and follows the plans shown on it, and shows stored ones.
+    """Starts and follows plans, and displays stored ones.
 
     Attributes:
-        code: Name of its folder in app/gui/pages.
-        running: Code of the message that a plan of this page is running.
-        foot: Shows the progress; its class defines the text for the current run.
-        history: The stored plans.
+        code: Name of the page's package in app/gui/pages.
+        running: Message code for a plan of this page that is in progress.
+        foot: Displays the progress. Its class defines the text about the current run.
+        history: Box for selecting stored plans.
 
     Signals:
-        state_changed: Whether there is something to share may have changed.
+        state_changed: Whether there is anything to share may have changed.
     """
 
     state_changed = Signal()
@@ -111,13 +111,13 @@ class PlanPage(QWidget, Generic[Result]):
 
     @property
     def is_live(self) -> bool:
-        """Whether a plan of this page is running."""
+        """Whether a plan of this page is in progress."""
         bridge = self._services.bridge
         return bridge.is_running and bridge.page == self.code
 
     @property
     def result(self) -> Result | None:
-        """The plan being shown, with its results."""
+        """The plan on display with its results; None if there is none."""
         if self.is_live and (running := self._services.bridge.whole_group()) is not None:
             return self._of_running(*running)
         return self._results.get(self.history.currentData() or 0)
@@ -133,23 +133,23 @@ class PlanPage(QWidget, Generic[Result]):
         return self.can_share
 
     def share(self) -> None:
-        """Share the plan shown by saving its picture, with the result file of its runs embedded."""
+        """Share the plan on display by saving its picture with an embedded result file of its runs."""
         self.save_picture()
 
     def save_picture(self) -> None:
-        """Save the picture of the plan shown."""
+        """Save the picture of the plan on display."""
         raise NotImplementedError
 
     def copy_picture(self) -> None:
-        """Copy that picture to the clipboard."""
+        """Copy the picture of the plan on display to the clipboard."""
         raise NotImplementedError
 
     def copy_text(self) -> None:
-        """Copy the plan shown to the clipboard as text."""
+        """Copy the plan on display to the clipboard as text."""
         raise NotImplementedError
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Refresh the history, and show the progress of a plan that ran while the page was hidden."""
+        """Reload the history, or show the progress of a plan that has run while the page was hidden."""
         super().showEvent(event)
         if self.is_live:
             self._show_state()
@@ -169,20 +169,20 @@ class PlanPage(QWidget, Generic[Result]):
         self.foot.cancel_button.setFocus()
 
     def cancel(self) -> None:
-        """Cancel the current run. The plan can be resumed."""
+        """Cancel the current run. The plan can be resumed later."""
         if self.is_live:
             self._services.bridge.cancel()
             self.foot.cancel_button.setEnabled(False)
             self._show_progress()
 
     def refresh(self, choose: int | None = None) -> None:
-        """Reload the stored plans, and show the one with this number, or the newest."""
+        """Reload the stored plans, and show the one with the number `choose`, or else the newest."""
         wanted = choose or self.history.currentData()
 
         def look(database: Database) -> tuple[list[Result], Any]:
             results = self._list(database)
             if choose is not None and all(each.group.id != choose for each in results):
-                chosen = self._load(database, choose)  # an older plan
+                chosen = self._load(database, choose)  # older than those listed
                 results += [chosen] if chosen.group.runs or chosen.left else []
             shown = next((each for each in results if each.group.id == wanted), results[0] if results else None)
             return results, self._load_more(database, shown)
@@ -204,11 +204,11 @@ class PlanPage(QWidget, Generic[Result]):
         raise NotImplementedError
 
     def _load(self, database: Database, group_id: int) -> Result:
-        """Return a stored plan. Raises UsageError if it no longer exists."""
+        """Load a stored plan. Raises UsageError if it no longer exists."""
         raise NotImplementedError
 
     def _load_more(self, database: Database, shown: Result | None) -> object:
-        """Return additional data for the plan to be shown. Called in the background."""
+        """Load additional data of the plan that will be shown. Called in the background."""
         del database, shown
         return None
 
@@ -216,23 +216,23 @@ class PlanPage(QWidget, Generic[Result]):
         """Store the result of `_load_more`."""
 
     def _of_running(self, group: Group, asked: Mapping[int, RunSpec]) -> Result:
-        """Return the running plan with its results. `asked` has the requested spec of each run, by number."""
+        """Return the plan in progress with its results. `asked` contains the requested specs by run number."""
         raise NotImplementedError
 
     def _entry(self, result: Result) -> str:
-        """Return a plan's name in the history."""
+        """Return the name of a plan in the history."""
         raise NotImplementedError
 
     def _show_state(self) -> None:
-        """Show the running plan, the selected one, or the instructions."""
+        """Show the plan in progress, the selected plan, or the instructions."""
         raise NotImplementedError
 
     def _show_progress(self) -> None:
-        """Show the progress of the running plan."""
+        """Update the progress of the plan."""
         raise NotImplementedError
 
     def _on_chosen(self, _: int) -> None:
-        """Show the plan selected in the history, loading the data it needs."""
+        """Load and show the plan selected in the history."""
         self.refresh()
 
     def _on_started(self) -> None:
@@ -244,7 +244,7 @@ class PlanPage(QWidget, Generic[Result]):
             self._show_state()
 
     def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Refresh texts at most every TEXT_INTERVAL_S, because more often would slow down the measurement."""
+        """Update texts at most every TEXT_INTERVAL_S. Faster updates would slow down the measurement."""
         now_s = time.monotonic()
         if self.is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s
@@ -255,7 +255,7 @@ class PlanPage(QWidget, Generic[Result]):
         if bridge.page != self.code:
             self._show_state()
             return
-        # The current content is kept until the stored plan is loaded, because an older one would flash up.
+        # Keep the current content until the stored plan is loaded. Otherwise an older one would flash up.
         self.foot.hide()
         self._setup.set_busy("")
         if bridge.trouble is not None:

@@ -1,4 +1,4 @@
-"""Progress of a plan of several runs: the current run, a bar, the time left, and Cancel."""
+"""The progress of a plan: the current run, a progress bar, the remaining time, and a Cancel button."""
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QProgressBar, QWidget
@@ -13,7 +13,7 @@ PROGRESS_STEPS, HEIGHT_PX = 1_000, 48
 
 
 class PlanProgress(QWidget):
-    """Shows the progress. Its button is connected by the page."""
+    """Displays the progress of a plan. The page connects its button."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -35,8 +35,8 @@ class PlanProgress(QWidget):
 
         Args:
             bridge: The bridge that runs the plan.
-            current: Text about the current run.
-            left_s: Expected remaining seconds; None if unknown.
+            current: Description of the current run.
+            left_s: Expected remaining time in seconds; None if unknown.
         """
         text = sentence("ab_page.first_run", planned=bridge.planned_runs)
         if bridge.is_cancelled:

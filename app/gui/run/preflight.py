@@ -1,4 +1,4 @@
-"""The line above the Run button: what would disturb a run now and, on request, how to fix it."""
+"""The line above the Run button: conditions that would disturb a run and, on request, how to fix them."""
 
 import threading
 from functools import partial
@@ -27,16 +27,16 @@ LINES = 2  # reserved, so that the button below doesn't move
 
 
 class PreflightLine(QWidget):
-    """Checks the computer every ten seconds while visible and no run is running.
+    """Checks the computer every ten seconds while it is visible and no run is in progress.
 
-    GPUs are excluded, because reading a sleeping one would wake it.
+    GPUs aren't checked, because this would wake them up.
 
     Args:
-        services: The pages' services.
-        interval_ms: Time between checks.
+        services: Services of the app.
+        interval_ms: Interval between checks in milliseconds.
 
     Signals:
-        changed: The cautions changed.
+        changed: The cautions have changed.
     """
 
     changed = Signal()
@@ -46,7 +46,7 @@ class PreflightLine(QWidget):
         self._services = services
         self._telemetry: tuple[Telemetry, ...] = ()
         self._choice: tuple[RunSpec, Machine] | None = None
-        # Stops the current check immediately when set.
+        # Set to stop the current check immediately.
         self._stop: threading.Event | None = None
         self.cautions: tuple[Reason, ...] = ()
         self._icon, self.text = label(), ClampedLabel(LINES, kept=LINES)
@@ -68,16 +68,16 @@ class PreflightLine(QWidget):
 
     @property
     def is_checking(self) -> bool:
-        """Whether a check is running."""
+        """Whether a check is in progress."""
         return self._stop is not None
 
     def show_choice(self, spec: RunSpec, machine: Machine) -> None:
-        """Check the telemetry for another setup."""
+        """Judge the telemetry for another setup."""
         self._choice = (spec, machine)
         self._judge()
 
     def show_telemetry(self, telemetry: tuple[Telemetry, ...]) -> None:
-        """Check new telemetry."""
+        """Judge new telemetry."""
         self._telemetry = telemetry
         self._judge()
 
@@ -92,7 +92,7 @@ class PreflightLine(QWidget):
         self._check()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop checking, and discard the telemetry, which will be outdated."""
+        """Stop checking, and discard the telemetry, because it will be outdated."""
         super().hideEvent(event)
         self._timer.stop()
         self._forget()
@@ -102,14 +102,14 @@ class PreflightLine(QWidget):
         self._check()
 
     def _check(self) -> None:
-        """Check in the background, unless a check or a run is running, or the line is hidden."""
+        """Check in the background, unless a check or a run is in progress or the line is hidden."""
         if self.is_checking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()
         self._services.tasks.start(
             lambda: read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop),
             partial(self._on_telemetry, stop),
-            lambda _: self._on_telemetry(stop, ()),  # there are no user errors; bugs are raised anyway
+            lambda _: self._on_telemetry(stop, ()),  # no AppError can occur, and bugs are re-raised anyway
         )
 
     def _on_telemetry(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
@@ -145,7 +145,7 @@ class PreflightLine(QWidget):
         set_tone(self.text, "caution" if self.cautions else "")
 
     def _shorter(self) -> list[str]:
-        """Return ever shorter versions: first without advice, then with fewer cautions."""
+        """Return versions from longest to shortest: without advice, then with fewer cautions."""
         texts = [reason.text for reason in self.cautions]
         fewer = [
             " ".join([*texts[:count], sentence("preflight.more", count=len(texts) - count)])
@@ -163,12 +163,12 @@ class PreflightLine(QWidget):
         CautionsDialog(self._services.theme, self.cautions, self.window()).open()
 
     def _line(self, tokens: Tokens) -> tuple[str, str, str]:
-        """Return the line's text, and its icon with a colour."""
+        """Return the text of the line, its icon, and the icon's colour."""
         if self._services.bridge.is_running:
             return "", "", ""
         if self.cautions:
             texts = [reason.text for reason in self.cautions]
-            # Each advice once, after the problems, because a narrow window shows only the beginning.
+            # Show the problems before the advice, because a narrow window shows only the beginning.
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
         if self._telemetry and self._choice is not None:

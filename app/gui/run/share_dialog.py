@@ -1,4 +1,4 @@
-"""The share dialog: previews each field of a result, its picture, and its text for each forum."""
+"""The share dialog: previews a result's fields, its picture, and its text for different forums."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,14 +29,14 @@ ReportSaved = Callable[[str, Path], None]
 
 
 class ShareDialog(QDialog):
-    """Shows what will be shared before it is.
+    """Previews what will be shared, and lets the user exclude fields.
 
     Args:
-        services: The application's services.
-        parent: The window.
-        shared: A run, and the group it belongs to if that is shared; otherwise None.
-        ask: Asks for a file name, given title, suffix and types; None if the user cancels.
-        report_saved: Shows the message that a file was written.
+        services: Services of the app.
+        parent: Parent window.
+        shared: A run, and the group to share with it or None.
+        ask: Asks for a file, given title, suffix and types. Returns None if the user cancels.
+        report_saved: Notifies the user that a file was saved.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class ShareDialog(QDialog):
         whole = column(row(inside, shown, spacing_px=2 * GAP_PX), buttons, spacing_px=2 * GAP_PX)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
-        room_px = self.screen().availableGeometry().height() - 10 * GAP_PX  # minus the title bar
+        room_px = self.screen().availableGeometry().height() - 10 * GAP_PX  # without the title bar
         self.resize(self.sizeHint().width(), min(HEIGHT_PX, room_px))
 
     def _connect(self) -> None:
@@ -138,7 +138,7 @@ class ShareDialog(QDialog):
     def _refresh(self) -> None:
         """Rebuild the shared content in the background, because a group may have many runs."""
         self._asked += 1
-        self.shared = None  # until rebuilt, nothing may be shared, because fields may just have been unticked
+        self.shared = None  # prevents sharing fields that were just excluded
         self._allow()
         number, hidden = self._asked, self.hidden
         run, group = self._shared
@@ -151,7 +151,7 @@ class ShareDialog(QDialog):
     def _on_looked(self, answer: tuple[int, SharedResult]) -> None:
         number, shared = answer
         if number != self._asked:
-            return  # a later one is pending, or the dialog was closed
+            return  # superseded by a later request, or the dialog was closed
         self.shared = shared
         if not self._fields.count():
             self._show_fields(shared)
@@ -216,7 +216,7 @@ class ShareDialog(QDialog):
             self._write(write, target, "picture.saved")
 
     def _submit(self) -> None:
-        """Save the file, copy its text to the clipboard, and open the submission page."""
+        """Save the result file, copy the submission's text to the clipboard, and open the submission page."""
         address = self._services.preferences.settings.collection_address
         target, shared = self._ask_for_file(), self.shared
         if target is None or shared is None:
@@ -262,6 +262,6 @@ class ShareDialog(QDialog):
 
 
 def open_address(address: str) -> bool:
-    """Open an http or https address in the browser, unchanged; return whether this succeeded."""
+    """Open an http or https address in the browser, and return whether this succeeded."""
     url = QUrl(address, QUrl.ParsingMode.StrictMode)
     return url.scheme() in ("http", "https") and QDesktopServices.openUrl(url)

@@ -1,4 +1,4 @@
-"""A result as a picture to post: 1200 × 630 pixels, identical on all computers, screens and systems."""
+"""A result as a share picture of 1200 × 630 pixels. It looks the same on all computers and screens."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from app.gui.style.theme import load_fonts
 from app.gui.style.tokens import DARK, LIGHT, Tokens
 
 _LEFT, _WIDTH, _GAP_PX, _LINE_PX = MARGIN_PX, WIDTH_PX - 2 * MARGIN_PX, 14, 23
-# For a value with its chart next to it.
+# For a value next to its chart.
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
 _CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 360)
 _DETAILS_LIMIT = 4
@@ -45,7 +45,7 @@ _TEXT_BOTTOM, _FOOT_BOTTOM = 542, 604
 
 
 def paint_share_picture(card: ShareCard, tokens: Tokens) -> QImage:
-    """Return the picture in a theme's colours: a value next to its chart, or a sentence above it."""
+    """Paint a share picture in a theme's colours: a value next to its chart, or a sentence above it."""
     picture = empty_picture(tokens)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -63,16 +63,16 @@ def paint_share_picture(card: ShareCard, tokens: Tokens) -> QImage:
 
 
 def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
-    """Write the picture as a PNG, completely or not at all.
+    """Save a share picture as a PNG. The file is written completely or not at all.
 
     Args:
         card: Content of the picture.
         tokens: Colours of the theme.
-        path: The file.
+        path: Path of the file.
         enclosed: Result file to embed, unless it is too large; b"" for none.
 
     Raises:
-        UsageError: The name doesn't end in .png.
+        UsageError: The file name doesn't end in .png.
         AppError: The file can't be written.
     """
     if path.suffix.lower() != ".png":
@@ -93,10 +93,10 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path, enclosed: by
 
 
 def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
-    """Write the picture from a process without a window. No display is needed or used.
+    """Save a share picture from a process without a GUI. No display is needed.
 
     Raises:
-        AppError: As for `save_share_picture`.
+        AppError: See `save_share_picture`.
     """
     application = QGuiApplication(["epochmark", "-platform", "offscreen"])
     try:
@@ -107,13 +107,13 @@ def draw_headless(card: ShareCard, path: Path, dark: bool, enclosed: bytes = b""
 
 
 def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
-    """Paint the headline, the computer and the method, the chart to their right, and the footer."""
+    """Paint headline, computer and method, with the chart on the right and the footer below."""
     left, width, note = _RESULT.left(), _RESULT.width(), " ".join(card.notes)
     between = "" if note.startswith("±") else "· " if note else ""
     unit = f"{card.unit} {between}{note}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     write_within(painter, QPointF(left, 210), card.headline, type_of(124, bold), tokens.text, width=width)
-    below_px = 264 if "," in card.headline else 258  # a comma extends far below the line
+    below_px = 264 if "," in card.headline else 258  # a comma extends far below the baseline
     write_within(painter, QPointF(left, below_px), unit, type_of(28, medium), tokens.muted, width=width)
     write_within(painter, QPointF(left, 326), card.machine, type_of(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in wrapped(detail, type_of(18), width)]
@@ -131,8 +131,8 @@ def _paint_value(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width:
 
 
 def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_width: float) -> None:
-    """Paint the headline and its notes, the chart below, then the computer and the footer."""
-    # Charts of studies need the space.
+    """Paint the headline and its notes, followed by the chart, the computer and the footer."""
+    # A smaller headline leaves more space for the charts of studies.
     bold, light = type_of(32 if isinstance(card.chart, Figure) else 56, QFont.Weight.Bold), type_of(18)
     base = _HEADLINE_TOP + bold.pixelSize()
     write_within(painter, QPointF(_LEFT, base), card.headline, bold, tokens.text, width=_WIDTH)
@@ -149,7 +149,7 @@ def _paint_sentence(painter: QPainter, card: ShareCard, tokens: Tokens, foot_wid
 
 
 def _notes(notes: tuple[str, ...], chosen: QFont) -> list[str]:
-    """Return as many complete sentences as fit into the lines, at least the first one."""
+    """Return as many complete sentences as fit on the available lines, but at least the first one."""
     lines = [notes[0]] if notes else []
     for count in range(1, len(notes) + 1):
         longer = wrapped(" ".join(notes[:count]), chosen, _WIDTH, between=" ")
@@ -160,7 +160,7 @@ def _notes(notes: tuple[str, ...], chosen: QFont) -> list[str]:
 
 
 def _paint_texts(painter: QPainter, card: ShareCard, tokens: Tokens, width: float) -> float:
-    """Paint the computer, the engine and other notes as far as they fit; return where they begin."""
+    """Paint the computer, the engine and other notes as far as they fit, and return their top."""
     heavy, light = type_of(20, QFont.Weight.DemiBold), type_of(18)
     name_width = width_of(card.machine, heavy) + _GAP_PX
     if len(card.details) == 1 and name_width + width_of(card.details[0], light) <= width:

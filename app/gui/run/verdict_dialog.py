@@ -1,4 +1,4 @@
-"""The verdict dialog: the verdict with all reasons, the evidence of training, and the comparison key."""
+"""The verdict dialog: the verdict with its reasons, the evidence of training, and the comparison key."""
 
 from collections.abc import Sequence
 
@@ -24,14 +24,14 @@ _SIZE, _LEAST_PX, _NAMES_PX = (640, 600), 480, 176
 
 
 def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
-    """Return the icon and the colour of a verdict, or of one of its reasons."""
+    """Return the icon and colour of a verdict or of a reason."""
     tokens = theme.tokens
     colours = {"valid": tokens.valid, "caution": tokens.caution, "invalid": tokens.invalid, "fact": tokens.muted}
     return LEVELS[level], colours[level]
 
 
 class CautionsDialog(QDialog):
-    """Shows conditions that would disturb a run, with advice."""
+    """Lists conditions that would disturb a run, with advice."""
 
     def __init__(self, theme: Theme, reasons: Sequence[events.Reason], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class CautionsDialog(QDialog):
 
 
 class VerdictDialog(QDialog):
-    """Shows all reasons for a stored run's verdict."""
+    """Shows the verdict on a stored run with all reasons."""
 
     def __init__(self, theme: Theme, run: JudgedRun, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,12 +85,12 @@ class VerdictDialog(QDialog):
         whole.setStretch(1, 1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
-        self.method_button.setVisible(MEASUREMENT.is_file())  # a widget without a parent would become a window
+        self.method_button.setVisible(MEASUREMENT.is_file())  # if shown without a parent, it would become a window
         self.close_button.setDefault(True)
         self.close_button.setFocus()
 
     def _section(self, heading: str, lines: list[tuple[str, str]]) -> list[QWidget | QVBoxLayout]:
-        """Return a heading and its lines of label and text; empty without lines."""
+        """Return a heading, and a row with label and text for each line; empty if there are no lines."""
         if not lines:
             return []
         rows = []
@@ -129,7 +129,7 @@ def _reason(theme: Theme, reason: events.Reason) -> QWidget:
 
 
 def _number_lines(run: Run) -> list[tuple[str, str]]:
-    """Return the value and everything it is based on, which doesn't fit on the run page."""
+    """Return the value with its complete note. The run page has no space for all of it."""
     note = headline_note(run.summary, measured_s=estimated_from_s(run))
     value, _, _ = headline(run.summary).partition("\n")
     return [(value, note)] if note else []

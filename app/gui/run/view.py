@@ -1,4 +1,4 @@
-"""One run, live or stored, with headline and charts. Imports the charts, so it must be imported late."""
+"""A live or stored run with headline and charts. Import this module late, because it imports the charts."""
 
 import time
 from functools import partial
@@ -24,15 +24,15 @@ from app.gui.widgets.basics import ClampedLabel, column, label, row, scrolled
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# Every tick of the bridge, every third and every fourth; slightly less, because ticks are irregular.
+# Every tick of the bridge, every third and every fourth. Slightly shorter, because ticks are irregular.
 TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.2, 0.7, 0.95
-# Rare changes, which are drawn sooner.
+# Rare events. They are drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 BARS_LIMIT = 12
 
 
 class RunView(QWidget):
-    """Shows one run. `headline.buttons` holds its actions, `corner` the navigation."""
+    """Displays a run. `headline.buttons` is for actions, `corner` for navigation."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class RunView(QWidget):
         self.corner.setSpacing(GAP_PX)
         head = row(self._title, self.about, self.corner)
         head.setStretch(1, 1)
-        # Charts keep a readable height, so a small window scrolls below the headline.
+        # Charts keep a readable height. In a small window, they scroll below the headline.
         scroll = self.charts_area = scrolled(self.charts)
         scroll.viewport().installEventFilter(self)
         bar, pages, steps = scroll.verticalScrollBar(), QKeySequence.StandardKey, QScrollBar.SliderAction
@@ -62,14 +62,14 @@ class RunView(QWidget):
         self.setLayout(whole)
 
     def follow(self, bridge: RunBridge) -> None:
-        """Follow the runs of a bridge from now on."""
+        """Follow the runs of a bridge."""
         self._bridge = bridge
         bridge.started.connect(self._on_started)
         bridge.moved_on.connect(self._on_started)
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: JudgedRun, group: Group | None = None) -> None:
-        """Show a stored run; with `group`, also the group's result."""
+        """Show a stored run. If `group` is given, also show the result of the group."""
         parameters = run.run.model.parameters_count if run.run.model is not None else None
         if group is None:
             self._show_head(run.summary, parameters)
@@ -84,19 +84,19 @@ class RunView(QWidget):
         self.charts.show_limit(run.bottleneck)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Update the view for a run that continued while it was hidden."""
+        """Update the view if a run has continued while it was hidden."""
         super().showEvent(event)
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Fit the charts to a changed height."""
+        """Adapt the charts when the height changes."""
         if event.type() == QEvent.Type.Resize:
             self.charts.fit_into(self.charts_area.viewport().height())
         return super().eventFilter(watched, event)
 
     def refresh(self) -> None:
-        """Draw the current state of the run in progress."""
+        """Show the current state of the run in progress."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page:
             return
@@ -114,7 +114,7 @@ class RunView(QWidget):
         self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
-        """Refresh texts at most four times a second and charts once. More would slow down the measurement."""
+        """Update texts at most four times per second, and charts once. More would slow down the measurement."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.has_own_page or not self.isVisible():
             return
@@ -129,7 +129,7 @@ class RunView(QWidget):
     def _show_head(
         self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None
     ) -> None:
-        """Show the title of the run. `place` is the run's number in its plan, and their total."""
+        """Show the title of a run. `place` is its number in a plan, and the number of runs."""
         self._title.setText(workload_title(summary.workload))
         code = "run.about_network" if parameters else "run.about"
         about = sentence(
@@ -141,10 +141,10 @@ class RunView(QWidget):
 
     def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
         self.charts.show_series(series, summary, summary.memory_bytes, live=live)
-        # The bars change only with their content.
+        # Redraw the bars only if their content has changed.
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
-            if self._bars_of[:1] != bars_of[:1]:  # another run begins at its first chart
+            if self._bars_of[:1] != bars_of[:1]:  # start at the top for another run
                 self.charts_area.verticalScrollBar().setValue(0)
             self._bars_of = bars_of
             all_bars = bars(summary.workload, summary)

@@ -1,1 +1,1 @@
-"""Services for the pages: the computer, settings, background work, the current run."""
+"""Services for the pages: the computer, settings, background tasks and the current run."""

@@ -1,4 +1,4 @@
-"""The services passed to pages: one bundle created by the application, so that pages use no globals."""
+"""The bundle of services that the app passes to the pages, so that they need no globals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ _Result = TypeVar("_Result")
 Notify = Callable[[str, Tone, str, Callable[[], None] | None], None]
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)  # signals hold their receivers weakly
+@dataclass(frozen=True, slots=True, weakref_slot=True)  # signals hold weak references to receivers
 class Services:
-    """Shared by all parts of the window.
+    """The services shared by all parts of the GUI.
 
     Attributes:
         home: Folders at start-up.
-        notify: Shows a message in the window: text, tone, button text ("" for none), and the button's action.
+        notify: Shows a message. Arguments are text, tone, button text ("" for none) and the button's action.
     """
 
     home: Paths
@@ -45,12 +45,12 @@ class Services:
         done: Callable[[_Result], None],
         failed: Callable[[AppError], None] | None = None,
     ) -> None:
-        """Read or change the database in the background.
+        """Access the database in the background.
 
         Args:
-            work: Called in a thread, with the open database.
-            done: Called in the window's thread with what `work` returned.
-            failed: Called there with an error instead. By default, the error is shown.
+            work: Called in a thread with the open database.
+            done: Called in the GUI thread with the result of `work`.
+            failed: Called in the GUI thread with an AppError instead. By default, the error is shown.
         """
         path = self.paths.database
 
@@ -61,10 +61,10 @@ class Services:
         self.tasks.start(ask, done, failed or self.complain)
 
     def complain(self, error: AppError) -> None:
-        """Show an error until the user closes it."""
+        """Show an error until the user dismisses it."""
         self.notify(str(error), "invalid", "", None)
 
     @property
     def paths(self) -> Paths:
-        """The folders, with the current data set folder from the settings."""
+        """The folders, including the data set folder from the settings."""
         return with_datasets_folder(self.home, self.preferences.settings.datasets_folder)

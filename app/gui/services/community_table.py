@@ -1,4 +1,4 @@
-"""The community table in the window: downloaded only when the user clicks a button."""
+"""The community table. It is downloaded only when the user clicks a button."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from app.gui.services.bundle import Services
 
 
 class CommunityTable(QObject):
-    """Downloads the table, or restores the previous one, in the background, and reports the outcome.
+    """Downloads the community table or restores the previous one in the background, and notifies the user.
 
     Signals:
         changed: The current table has changed.
-        busy: An operation began or ended.
+        busy: An operation has begun (True) or ended (False).
     """
 
     changed = Signal()
@@ -26,7 +26,7 @@ class CommunityTable(QObject):
         self._services = services
 
     def get(self) -> None:
-        """Download the table from the address in the settings, which must be set."""
+        """Download the table from the address in the settings. The address must not be empty."""
         address, paths = self._services.preferences.settings.table_address, self._services.paths
 
         def fetch() -> str:
@@ -63,7 +63,7 @@ class CommunityTable(QObject):
 
 
 def community_rows(paths: Paths) -> list[CommunityRow]:
-    """Return the rows of the current table, for work in the background."""
+    """Return the rows of the current table. Call this in the background."""
     if not paths.table.exists():
         return []
     from app.core.exchange.community_file import load_table

@@ -1,4 +1,4 @@
-"""Downloads of data sets: one at a time, shown on every page that needs it."""
+"""Downloads of data sets, one at a time. All pages can show their progress."""
 
 import time
 from collections.abc import Callable
@@ -19,16 +19,16 @@ TICK_MS = 200
 
 
 class DownloadCancelledError(Exception):
-    """The user cancelled a download. Received data is kept."""
+    """The user cancelled the download. Received data is kept."""
 
 
 class Download:
-    """A download in a thread, whose progress the window reads.
+    """A download that runs in a thread. The GUI reads its progress.
 
     Args:
-        paths: The app's folders.
-        dataset: The data set.
-        clock: Returns seconds, for the rate.
+        paths: Folders of the app.
+        dataset: Data set to download.
+        clock: Returns the time in seconds, to compute the rate.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class Download:
 
     @property
     def share(self) -> float:
-        """Downloaded share, 0 to 1."""
+        """Share of the download that is completed, 0 to 1."""
         return min(1.0, self._done_bytes / self._total_bytes)
 
     def sentence(self) -> str:
-        """Return the current activity in one line."""
+        """Describe the current activity on one line."""
         if self.cancelled:
             return sentence("run.cancelling")
         if self._waiting:
@@ -63,7 +63,7 @@ class Download:
         return sentence("data_row.downloaded_at", **arrived, rate_bytes=rate_bytes)
 
     def run(self) -> bool:
-        """Download and install; return False if cancelled."""
+        """Download and install the data set. Returns False if cancelled."""
         try:
             self._fetch()
         except DownloadCancelledError:
@@ -71,7 +71,7 @@ class Download:
         return True
 
     def report(self, done_bytes: int, _: int) -> None:
-        """Record the progress. Called by the download itself. Raises DownloadCancelledError."""
+        """Record progress. Called by the download itself. Raises DownloadCancelledError if cancelled."""
         self._rate.note(done_bytes)
         self._done_bytes = done_bytes
         self._waiting = False
@@ -80,7 +80,7 @@ class Download:
 
     @property
     def _total_bytes(self) -> int:
-        return self.dataset.size_bytes or 1  # known for all downloadable files
+        return self.dataset.size_bytes or 1  # known for all data sets that can be downloaded
 
     def _on_waiting(self) -> None:
         self._waiting = True
@@ -89,11 +89,11 @@ class Download:
 
 
 class Downloads(QObject):
-    """Runs downloads, and reports their outcome.
+    """Runs downloads, and notifies the user.
 
     Signals:
-        moved: A download has begun or progressed.
-        ended: A download has ended; with the data set, and whether it is installed now.
+        moved: A download has started or progressed.
+        ended: A download has ended. Arguments are the ID of the data set, and whether it is now installed.
     """
 
     moved = Signal()
@@ -112,7 +112,7 @@ class Downloads(QObject):
         self._timer.timeout.connect(self.moved)
 
     def start(self, paths: Paths, dataset: InstalledDataset) -> None:
-        """Start downloading a data set, unless another download is running."""
+        """Start downloading a data set, unless another download is in progress."""
         if self.current is not None:
             return
         self.current = Download(paths, dataset)
@@ -127,7 +127,7 @@ class Downloads(QObject):
             self.moved.emit()
 
     def of(self, dataset_id: str) -> Download | None:
-        """Return the download of a data set; None if it isn't being downloaded."""
+        """Return the download in progress for a data set; None if there is none."""
         return self.current if self.current is not None and self.current.dataset.id == dataset_id else None
 
     def _on_done(self, installed: bool) -> None:

@@ -11,11 +11,11 @@ from app.gui.services.tasks import Latest, Tasks
 
 
 class EngineFinder(QObject):
-    """Provides the engines available to runs; until they are found, only the included ones.
+    """Finds the engines available for runs. Until this is done, only bundled engines are listed.
 
     Args:
-        paths: Returns the folders.
-        tasks: Runs the search.
+        paths: Returns the folders of the app.
+        tasks: Runs the search in the background.
 
     Signals:
         changed: `installed` has changed.
@@ -31,12 +31,12 @@ class EngineFinder(QObject):
         self.installed: Installed = INCLUDED
 
     def variant(self, engine: str) -> str | None:
-        """Return which variant of an engine is installed; None if it is included in Epochmark or unknown."""
+        """Return the installed variant of an engine; None if the engine is bundled with the app or unknown."""
         return self.installed.get(engine)
 
     def look(self) -> None:
-        """Find the installed engines, again if this was done before."""
-        # Problems with engines are shown in the settings; bugs are raised anyway.
+        """Search for installed engines."""
+        # Engine problems are shown in the settings, and bugs are re-raised anyway.
         done = self._latest.only(self._on_read)
         self._tasks.start(partial(installed_engines, self._paths()), done, lambda _: None)
 

@@ -1,11 +1,11 @@
-"""Makes Python collect garbage only in the window's thread.
+"""Restricts Python's garbage collection to the GUI thread.
 
-Python collects in any thread that happens to create an object. In another thread, a Qt object in the garbage can
-cause a deadlock if its destructor holds a lock of Qt and waits for Python's, while the window's thread holds
-Python's and waits in `connect` for Qt's.
+Python collects garbage in whichever thread creates an object. If another thread destroys a Qt object, the
+destructor may hold one of Qt's locks and wait for the GIL, while the GUI thread holds the GIL and waits for that
+lock in `connect`. This is a deadlock.
 
-Objects created at the start (modules, the window and its charts) live as long as the window. Scanning them takes
-several times as long as everything else, so they are excluded.
+Objects created at start-up (modules, the window and its charts) live as long as the window. Scanning them takes
+several times as long as all other work, so they are excluded.
 """
 
 import gc
@@ -18,7 +18,7 @@ INTERVAL_MS = 1_000
 
 
 class GarbageCollector(QObject):
-    """Collects garbage between events, instead of Python itself, until `close`."""
+    """Collects garbage between events, instead of Python itself, until `close` is called."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,18 +29,18 @@ class GarbageCollector(QObject):
         self._is_first = True
 
     def collect(self) -> None:
-        """Collect the oldest generation that is due. The first time, only exclude all existing objects."""
+        """Collect the oldest generation that is due. The first call only excludes all existing objects."""
         if self._is_first:
             self._is_first = False
             gc.freeze()
             return
-        # As in the interpreter: new objects, collections of the youngest and of the middle generation.
+        # Same rule as the interpreter's, based on new objects and collections of the two younger generations.
         due = [count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)]
         if any(due):
             gc.collect(max(generation for generation, is_due in enumerate(due) if is_due))
 
     def close(self) -> None:
-        """Give garbage collection back to Python."""
+        """Let Python collect garbage again."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

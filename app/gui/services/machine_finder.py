@@ -1,4 +1,4 @@
-"""Detects the computer's components in the background, so that the window doesn't wait for a driver."""
+"""Detects the computer's components in the background, so that the GUI doesn't wait for drivers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +14,11 @@ class MachineFinder(QObject):
     """Detects the computer, its power source and its readable sensors in the background.
 
     Args:
-        tasks: Runs the detection.
-        data_folder: Returns the data set folder, whose disks are described.
+        tasks: Runs the detection in the background.
+        data_folder: Returns the data set folder. Its disks are included.
 
     Signals:
-        found: `machine` and `power` were detected, for the first time or again.
+        found: `machine` and `power` have been detected or updated.
     """
 
     found = Signal()
@@ -31,9 +31,9 @@ class MachineFinder(QObject):
         self.power = Power()
 
     def look(self) -> None:
-        """Detect the computer, even if it is already known."""
+        """Detect the computer, even if this was done before."""
         folder = self._data_folder()
-        # Detection has no user errors; bugs are raised anyway.
+        # Detection raises no AppError, and bugs are re-raised anyway.
         self._tasks.start(lambda: _detect(folder), self._on_found, lambda _: None)
 
     def _on_found(self, detected: tuple[Machine, Power]) -> None:
@@ -42,7 +42,7 @@ class MachineFinder(QObject):
 
 
 def _detect(data_folder: Path) -> tuple[Machine, Power]:
-    """Detect the computer, with imports that the window doesn't need to wait for either."""
+    """Detect the computer. The modules needed are imported here, so that the GUI doesn't wait for them."""
     from app.core.hardware.machine import detect_machine
     from app.core.hardware.telemetry.sensors import read_power
 

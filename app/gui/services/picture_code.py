@@ -1,4 +1,4 @@
-"""Reads the QR code in a shared picture, including screenshots, JPEGs and photos."""
+"""Reads the QR code in share pictures, including screenshots, JPEGs and photos of them."""
 
 import contextlib
 import logging
@@ -14,24 +14,24 @@ from PySide6.QtGui import QImage, QImageReader
 from app.core.result_file.short_form import MARK
 
 _log = logging.getLogger(__name__)
-_ERRORS = 2  # the standard error descriptor
+_ERRORS = 2  # file descriptor of standard error
 _one_at_a_time = threading.Lock()
 SIZE_LIMIT_BYTES = 40_000_000
 FORMATS = (b"png", b"jpeg", b"webp")
-# Limits regardless of a file's header: a photo of 48 megapixels, reduced while decoding, or an 8K screen.
+# Limits that apply whatever the file's header says: a 48-megapixel photo, reduced while decoding, or an 8K screen.
 PIXELS_LIMIT, EDGE_LIMIT_PX, DECODED_LIMIT_BYTES = 60_000_000, 20_000, 133_000_000
 _MEGABYTES_LIMIT = 256
 _OF_DECODERS = (b"libpng ", b"qt.gui.imageio")
-# Bytes per pixel that Qt needs to decode and reduce a picture.
+# Bytes per pixel that Qt needs to decode and reduce an image.
 _OPAQUE_BYTES, _OTHER_BYTES, _DEEP_BYTES, _USUAL_BITS = 4, 9, 18, 32
-_JPEG_WHOLE_BYTES = 6  # for a JPEG with several scans, each of the whole picture
-# Markers of JPEG (ITU-T T.81, table B.1): scan, end, progressive frames.
+_JPEG_WHOLE_BYTES = 6  # for a JPEG with several scans, each of which covers the whole image
+# JPEG markers (ITU-T T.81, table B.1): scan, end, progressive frames.
 _MARK, _SCAN, _END, _PROGRESSIVE = 0xFF, 0xDA, 0xD9, frozenset({0xC2, 0xC6, 0xCA, 0xCE})
 _LARGEST_PX = 3_000
 
 
 def scan_file(path: Path) -> str:
-    """Return the text of the QR code in a picture; "" if there is none, or the file isn't a supported picture."""
+    """Return the text of the QR code in an image; "" if there is none or the file isn't a supported image."""
     try:
         if not path.is_file() or path.stat().st_size > SIZE_LIMIT_BYTES:
             return ""
@@ -58,15 +58,15 @@ def _scan_readable(path: Path) -> str:
 
 @contextlib.contextmanager
 def _decoders_heard() -> Iterator[None]:
-    """Log decoder messages about a broken picture, which libpng writes to the terminal, bypassing Qt and Python.
+    """Log messages about broken images that decoders such as libpng write directly to standard error.
 
-    Other output to the terminal during this time is written with a short delay.
+    Other output to standard error is delayed until the end of the block.
     """
     with _one_at_a_time, contextlib.ExitStack() as stack:
         try:
             heard = stack.enter_context(tempfile.TemporaryFile())
             terminal = os.dup(_ERRORS)
-        except OSError:  # a full disk, or no terminal: messages then go to the terminal
+        except OSError:  # disk full or no terminal, so messages aren't captured
             yield
             return
         stack.callback(os.close, terminal)
@@ -90,7 +90,7 @@ def _is_usual(size: QSize) -> bool:
 
 
 def _bytes_per_pixel(reader: QImageReader, path: Path) -> int:
-    """Return the maximum memory needed per pixel while the picture is read."""
+    """Return the maximum memory in bytes per pixel needed while reading an image."""
     if bytes(reader.format().data()) == b"jpeg":
         try:
             return _JPEG_WHOLE_BYTES if _has_several_scans(path.read_bytes()) else 0
@@ -103,7 +103,7 @@ def _bytes_per_pixel(reader: QImageReader, path: Path) -> int:
 
 
 def _has_several_scans(jpeg: bytes) -> bool:
-    """Return whether a JPEG's decoder has to hold the whole picture; True if this is unclear."""
+    """Return whether decoding a JPEG requires the whole image in memory. Returns True if this is unclear."""
     at = 2
     while at + 4 <= len(jpeg):
         mark, kind, length = jpeg[at], jpeg[at + 1], int.from_bytes(jpeg[at + 2 : at + 4])
@@ -111,14 +111,14 @@ def _has_several_scans(jpeg: bytes) -> bool:
             return True
         at += 2 + length
         if kind == _SCAN:
-            # Between the two, these markers have no length; other pictures may follow the end.
+            # Within a scan, these markers have no length. Other images may follow the end marker.
             end = jpeg.find(bytes((_MARK, _END)), at)
             return bytes((_MARK, _SCAN)) in jpeg[at : end if end >= 0 else len(jpeg)]
     return True
 
 
 def scan(picture: QImage) -> str:
-    """Return the text of the QR code in a picture; "" if there is none of ours."""
+    """Return the text of Epochmark's QR code in an image; "" if there is none."""
     if picture.isNull():
         return ""
     import numpy as np  # both imports take as long as opening a page

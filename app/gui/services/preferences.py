@@ -1,4 +1,4 @@
-"""The user's settings while the window is open: read once, saved on each change."""
+"""The user's settings while the app is running. They are loaded once, and saved after each change."""
 
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from app.core.settings import Settings, load_settings, save_settings
 
 
 class Preferences(QObject):
-    """Holds the settings and saves changes.
+    """Provides the settings, and saves changes.
 
     Signals:
-        changed: The settings changed.
+        changed: The settings have changed.
     """
 
     changed = Signal()
@@ -24,12 +24,12 @@ class Preferences(QObject):
         self.settings = load_settings(path)
 
     def change(self, **changes: Any) -> None:
-        """Apply and save changed values. Raises AppError if they can't be saved; they apply anyway."""
-        # From the file, because another window may have changed other settings in the meantime.
+        """Change and save settings. Raises AppError if they can't be saved, but still applies them."""
+        # Reload the file first, because another instance may have changed other settings.
         self._take(msgspec.structs.replace(load_settings(self._path), **changes))
 
     def reset(self) -> None:
-        """Restore the default settings. Raises AppError as `change` does."""
+        """Restore the default settings. Raises AppError like `change`."""
         self._take(Settings())
 
     def _take(self, settings: Settings) -> None:

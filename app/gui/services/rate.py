@@ -3,27 +3,27 @@
 import time
 from collections.abc import Callable
 
-_SETTLED_S = 1.0  # before this time, a rate isn't meaningful
+_SETTLED_S = 1.0  # earlier rates aren't meaningful
 
 
 class Rate:
-    """Bytes per second since the first call of `note`, excluding data present before.
+    """Transfer rate since the first call of `note`, excluding data that was already present.
 
     Args:
-        clock: Returns seconds.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._begun: tuple[float, int] | None = None  # the start time, and the bytes present by then
+        self._begun: tuple[float, int] | None = None  # start time, and number of bytes present then
 
     def note(self, done_bytes: int) -> None:
-        """Start measuring, unless already started."""
+        """Start measuring, unless this was done before."""
         if self._begun is None:
             self._begun = self._clock(), done_bytes
 
     def bytes_per_s(self, done_bytes: int) -> float | None:
-        """Return the rate; None in the first second, and while nothing arrives."""
+        """Return the rate in bytes per second; None in the first second or if nothing has been received."""
         if self._begun is None:
             return None
         elapsed_s, arrived_bytes = self._clock() - self._begun[0], done_bytes - self._begun[1]

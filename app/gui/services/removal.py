@@ -1,4 +1,4 @@
-"""Removes imported results, and reports it."""
+"""Removes imported results."""
 
 from collections.abc import Callable
 
@@ -9,12 +9,12 @@ from app.gui.services.bundle import Services
 
 
 def remove_imported(services: Services, result: ImportedResult, changed: Callable[[], None]) -> None:
-    """Delete an imported result in the background.
+    """Delete an imported result in the background, and notify the user.
 
     Args:
-        services: Services of the window.
+        services: Services of the app.
         result: The result to delete.
-        changed: Called after it was deleted.
+        changed: Called after the result was deleted.
     """
 
     def done(_: None) -> None:

@@ -1,4 +1,4 @@
-"""Connects a session's thread with the window: a timer empties the event queue."""
+"""Connects the thread of a session with the GUI. A timer processes the queue of events."""
 
 import queue
 import statistics
@@ -29,11 +29,11 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-# As often as texts change, because waking up costs more than the work.
+# As often as texts are updated. Waking up costs more than the work itself.
 TICK_MS = 250
 LINES_KEPT = 2_000
 Resumed = tuple[Group, Sequence[PlannedRun]]
-# The page of a single run.
+# Page code for single runs.
 RUNS_PAGE = "benchmark"
 
 
@@ -42,25 +42,24 @@ class BusyError(AppError):
 
 
 class RunBridge(QObject):
-    """Starts plans, one at a time, and follows the current run.
+    """Starts plans, one at a time, and follows their runs.
 
     Attributes:
-        state: State of the current or latest run; None before the first.
-        plan: The current or latest plan; None before the first.
-        planned_runs: Number of its runs, or of the runs left when it was resumed.
-        planned: The plan's current run; None before the first.
-        done: The plan's finished runs.
-        asks: The plan's run that is waiting for `answer`; None if there is none.
-        group_id: The plan's stored group; None before it is stored, and for a single run.
+        state: State of the current or latest run; None before the first run.
+        plan: The current or latest plan; None before the first plan.
+        planned_runs: Number of runs in the plan, or of remaining runs if it was resumed.
+        planned: The current run of the plan; None before the first run.
+        done: Finished runs of the plan.
+        asks: The run that waits for `answer`; None if there is none.
+        group_id: Number of the plan's stored group; None until it is stored, and for single runs.
 
     Signals:
-        started: A plan was started; `state` is new.
-        moved_on: A run has started or ended, or a question is to be answered; each run has its own `state`.
-        advanced: Events have arrived since the last time; with the set of their types.
-        ended: The plan has ended; with the number of its last run, or 0 if there was none. With `trouble`, the run
-        may
-            be stored incompletely.
-        refused: No run could be started; with the AppError.
+        started: A plan was started. `state` is new.
+        moved_on: A run has started or ended, or `asks` has changed. Each run has a new `state`.
+        advanced: Events have arrived. The argument is the set of their types.
+        ended: The plan has ended. The argument is the number of its last run, or 0 if there was none. If `trouble`
+            is set, the run may be stored incompletely.
+        refused: No run could be started. The argument is the AppError.
     """
 
     started = Signal()
@@ -76,7 +75,7 @@ class RunBridge(QObject):
         self._paths = paths
         self._tasks = tasks
         self.limits = limits
-        # Events, and callbacks of the plan between them, for the window's thread.
+        # Events, interleaved with callbacks of the plan, for the GUI thread.
         self._events: deque[events.Event | Callable[[], None]] = deque()
         self._session: PlanSession | None = None
         self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -95,22 +94,22 @@ class RunBridge(QObject):
         self.planned_runs = 1
         self._resumed: Group | None = None
         self._asked_of: dict[int, RunSpec] = {}
-        self._numbers: dict[int, int] = {}  # number in the plan, by run number
+        self._numbers: dict[int, int] = {}  # number within the plan, by run number
         self.lines: deque[str] = deque(maxlen=LINES_KEPT)
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is starting or running."""
+        """Whether a run is starting or in progress."""
         return self._starting or self._session is not None
 
     @property
     def page(self) -> str:
-        """The page that shows the current or latest run, or its plan."""
+        """The page that displays the current or latest plan."""
         return page_of(self.plan)
 
     @property
     def has_own_page(self) -> bool:
-        """Whether the current or latest plan is shown on its own page and not on Benchmark."""
+        """Whether the current or latest plan has its own page instead of the Benchmark page."""
         return self.page != RUNS_PAGE
 
     @property
@@ -123,14 +122,14 @@ class RunBridge(QObject):
 
     @property
     def _within(self) -> float:
-        """Completed share of the plan's current run, 0 to 1; 0 for one already counted as done."""
+        """Completed share of the current run, 0 to 1. A run that already counts as done has 0."""
         state, latest = self.state, self.done[-1].id if self.done else None
         if state is None or (state.summary is not None and state.summary.id == latest):
             return 0.0
         return state.progress.fraction or 0.0
 
     def group(self) -> Group | None:
-        """Return the plan's results so far; None for a single run."""
+        """Return the results of the plan so far; None for single runs."""
         if self.plan is None or self.plan.is_single:
             return None
         return Group(
@@ -142,7 +141,7 @@ class RunBridge(QObject):
         )
 
     def whole_group(self) -> tuple[Group, dict[int, RunSpec]] | None:
-        """Return all results of the plan, and the requested spec of each run by number; None for a single run."""
+        """Return all results of the plan, and the requested specs by run number; None for single runs."""
         earlier = self._resumed
         if (group := self.group()) is None:
             return None
@@ -152,7 +151,7 @@ class RunBridge(QObject):
         return group, self._asked_of
 
     def left_s(self) -> float | None:
-        """Return the expected time of the remaining runs, from the finished ones; None before the first."""
+        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
         finished_s = [run.wall_s for run in self.done if run.wall_s is not None]
         if not finished_s:
             return None
@@ -162,14 +161,14 @@ class RunBridge(QObject):
     def start(
         self, plan: Plan, machine: Machine, *, allow_concurrent: bool = False, resumed: Resumed | None = None
     ) -> None:
-        """Start runs, one after another, in the background. If this fails, `refused` is emitted with the reason.
+        """Start the runs of a plan in the background, one after another. Emits `refused` if this fails.
 
         Args:
             plan: The plan.
-            machine: The computer to store the results for.
-            allow_concurrent: Whether to run even if another instance of Epochmark is measuring; otherwise
-                BusyError. This is checked only before the first run.
-            resumed: The stored plan and its remaining runs; None for a new one.
+            machine: The computer to store with the results.
+            allow_concurrent: Whether to run even if another instance of Epochmark is measuring. If not, this is
+                refused with BusyError, but checked only before the first run.
+            resumed: A stored group and its remaining runs; None for a new plan.
         """
         if self.is_running:
             return
@@ -189,7 +188,7 @@ class RunBridge(QObject):
                 session = run_plan(plan, runner, callbacks)
             else:
                 session = resume_plan(*resumed, runner, callbacks)
-            if self.is_cancelled:  # the window may have been closed by now
+            if self.is_cancelled:  # the user may have cancelled or closed the window
                 session.cancel()
             return session
 
@@ -197,7 +196,7 @@ class RunBridge(QObject):
         self.started.emit()
 
     def _callbacks(self, paths: Paths) -> PlanCallbacks:
-        """Return the callbacks of a plan, which pass everything to the window's thread."""
+        """Return the callbacks of a plan. They pass everything on to the GUI thread."""
         waiting, answers, asked_of, numbers = self._events, self._answers, self._asked_of, self._numbers
 
         def on_started(planned: PlannedRun, run_id: int) -> None:
@@ -218,14 +217,14 @@ class RunBridge(QObject):
         )
 
     def answer(self, go_on: bool) -> None:
-        """Answer the plan's question: whether to continue, or to stop."""
+        """Answer whether to continue with the run in `asks`."""
         if self.asks is not None:
             self.asks = None
             self._answers.put(go_on)
             self.moved_on.emit()
 
     def cancel(self) -> None:
-        """Ask the run to stop. Completed measurements are kept."""
+        """Request cancellation of the run. Completed measurements are kept."""
         self.is_cancelled = True
         self._answers.put(False)
         if self._session is not None:
@@ -237,7 +236,7 @@ class RunBridge(QObject):
             self._session.kill()
 
     def finish(self, timeout_s: float) -> bool:
-        """Cancel the run and wait for its end, killing it if necessary; return whether it has ended."""
+        """Cancel the run and wait for its end, killing it if necessary. Return whether it has ended."""
         self.cancel()
         session = self._session
         if session is None:
@@ -252,7 +251,7 @@ class RunBridge(QObject):
         return ended
 
     def apply(self, event: events.Event) -> None:
-        """Process one event of the run."""
+        """Process an event of the run."""
         assert self.state is not None
         self.state.follow(event)
         if line := _line(event):
@@ -299,7 +298,7 @@ class RunBridge(QObject):
 
     def _on_tick(self) -> None:
         session = self._session
-        # Checked before emptying the queue, so that it contains the session's last events.
+        # Check this first. Then the queue contains the last events of the session.
         over = session is not None and session.wait(0)
         kinds = set()
         while self._events:
@@ -315,17 +314,17 @@ class RunBridge(QObject):
             self._timer.stop()
             self._session = self.asks = None
             self.trouble = session.trouble
-            if self.trouble is None:  # a plan may have continued without some runs
+            if self.trouble is None:  # a plan may have continued without some of its runs
                 self.trouble = next(iter(session.refusals), None)
             summary = self.state.summary if self.state is not None else None
             if self.trouble is not None and summary is None:
-                self.refused.emit(self.trouble)  # not even the plan's first run started
+                self.refused.emit(self.trouble)  # not even the first run of the plan has started
             else:
                 self.ended.emit(summary.id if summary is not None else 0)
 
 
 def page_of(plan: Plan | None) -> str:
-    """Return the page that shows a plan; None for a single run."""
+    """Return the page that displays a plan; the Benchmark page if there is no plan."""
     if plan is None:
         return RUNS_PAGE
     from app.core.plans.registry import kind_of  # imported late, because a new window has no plan
@@ -334,7 +333,7 @@ def page_of(plan: Plan | None) -> str:
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:
-    """Return a run that was started. Raises UsageError if it has already been deleted."""
+    """Return a run that was started. Raises UsageError if it has been deleted."""
     summary = next(list_runs(database, ids=[run_id]), None)
     if summary is None:
         raise missing_runs([run_id])
@@ -348,7 +347,7 @@ def _check_alone(database: Database, *, allow_concurrent: bool) -> None:
 
 
 def _line(event: events.Event) -> str:
-    """Return an event's line in the log; "" for frequent events."""
+    """Return the line for an event in the log; "" for frequent events."""
     text = ""
     match event:
         case events.Phase():

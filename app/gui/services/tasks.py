@@ -1,4 +1,4 @@
-"""Work that may take longer than a frame: run in a thread, with the result delivered in the window's thread."""
+"""Runs slow work (longer than a frame) in threads, and delivers the results in the GUI thread."""
 
 import threading
 from collections.abc import Callable
@@ -14,13 +14,13 @@ _Result = TypeVar("_Result")
 
 
 class Latest:
-    """Drops all answers except the answer to the latest of several requests."""
+    """Ignores the answers to all requests except the latest."""
 
     def __init__(self) -> None:
         self._number = 0
 
     def only(self, done: Callable[[_Result], None]) -> Callable[[_Result], None]:
-        """Return a callback that passes an answer to `done`, unless a later request has been made."""
+        """Return a callback that passes an answer to `done`, unless there is a later request."""
         self.drop()
         number = self._number
 
@@ -31,12 +31,12 @@ class Latest:
         return hand_over
 
     def drop(self) -> None:
-        """Drop the answers to all previous requests."""
+        """Ignore the answers to all previous requests."""
         self._number += 1
 
 
 class Tasks(QObject):
-    """Runs functions in the background. Results that arrive after `close` are dropped."""
+    """Runs functions in the background. Results are ignored after `close`."""
 
     finished = Signal(object)
 
@@ -52,10 +52,10 @@ class Tasks(QObject):
         done: Callable[[_Result], None],
         failed: Callable[[AppError], None],
     ) -> None:
-        """Run the work in a new thread, then call `done` or `failed` in the window's thread.
+        """Run `work` in a new thread, then call `done` or `failed` in the GUI thread.
 
-        Errors other than AppError are bugs in Epochmark. `failed` is called, and they are raised again in the
-        window's thread.
+        Exceptions other than AppError are bugs in Epochmark. They are re-raised in the GUI thread after calling
+        `failed`.
         """
 
         def run() -> None:
@@ -64,23 +64,23 @@ class Tasks(QObject):
                 result = work()
             except AppError as error:
                 outcome = partial(failed, error)
-            except BaseException as error:  # noqa: BLE001 - handed over, to be raised where it is seen
+            except BaseException as error:  # noqa: BLE001 - re-raised in the GUI thread
                 outcome = partial(_fail, failed, error)
             else:
                 outcome = partial(done, result)
             if not self._closed:
                 self.finished.emit(outcome)
-            # Last, because `close` waits for threads that are delivering; otherwise Qt would be gone during their
-            # signal.
+            # This must come last, because `close` waits for threads that are emitting. Otherwise Qt could be
+            # destroyed while they do.
             self._running.discard(threading.current_thread())
 
-        # A daemon, so that a download waiting for its server doesn't keep the program running.
+        # Daemon, so that a download waiting for its server doesn't keep the process alive.
         thread = threading.Thread(target=run, daemon=True, name="task")
         self._running.add(thread)
         thread.start()
 
     def close(self, patience_s: float = 2.0) -> None:
-        """Drop waiting tasks, and give running ones a moment to finish."""
+        """Ignore further results, and wait briefly for running tasks."""
         self._closed = True
         for thread in list(self._running):
             thread.join(patience_s / max(1, len(self._running)))

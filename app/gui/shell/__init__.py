@@ -1,1 +1,1 @@
-"""The window around the pages."""
+"""The main window and everything around the pages."""

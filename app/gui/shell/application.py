@@ -1,4 +1,4 @@
-"""Starts the window: theme, services, deferred work, and handlers for bugs and signals."""
+"""Starts the GUI: theme, services, deferred work, and handlers for bugs and signals."""
 
 import app.gui.shell.lean_imports  # before everything that is imported with Qt
 
@@ -54,7 +54,7 @@ class _Banner(QObject):
 
 
 class BannerHandler(logging.Handler):
-    """Shows the core's warnings in the window, such as damaged files that were set aside, or hanging telemetry."""
+    """Shows warnings of the core in the window, for example about damaged files or hung telemetry."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -62,14 +62,14 @@ class BannerHandler(logging.Handler):
         self._banner: _Banner | None = None
 
     def open(self, banner: _Banner) -> None:
-        """Show warnings from now on, including those from before the window opened."""
+        """Start showing warnings, including earlier ones."""
         self._banner = banner
         for text in self._waiting:
             banner.message.emit(text, "caution", "", None)
         self._waiting.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass on a warning from any thread. Bugs have their own dialog."""
+        """Show a warning from any thread. Bugs have their own dialog."""
         if record.levelno >= logging.ERROR:
             return
         if self._banner is None:
@@ -79,7 +79,7 @@ class BannerHandler(logging.Handler):
 
 
 def run_window() -> int:
-    """Open the window, run it, and return the exit code."""
+    """Run the GUI, and return the exit code."""
     name_program()
     application = _make_application()
     application.setApplicationName("Epochmark")
@@ -107,18 +107,18 @@ def run_window() -> int:
 
 
 def _start_again() -> int:
-    """Restart the window to apply changes that require it, such as the zoom."""
+    """Restart the app to apply changes that require it, such as the zoom."""
     command = [sys.executable, *sys.orig_argv[1:]]
     if os.name == "posix":
-        os.execv(sys.executable, command)  # noqa: S606 - this very program
-    subprocess.Popen(command)  # with Windows' own exec, the terminal wouldn't wait for the new process
+        os.execv(sys.executable, command)  # noqa: S606 - restarts this program
+    subprocess.Popen(command)  # on Windows, exec would return control to the terminal
     return 0
 
 
 def _make_application() -> QApplication:
     try:
         settings = default_paths().settings
-    except AppError:  # reported with Qt's help
+    except AppError:  # the error is reported later, with Qt's help
         return QApplication(sys.argv[:1])
     with zoomed(settings):
         return QApplication(sys.argv[:1])
@@ -127,13 +127,13 @@ def _make_application() -> QApplication:
 def open_window(
     theme: Theme, paths: Paths, limits: Limits | None = None, *, prepares_charts: bool = True
 ) -> tuple[MainWindow, Services]:
-    """Create the services and show the window. Slower work starts after it is first drawn.
+    """Create the services, and show the window. Slower work is deferred until it has been drawn.
 
     Args:
-        theme: Theme of Qt's application; set from the settings.
-        paths: Folders of results and settings.
+        theme: Theme of the app. The settings are applied to it.
+        paths: Folders of the app.
         limits: Limits of sessions; for tests.
-        prepares_charts: Whether to create the charts of a run while idle; otherwise the first run does.
+        prepares_charts: Whether to create the charts of a run while idle. If not, the first run does.
     """
     warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
@@ -174,24 +174,24 @@ def _start_up(window: MainWindow, services: Services, *, prepares_charts: bool) 
     services.tasks.start(tidy, lambda _: None, services.complain)
     if not prepares_charts:
         return
-    # Import numpy in a thread while the window is usable, then build the charts.
+    # Import NumPy in a thread while the window is usable, then create the charts.
     services.tasks.start(_import_numpy, lambda _: _make_charts(window, _import_charts()), services.complain)
 
 
 def _import_numpy() -> None:
-    """Import everything that pyqtgraph needs in addition to Qt."""
+    """Import everything that pyqtgraph needs besides Qt."""
     import numpy as np  # noqa: F401
 
 
 def _import_charts() -> Iterator[None]:
-    """Import the charts in parts of at most 50 ms.
+    """Import the charts in steps of at most 50 ms.
 
-    This must run in the window's thread, because Qt reads the table of classes without Python's lock, and the
-    program may crash while another thread adds to it.
+    Call this in the GUI thread. Qt reads its table of classes without holding the GIL, and the app may crash if
+    another thread adds to the table at the same time.
     """
     for module in (QtCore, QtGui, QtWidgets):
         for number, name in enumerate(dir(module)):
-            getattr(module, name)  # creates a class, as pyqtgraph does for all of them
+            getattr(module, name)  # creates the class, as pyqtgraph does for all of them
             if number % 100 == 0:
                 yield
     import app.gui.charts.plots
@@ -201,7 +201,7 @@ def _import_charts() -> Iterator[None]:
 
 
 def _make_charts(window: MainWindow, imports: Iterator[None]) -> None:
-    """Do the next part of the imports between two events. After the last one, create the charts."""
+    """Run the next import step between two events. After the last step, create the charts."""
     for _ in imports:
         QTimer.singleShot(0, window, lambda: _make_charts(window, imports))
         return
@@ -209,7 +209,7 @@ def _make_charts(window: MainWindow, imports: Iterator[None]) -> None:
 
 
 class FaultCatcher:
-    """Shows uncaught exceptions of all threads, and keeps the window running."""
+    """Shows uncaught exceptions of all threads. The window remains usable."""
 
     def __init__(self, window: MainWindow, paths: Paths) -> None:
         self._window = window
@@ -220,18 +220,18 @@ class FaultCatcher:
         self._before: tuple[Any, Any] | None = None
 
     def install(self) -> None:
-        """Replace Python's own reporting."""
+        """Replace Python's exception hooks."""
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._catch
         threading.excepthook = self._catch_in_thread
 
     def remove(self) -> None:
-        """Restore Python's own reporting."""
+        """Restore Python's exception hooks."""
         if self._before is not None:
             sys.excepthook, threading.excepthook = self._before
 
     def show(self, report: str) -> None:
-        """Show one bug. While its dialog is open, others are only logged."""
+        """Show a bug. While its dialog is open, further bugs are only logged."""
         if self._dialog is not None:
             if self._dialog.isVisible():
                 return
@@ -263,7 +263,7 @@ class _Thrown(QObject):
 class SignalCatcher(QObject):
     """Closes the window on Ctrl-C, Ctrl-Break and SIGTERM.
 
-    Without it, Python would react only at the next event.
+    Without it, Python would handle signals only when the next event arrives.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -275,9 +275,9 @@ class SignalCatcher(QObject):
         self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._on_signal)
         signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
-        for name in ("SIGINT", "SIGTERM", "SIGBREAK"):  # the last one is Windows' Ctrl-Break
+        for name in ("SIGINT", "SIGTERM", "SIGBREAK"):  # SIGBREAK is Ctrl-Break on Windows
             number = getattr(signal, name, None)
-            # nohup and the like want it ignored.
+            # Ignore signals that the parent wants ignored, for example nohup.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)
 

@@ -1,4 +1,4 @@
-"""Shows the progress of a run outside the window: in its title, in the task bar, and in notifications."""
+"""Shows the progress of runs outside of the window's content: in its title, the taskbar and notifications."""
 
 import time
 
@@ -14,17 +14,17 @@ from app.gui.shell.desktop import TaskBar, notify, task_bar
 from workloads.protocol import events
 
 NAME = "Epochmark"
-# Shorter runs end before anyone has looked away.
+# During shorter runs, the user is probably still watching.
 WORTH_TELLING_S = 30.0
 EVERY_S = 1.0
 
 
 class Attention(QObject):
-    """Follows the runs of a bridge for a window.
+    """Follows the runs of a bridge on behalf of a window.
 
     Args:
-        every_s: Interval for updating title and task bar.
-        worth_telling_s: Minimum duration of a run for a notification at its end.
+        every_s: Interval for updating the title and the taskbar, in seconds.
+        worth_telling_s: Minimum duration of a run for a notification at its end, in seconds.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Attention(QObject):
                 self._task_bar.show(fraction)
 
     def _outcome(self) -> tuple[str, str]:
-        """Return title and text of the notification about the plan that has just ended."""
+        """Return the title and text of the notification about the plan that has just ended."""
         bridge, what = self._bridge, _what(self._bridge)
         group, summary = bridge.group(), bridge.state.live() if bridge.state is not None else None
         if group is not None:
@@ -107,7 +107,7 @@ def _plan_sentence(bridge: RunBridge, group: Group) -> str:
 
 
 def _what(bridge: RunBridge) -> str:
-    """Return what is running: the name of a suite or a study, otherwise the name of the workload."""
+    """Return the name of the running suite, study or workload."""
     from app.core.plans.registry import kind_of
 
     return kind_of(bridge.plan).subject(bridge.plan) if bridge.plan is not None else ""

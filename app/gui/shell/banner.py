@@ -1,4 +1,4 @@
-"""The message at the bottom of the pages."""
+"""The banner for messages at the bottom of the pages."""
 
 from collections.abc import Callable
 
@@ -16,10 +16,10 @@ BANNER_WIDTH_PX = 640
 
 
 class Banner(QFrame):
-    """A message at the bottom of its parent, over the content, that disappears automatically.
+    """A message that covers the bottom of its parent. It disappears automatically, unless it is an error.
 
     Args:
-        parent: The widget it covers, whose size it follows.
+        parent: Widget to cover. The banner follows its size.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -44,13 +44,13 @@ class Banner(QFrame):
         self.hide()
 
     def notify(self, text: str, tone: Tone = "", action: str = "", do: Callable[[], None] | None = None) -> None:
-        """Show a message. An error is shown until the user closes it.
+        """Show a message. Errors are shown until the user dismisses them.
 
         Args:
             text: One or two sentences.
-            tone: Chooses the frame.
+            tone: Determines the frame.
             action: Text of the button; "" for no button.
-            do: Action of the button.
+            do: Called when the button is clicked.
         """
         self._action = do
         self.text.setText(text)
@@ -72,7 +72,7 @@ class Banner(QFrame):
         return self._timer.isActive()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the banner at the bottom of the parent."""
+        """Keep the banner at the bottom of its parent."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False

@@ -1,4 +1,4 @@
-"""Desktop integration for runs: progress in the task bar, and notifications."""
+"""Desktop integration for runs: progress in the taskbar, and notifications."""
 
 import contextlib
 import ctypes
@@ -13,40 +13,40 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 NOTICE_MS = 10_000
 PROGRAM_ID = "Epochmark.Epochmark"
-# Names and function indexes of Windows' ITaskbarList3, from its header shobjidl_core.h.
+# Interface IDs of Windows' ITaskbarList3, and the indices of its functions, from shobjidl_core.h.
 _TASKBAR_LIST, _TASKBAR_LIST_3 = "56fdf344-fd6d-11d0-958a-006097c9a090", "ea1afb91-9e28-4b86-90e9-9e9f8a5eefaf"
 _INITIALISE, _SET_VALUE, _SET_STATE = 3, 9, 10
 _NO_PROGRESS, _NORMAL, _PARTS = 0, 2, 1_000
 
 
 def name_program(system: str = sys.platform) -> None:
-    """Register an application ID with Windows. Otherwise, the task bar shows the window as one of Python's."""
+    """Register an application ID with Windows. Without one, the taskbar groups the window with Python's."""
     if system == "win32":
         shell: Any = ctypes.windll.shell32  # type: ignore[attr-defined,unused-ignore]
         shell.SetCurrentProcessExplicitAppUserModelID(PROGRAM_ID)
 
 
 class TaskBar(Protocol):
-    """The program's entry in the task bar."""
+    """The app's entry in the taskbar."""
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None to hide it."""
+        """Show progress, 0 to 1; None hides it."""
 
 
 def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
-    """Return the task bar of a window; None if this system has none that shows progress."""
+    """Return the taskbar entry of a window; None if the system can't show progress there."""
     try:
         if system == "win32":
             return WindowsTaskBar(int(window.winId()))
         return LauncherEntry() if system.startswith("linux") else None
-    except (OSError, ImportError):  # for example Windows without a desktop
+    except (OSError, ImportError):  # for example, Windows without a desktop
         return None
 
 
 def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
-    """Show a notification, and mark the program in the task bar until it is focused.
+    """Show a notification, and highlight the app in the taskbar until it is focused.
 
-    Linux: notify-send, which every major desktop includes. On other systems, and without it: the system tray.
+    On Linux, uses notify-send, because all major desktops include it. Otherwise, uses the system tray.
     """
     QApplication.alert(window)
     if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:
@@ -63,7 +63,7 @@ def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -
 
 
 class LauncherEntry:
-    """The launcher entry on Linux, through Unity's signal, which docks in KDE, Ubuntu and others also support."""
+    """The launcher entry on Linux. Uses Unity's signal, supported by the docks of KDE, Ubuntu and others."""
 
     def __init__(self) -> None:
         from PySide6.QtDBus import QDBusConnection, QDBusMessage
@@ -71,7 +71,7 @@ class LauncherEntry:
         self._bus, self._message = QDBusConnection.sessionBus(), QDBusMessage
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None to hide it."""
+        """Show progress, 0 to 1; None hides it."""
         if not self._bus.isConnected():
             return
         signal = self._message.createSignal("/io/epochmark", "com.canonical.Unity.LauncherEntry", "Update")
@@ -81,7 +81,7 @@ class LauncherEntry:
 
 
 class WindowsTaskBar:
-    """The button in Windows' task bar, through COM's function table."""
+    """The taskbar button on Windows. Calls COM functions through their table."""
 
     def __init__(self, window_id: int) -> None:
         self._window_id = window_id
@@ -95,7 +95,7 @@ class WindowsTaskBar:
         self._call(_INITIALISE)
 
     def show(self, fraction: float | None) -> None:
-        """Show progress, 0 to 1; None to hide it."""
+        """Show progress, 0 to 1; None hides it."""
         window = ctypes.c_void_p(self._window_id)
         self._call(_SET_STATE, window, ctypes.c_int(_NO_PROGRESS if fraction is None else _NORMAL))
         if fraction is not None:

@@ -1,4 +1,4 @@
-"""Checks whether a window can open before Qt is started, because Qt ends the program if it can't."""
+"""Checks whether a window can be opened before starting Qt. Otherwise, Qt would abort the process."""
 
 import contextlib
 import ctypes
@@ -17,21 +17,21 @@ DEBIAN_PACKAGES = (
 
 
 def has_display(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether there is a display for a window. An explicit Qt platform counts as one."""
+    """Return whether a display is available. An explicit Qt platform counts as a display."""
     if not sys.platform.startswith("linux"):
         return True
     return any(environment.get(name) for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))
 
 
 def find_problem(environment: Mapping[str, str] = os.environ) -> list[Message]:
-    """Return why no window can open although there is a display, and how to fix it; empty if one can."""
+    """Explain why no window can be opened and how to fix this; empty if there is no problem."""
     platform = environment.get("QT_QPA_PLATFORM", "xcb")
     if not sys.platform.startswith("linux") or not platform.startswith(("xcb", "wayland")):
         return []
     try:
         folder = _plugins()
         if _wayland_socket(environment) is not None:
-            # Qt falls back to X11 if Wayland's libraries are missing.
+            # Qt falls back to X11 if libraries for Wayland are missing.
             with contextlib.suppress(OSError):
                 ctypes.CDLL(str(folder / "libqwayland.so"))
                 return []
@@ -62,7 +62,7 @@ def _wayland_socket(environment: Mapping[str, str]) -> Path | None:
 
 
 def _answers(display: str) -> bool:
-    """Try to connect in the same way as Qt."""
+    """Try to connect to a display in the same way as Qt."""
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(display.encode() or None, None))

@@ -1,4 +1,4 @@
-"""Dialogs of the Help menu: the shortcuts, and a problem report that the user may send."""
+"""Dialogs of the Help menu: keyboard shortcuts, and a problem report."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ from app.gui.widgets.dialogs import LEAST_PX, report_head
 from workloads.protocol.machine import Machine
 
 LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
-# Keys of single pages, which aren't menu actions.
+# Shortcuts of individual pages. They aren't menu actions.
 _PAGE_KEYS = (
     ("Ctrl+F", "shortcuts.filter"),
     ("F2", "shortcuts.rename"),
@@ -27,7 +27,7 @@ _PAGE_KEYS = (
 
 
 class ShortcutSheet(QDialog):
-    """Lists all shortcuts: the menu's own, so that the list is always up to date, and some for single pages."""
+    """Lists all keyboard shortcuts, both of the menu and of individual pages."""
 
     def __init__(self, parent: QWidget, actions: Iterable[QAction]) -> None:
         super().__init__(parent)
@@ -55,7 +55,7 @@ class ShortcutSheet(QDialog):
 
 
 class ReportDialog(QDialog):
-    """A problem report for the user to complete, copy and send. Nothing is sent from here."""
+    """A problem report that the user can complete and copy. The app doesn't send it."""
 
     def __init__(self, parent: QWidget, report: str) -> None:
         super().__init__(parent)
@@ -74,9 +74,9 @@ class ReportDialog(QDialog):
 
 
 def problem_report(machine: Machine | None, log_file: Path) -> str:
-    """Return the report: questions for the user, versions, computer, and the last lines of the log.
+    """Return the problem report: questions for the user, versions, computer, and the end of the log.
 
-    It contains no names of users or folders. An unreadable log is omitted.
+    It contains no user names or paths. If the log can't be read, it is omitted.
     """
     computer = machine_line(machine) if machine is not None else "n/a"
     parts = [sentence("report.questions"), report_head(), sentence("report.computer", computer=computer)]

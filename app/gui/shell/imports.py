@@ -1,4 +1,4 @@
-"""Imports other people's results in the window: dropped, chosen, pasted, or typed from a picture."""
+"""Imports other people's results by dropping, choosing or pasting files, or by typing a short form."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from app.core.exchange.importing import Outcome
     from app.gui.shell.log_preview import LogPreview
 
-# Readers of imported files are imported late, because opening the window doesn't need them.
+# Modules that read imported files are imported late, because opening the window doesn't need them.
 _log = logging.getLogger(__name__)
 Answer: TypeAlias = "tuple[list[Outcome], str]"
 
 
 class ResultImports(QObject):
-    """Imports results in the background, and reports the outcome.
+    """Imports results in the background, and notifies the user.
 
     Signals:
-        compare_wanted: The user wants to see the bars of a workload; with its id.
+        compare_wanted: The user wants to see the results of the workload with this ID.
         changed: Results were added.
     """
 
@@ -45,7 +45,7 @@ class ResultImports(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept files that are dropped onto the window."""
+        """Accept files dropped onto the window."""
         if isinstance(event, QDropEvent) and event.type() in (QEvent.Type.DragEnter, QEvent.Type.Drop):
             paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
             if paths:
@@ -56,7 +56,7 @@ class ResultImports(QObject):
         return super().eventFilter(watched, event)
 
     def choose(self) -> None:
-        """Ask for files, and import them."""
+        """Ask for files and import them."""
         from app.core.exchange.importing import ENDINGS, PICTURES
 
         endings = [f"*{ending}" for ending in dict.fromkeys((*ENDINGS, *PICTURES))]
@@ -67,16 +67,16 @@ class ResultImports(QObject):
             self.start([Path(name) for name in names])
 
     def type_in(self) -> None:
-        """Ask for a short form, and import it."""
+        """Ask for a short form and import it."""
         title, question = sentence("imports_page.title"), sentence("imports_page.enter")
         text, is_given = QInputDialog.getMultiLineText(self._window, title, question)
         if is_given and text.strip():
             self._start_text(text)
 
     def paste(self) -> None:
-        """Import the clipboard's contents: files, a picture with a QR code, or the text of results."""
+        """Import the clipboard's content: files, a picture with a QR code, or the text of results."""
         clipboard = QGuiApplication.clipboard()
-        content: QMimeData | None = clipboard.mimeData()  # None if the clipboard was cleared
+        content: QMimeData | None = clipboard.mimeData()  # None if the clipboard is empty
         urls = content.urls() if content is not None else []
         paths = [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
         text = clipboard.text() or scan(clipboard.image())
@@ -88,7 +88,7 @@ class ResultImports(QObject):
             self._services.notify(sentence("imports_page.nothing_to_paste"), "caution", "", None)
 
     def start(self, paths: Sequence[Path], details: "LogDetails | None" = None) -> None:
-        """Import files and folders. If a single epoch log is given without details, ask for them."""
+        """Import files and folders. For a single epoch log without `details`, ask for them."""
         from app.core.exchange.epoch_log import LogDetails
         from app.core.exchange.importing import import_files
 
@@ -102,7 +102,7 @@ class ResultImports(QObject):
         self._run(lambda database: [import_text(database, text)])
 
     def _ask_about(self, log: Path) -> None:
-        """Preview a log, and ask for its workload and computer; nothing is stored yet."""
+        """Preview a log, and ask for its workload and computer. Nothing is stored yet."""
         from app.core.exchange.epoch_log import read_durations, workload_of_log
         from app.gui.shell.log_preview import LogPreview
 

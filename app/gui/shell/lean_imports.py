@@ -1,7 +1,7 @@
-"""Prevents Qt for Python from reading the source of every later module. Must be imported first.
+"""Prevents Qt for Python from reading the source code of modules. Import this module before all others.
 
-Qt searches it for `from __feature__ import`, which isn't used here. The lines would be kept in Python's linecache
-until the program ends, which takes 16 MB in an idle window.
+Qt searches the source for `from __feature__ import`, which Epochmark doesn't use. The lines would stay in Python's
+linecache until the process exits and take 16 MB in an idle app.
 """
 
 import sys
@@ -10,10 +10,10 @@ import PySide6.QtCore  # noqa: F401 - loads what is changed here
 
 
 def disable_shiboken_source_scan() -> None:
-    """Make every module count as one that uses Qt without features; no effect if Qt has no such search."""
+    """Make Qt treat every module as one that doesn't use features. Does nothing if Qt has no such search."""
     features = sys.modules.get("shibokensupport.feature")
     if hasattr(features, "_mod_uses_pyside"):
-        setattr(features, "_mod_uses_pyside", lambda _: True)  # noqa: B010 - unknown to mypy
+        setattr(features, "_mod_uses_pyside", lambda _: True)  # noqa: B010 - mypy doesn't know the attribute
 
 
 disable_shiboken_source_scan()

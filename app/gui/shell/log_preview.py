@@ -1,4 +1,4 @@
-"""Previews an epoch log before it is imported."""
+"""A dialog that previews an epoch log before it is imported."""
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLayout, QLineEdit, QWidget
@@ -19,12 +19,12 @@ NAME_PX = 428
 
 
 class LogPreview(QDialog):
-    """Shows the contents of a log before it is imported, and asks for the computer's name.
+    """Previews an epoch log, and asks for its workload and the computer's name.
 
     Args:
-        durations_s: The log's seconds, epoch by epoch.
-        name: Suggested name.
-        workload: Id of the suggested workload; the first workload that supports logs if this one doesn't.
+        durations_s: Duration of each epoch in the log, in seconds.
+        name: Suggested name of the computer.
+        workload: ID of the suggested workload. If it doesn't support logs, the first that does is suggested.
     """
 
     def __init__(self, parent: QWidget, durations_s: tuple[float, ...], name: str, workload: str) -> None:
@@ -59,9 +59,9 @@ class LogPreview(QDialog):
         of_whom = (label(sentence("log_preview.ask_machine")), self.name)
         whole = column(*of_what, *of_whom, self.facts, self.first, self.caution, self.differences, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
-        whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would clip its words
+        whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would truncate its text
         self.setLayout(whole)
-        for part in (self.caution, self.differences):  # a widget without a parent would become a window
+        for part in (self.caution, self.differences):  # visible widgets without a parent would become windows
             part.setVisible(self._of_totals_s is not None)
         self._show_facts()
 

@@ -1,4 +1,4 @@
-"""The main window: side bar, pages, menu and messages. Asks before closing during a run."""
+"""The main window with sidebar, pages, menu and messages. It asks before closing during a run."""
 
 import logging
 from collections.abc import Callable
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
     from app.gui.pages.suite.page import SuitePage
     from app.gui.run.plan_page import PlanPage
 
-# A worker that doesn't respond is killed after 8 s; after that, stop waiting.
+# A worker that doesn't respond is killed after 8 s. Don't wait much longer.
 CLOSE_PATIENCE_MS = 10_000
 SMALLEST_PX = (800, 480)
 _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Holds the pages, which are created when they are first opened.
+    """Contains the pages. They are created on first use.
 
     Signals:
         closed: The window was closed.
@@ -64,7 +64,7 @@ class MainWindow(QMainWindow):
         self._services = services
         services.theme.dress(self)
         self._closing = False
-        self.wants_restart = False  # after it is closed
+        self.wants_restart = False  # whether to restart the app after closing
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
         self.benchmark = BenchmarkPage(services)
@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         self.stack = QStackedWidget()
         self.banner = Banner(services.theme, self.stack)
         self.stack.addWidget(self.benchmark)
-        self.stack.currentChanged.connect(self.banner.raise_)  # the stack raises the page it shows
+        self.stack.currentChanged.connect(self.banner.raise_)  # showing a page moves it to the front
         self._actions: dict[str, QAction] = {}
         self.imports = ResultImports(services, self)
         self._lay_out()
@@ -95,7 +95,7 @@ class MainWindow(QMainWindow):
         self._on_state()
 
     def show_page(self, code: str) -> None:
-        """Open a page."""
+        """Show a page."""
         self.stack.setCurrentWidget(self._made(code))
         self._code = code
         self.side_bar.mark(code)
@@ -115,7 +115,7 @@ class MainWindow(QMainWindow):
         self.banner.notify(text, tone, action, do)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus in the current visual order, because pages rebuild parts of themselves."""
+        """Move the focus in the current visual order, because pages rebuild their contents."""
         order_tabs(self)
         has_moved = super().focusNextPrevChild(forward)
         if has_moved and (focused := self.focusWidget()) is not None:
@@ -123,14 +123,14 @@ class MainWindow(QMainWindow):
         return has_moved
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a narrow window, reduce the side bar and the pages' buttons to icons."""
+        """In a narrow window, reduce the sidebar and the pages' buttons to icons."""
         if self.side_bar.fit(event.size().width()):
             for button in self.findChildren(Button):
                 button.updateGeometry()
         super().resizeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """If a run is in progress, ask, and close when it has ended."""
+        """If a run is in progress, ask the user, and close the window after the run has ended."""
         if self._services.bridge.is_running:
             event.ignore()
             if not self._closing and self._ask_to_cancel():
@@ -143,7 +143,7 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def close_soon(self) -> None:
-        """Cancel the run, and close when it has ended."""
+        """Cancel the run, and close the window after it has ended."""
         self._closing = True
         bridge = self._services.bridge
         if not bridge.is_running:
@@ -155,41 +155,41 @@ class MainWindow(QMainWindow):
 
     @property
     def results(self) -> "ResultsPage":
-        """The Results page, created on first use."""
+        """The Results page. Created on first use."""
         return cast("ResultsPage", self._made("results"))
 
     @property
     def compare(self) -> "ComparePage":
-        """The Compare page, created on first use."""
+        """The Compare page. Created on first use."""
         return cast("ComparePage", self._made("compare"))
 
     @property
     def ab(self) -> "AbPage":
-        """The A/B page, created on first use."""
+        """The A/B page. Created on first use."""
         return cast("AbPage", self._made("ab"))
 
     @property
     def studies(self) -> "StudiesPage":
-        """The Studies page, created on first use."""
+        """The Studies page. Created on first use."""
         return cast("StudiesPage", self._made("studies"))
 
     @property
     def suite(self) -> "SuitePage":
-        """The Suite page, created on first use."""
+        """The Suite page. Created on first use."""
         return cast("SuitePage", self._made("suite"))
 
     @property
     def hardware(self) -> "HardwarePage":
-        """The Hardware page, created on first use."""
+        """The Hardware page. Created on first use."""
         return cast("HardwarePage", self._made("hardware"))
 
     @property
     def settings(self) -> "SettingsPage":
-        """The Settings page, created on first use."""
+        """The Settings page. Created on first use."""
         return cast("SettingsPage", self._made("settings"))
 
     def _made(self, code: str) -> QWidget:
-        """Return a page, created on first use."""
+        """Return a page, creating it on first use."""
         if code not in self._pages:
             page = self._pages[code] = _entry(code).make(self._services)
             self.stack.addWidget(page)
@@ -197,7 +197,7 @@ class MainWindow(QMainWindow):
         return self._pages[code]
 
     def _connect_page(self, code: str, page: QWidget) -> None:
-        """Connect a page's signals to the window and to other pages."""
+        """Connect the signals of a page to the window and other pages."""
         if code == "results":
             self.results.state_changed.connect(self._on_state)
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
@@ -212,7 +212,7 @@ class MainWindow(QMainWindow):
             self.compare.import_wanted.connect(self.imports.choose)
             self.imports.changed.connect(self.compare.refresh)
         if code == "hardware":
-            self.closed.connect(self.hardware.cancel)  # even while another page is shown
+            self.closed.connect(self.hardware.cancel)  # even if another page is shown
         if code == "settings":
             self.settings.folder_changed.connect(self.benchmark.setup.refresh)
             self.closed.connect(self.settings.engines_card.cancel)
@@ -284,7 +284,7 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_install_wanted(self, engine: str) -> None:
-        """Open the settings to install an engine."""
+        """Open the settings so that the user can install an engine."""
         self.show_page("settings")
         self.settings.show_engines(engine)
 
@@ -316,14 +316,14 @@ class MainWindow(QMainWindow):
         self.compare.show_workload(workload)
 
     def _on_doctor(self) -> None:
-        """Show the doctor, and examine unless there is a result or a run that would be disturbed."""
+        """Show the doctor, and start an examination if it has no result and no run would be disturbed."""
         self.show_page("hardware")
         self.hardware.show_view("doctor")
         if self.hardware.doctor.diagnosis is None:
             self.hardware.doctor.examine()
 
     def _open(self, path: Path) -> None:
-        """Open a file or a folder with the system's default program."""
+        """Open a file or folder in the system's default program."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
             self.notify(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
 
@@ -342,11 +342,11 @@ class MainWindow(QMainWindow):
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
     def _shown(self) -> "BenchmarkPage | ResultsPage | PlanPage[Any]":
-        """Return the page whose result is shown."""
+        """Return the page whose result is on display."""
         return self.results if self._code == "results" else self._result_page(self._code)
 
     def _result_page(self, code: str) -> "BenchmarkPage | PlanPage[Any]":
-        """Return a page that runs something and shows the result; for any other code, the Benchmark page."""
+        """Return a page that runs plans; for other codes, the Benchmark page."""
         return cast("PlanPage[Any]", self._made(code)) if _entry(code).has_plans else self.benchmark
 
     def _on_run(self) -> None:
@@ -396,5 +396,5 @@ class MainWindow(QMainWindow):
 
 
 def _entry(code: str) -> PageEntry:
-    """Return a page's row."""
+    """Return the entry of a page."""
     return next(entry for entry in PAGES if entry.code == code)

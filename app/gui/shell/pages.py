@@ -1,4 +1,4 @@
-"""The window's pages: one row each."""
+"""The list of the window's pages."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,14 +10,14 @@ from app.gui.services.bundle import Services
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """One page.
+    """An entry for a page.
 
     Attributes:
-        code: Name of its folder in app/gui/pages.
-        title: Message code of its name.
-        icon: Icon next to its name in the side bar.
-        widget: Its class in the folder's page.py, which is created with the services.
-        has_plans: Whether it is a `PlanPage`, the page of a kind of plan.
+        code: Name of the page's package in app/gui/pages.
+        title: Message code of the title.
+        icon: Name of the icon in the sidebar.
+        widget: Name of the class in page.py. It is created with the services as its argument.
+        has_plans: Whether the page is a `PlanPage`, for one kind of plan.
     """
 
     code: str
@@ -27,12 +27,12 @@ class PageEntry:
     has_plans: bool = False
 
     def make(self, services: Services) -> QWidget:
-        """Create the page. It is imported only now, so that unopened pages cost nothing."""
+        """Create the page. Its module is imported here, so that unopened pages take no time."""
         page: QWidget = getattr(import_module(f"app.gui.pages.{self.code}.page"), self.widget)(services)
         return page
 
 
-# In the order of the side bar; the last one is at its bottom.
+# In the order of the sidebar. The last page is at the bottom.
 PAGES = (
     PageEntry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
     PageEntry("results", "page.results", "list", "ResultsPage"),

@@ -1,4 +1,4 @@
-"""The window's position and size, stored when it closes and always within the screen."""
+"""The position and size of the window. They are stored on closing, and always fit the screen."""
 
 import logging
 
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 def restore(window: QMainWindow, preferences: Preferences) -> None:
-    """Restore the window's position and size, or use the default size."""
+    """Restore the stored position and size, or use the default size."""
     stored = preferences.settings.geometry
     if not stored or not window.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
         window.resize(*USUAL_PX)
@@ -21,7 +21,7 @@ def restore(window: QMainWindow, preferences: Preferences) -> None:
 
 
 def _fit_screen(window: QMainWindow) -> None:
-    """Fit the window into the available screen area, which may be smaller than the window's default size."""
+    """Shrink the window if it is larger than the available area of the screen."""
     screen = window.screen().availableGeometry()
     frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
     room = QSize(screen.width(), screen.height() - frame_px)

@@ -1,4 +1,4 @@
-"""The side bar with the pages."""
+"""The sidebar with the list of pages."""
 
 from collections.abc import Sequence
 
@@ -17,16 +17,16 @@ WIDTH_PX, NARROW_PX = 176, 64
 
 
 class SideBar(QFrame):
-    """Lists the pages.
+    """Lists the pages as buttons.
 
     Signals:
-        chosen: A page was chosen; with its code.
+        chosen: The user selected the page with this code.
     """
 
     chosen = Signal(str)
 
     def __init__(self, theme: Theme, pages: Sequence[PageEntry]) -> None:
-        """Add an entry per page; the last one is at the bottom."""
+        """Add a button for each page. The last one is at the bottom."""
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
@@ -52,7 +52,7 @@ class SideBar(QFrame):
             self.places[page.code] = place
 
     def fit(self, window_px: int) -> bool:
-        """Show page names in a wide window, or tooltips in a narrow one; return whether this has changed."""
+        """Show titles in a wide window, or icons with tooltips in a narrow one. Return whether this changed."""
         is_narrow = window_px < WIDE_WINDOW_PX
         if is_narrow == self._is_narrow:
             return False
@@ -67,5 +67,5 @@ class SideBar(QFrame):
         return True
 
     def mark(self, code: str) -> None:
-        """Mark the current page."""
+        """Mark a page as the current one."""
         self.places[code].setChecked(True)

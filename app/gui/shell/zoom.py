@@ -1,4 +1,4 @@
-"""Zoom of the whole window. Qt scales everything, including painted content, but only at start."""
+"""Zoom of the whole app. Qt scales everything, including painted content, but only at start-up."""
 
 import contextlib
 import os
@@ -19,37 +19,37 @@ VARIABLE = "QT_SCALE_FACTOR"
 
 @contextlib.contextmanager
 def zoomed(settings_file: Path) -> Iterator[None]:
-    """Apply the stored zoom to a QApplication created inside the block, in addition to the user's own factor."""
+    """Apply the stored zoom to a QApplication created inside the block, on top of the user's scale factor."""
     own = os.environ.get(VARIABLE)
     zoom_pct = stored_zoom_pct(settings_file)
     if zoom_pct != USUAL_PCT:
-        with contextlib.suppress(ValueError):  # a factor that Qt will complain about
+        with contextlib.suppress(ValueError):  # Qt complains about the invalid factor itself
             os.environ[VARIABLE] = str(float(own or 1) * zoom_pct / 100)
     try:
         yield
-    finally:  # otherwise every program started later would also be zoomed
+    finally:  # other programs started later must not be zoomed
         os.environ.pop(VARIABLE, None)
         if own is not None:
             os.environ[VARIABLE] = own
 
 
 class Zoom:
-    """Stores another zoom, and offers a restart, which is needed to apply it.
+    """Stores the zoom, and offers the restart that is needed to apply it.
 
     Args:
-        services: The application's services.
-        smallest: Minimum size of the window, which must fit on the screen at each zoom.
-        restart: Closes the window and opens it again.
+        services: Services of the app.
+        smallest: Minimum size of the window. It must fit on the screen.
+        restart: Closes the window and restarts the app.
     """
 
     def __init__(self, services: Services, smallest: QSize, restart: Callable[[], None]) -> None:
         self._services = services
         self._smallest = smallest
         self._restart = restart
-        self._now_pct = services.preferences.settings.zoom_pct  # the zoom at which the window was opened
+        self._now_pct = services.preferences.settings.zoom_pct  # the zoom that is in effect
 
     def larger(self, screen: QSize) -> None:
-        """Zoom in by a step, unless the window would no longer fit on the screen."""
+        """Zoom in by one step, unless the window would no longer fit on the screen."""
         now_pct = self._services.preferences.settings.zoom_pct
         next_pct = next((step for step in STEPS_PCT if step > now_pct), now_pct)
         if next_pct in (now_pct, USUAL_PCT) or self._fits(next_pct, screen):
@@ -59,7 +59,7 @@ class Zoom:
             self._services.notify(refused, "caution", "", None)
 
     def smaller(self) -> None:
-        """Zoom out by a step."""
+        """Zoom out by one step."""
         now_pct = self._services.preferences.settings.zoom_pct
         self._store(next((step for step in reversed(STEPS_PCT) if step < now_pct), now_pct))
 

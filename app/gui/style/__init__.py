@@ -1,1 +1,1 @@
-"""Appearance: colours, type, icons."""
+"""Appearance: colours, fonts and icons."""

@@ -1,4 +1,4 @@
-"""Lucide's icons from resources/icons, in the theme's colours."""
+"""Lucide icons from resources/icons in the theme's colours."""
 
 from functools import cache
 
@@ -9,18 +9,18 @@ from PySide6.QtSvg import QSvgRenderer
 from app.core.paths import RESOURCES
 
 FOLDER = RESOURCES / "icons"
-# For verdicts and their reasons.
+# Icons of verdicts and their reasons.
 LEVELS = {"valid": "circle-check", "caution": "triangle-alert", "invalid": "circle-x", "fact": "info"}
-_SIZES_PX = (20, 40)  # normal, and for double pixel density
+_SIZES_PX = (20, 40)  # normal and double pixel density
 
 
 def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
-    """Return an icon in one colour, and in another colour when checked or selected.
+    """Return an icon in one colour, or in two if it can be checked or selected.
 
     Args:
-        name: File name without its suffix.
-        colour: As #RRGGBB.
-        chosen: The other colour; None for the same.
+        name: File name without the suffix.
+        colour: Colour as #RRGGBB.
+        chosen: Colour when checked or selected; None for the same colour.
     """
     result = QIcon()
     paints = [(QIcon.State.Off, colour), *([(QIcon.State.On, chosen)] if chosen else [])]
@@ -31,7 +31,7 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
 
 
 def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
-    """Return an icon as a square picture with a transparent background."""
+    """Return an icon as a square pixmap with a transparent background."""
     key = f"{name} {colour} {size_px}"
     picture = QPixmap()
     if not QPixmapCache.find(key, picture):
@@ -41,7 +41,7 @@ def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
 
 
 def renderer(name: str, colour: str) -> QSvgRenderer:
-    """Return the renderer of an icon, for any size."""
+    """Return a renderer that draws an icon at any size."""
     return QSvgRenderer(QByteArray(_svg(name).replace("currentColor", colour).encode()))
 
 
@@ -51,7 +51,7 @@ def _svg(name: str) -> str:
 
 
 def application_icon() -> QIcon:
-    """Return Epochmark's own icon, in the sizes requested by window systems."""
+    """Return the app's icon in the sizes that window systems request."""
     drawing = QSvgRenderer(str(FOLDER / "epochmark.svg"))
     result = QIcon()
     for size_px in (16, 24, 32, 48, 64, 128, 256):

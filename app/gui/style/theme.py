@@ -1,4 +1,4 @@
-"""The window's current theme, and the bundled font."""
+"""The app's current theme, and the bundled font."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.core.paths import RESOURCES
 from app.gui.style.tokens import CARD_RADIUS_PX, DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, TEXT_PX, Tokens
 
-# Style of Qt's widgets. Type is set only by fonts, so that digits remain tabular.
+# Style sheet. Only QFont sets fonts, because digits must remain tabular.
 _RULES = """
 QMainWindow, QDialog, QMessageBox {{ background: {window}; }}
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {border}; padding: 6px 8px; }}
@@ -126,7 +126,7 @@ QSplitter::handle {{ background: transparent; }}
 
 
 def style_sheet(tokens: Tokens, pictures: str) -> str:
-    """Return a theme's style sheet. `pictures` is the folder of its arrows, which Qt reads only from files."""
+    """Return the style sheet of a theme. `pictures` is the folder with its arrow images."""
     colours = {name: getattr(tokens, name) for name in tokens.__dataclass_fields__ if name != "dark"}
     return _RULES.format(**colours, radius=CARD_RADIUS_PX, pictures=pictures)
 
@@ -137,15 +137,15 @@ FONTS = ("Inter-Regular", "Inter-Medium", "Inter-SemiBold", "Inter-Bold")
 
 
 class Theme(QObject):
-    """The theme of an application.
+    """The theme of an app.
 
-    It follows the system unless the user chose one; contrast always follows the system.
+    By default, it follows the system's light or dark mode. High contrast always follows the system.
 
     Attributes:
         sheet: Style sheet of the styled windows.
 
     Signals:
-        changed: The tokens changed.
+        changed: The tokens have changed.
     """
 
     changed = Signal()
@@ -167,7 +167,7 @@ class Theme(QObject):
         self.choose(choice)
 
     def choose(self, choice: Choice) -> None:
-        """Use light, dark, or the system's theme."""
+        """Use the light, dark or system theme."""
         self._choice = choice
         hints = self._application.styleHints()
         if choice == "system":
@@ -177,10 +177,10 @@ class Theme(QObject):
         self._on_scheme(hints.colorScheme())
 
     def dress(self, window: QWidget) -> None:
-        """Style a window and its dialogs, now and after each change.
+        """Style a window and its dialogs, now and whenever the theme changes.
 
-        Styling the whole application would take four times as long, because charts have hidden menus that are
-        never opened.
+        Styling the whole app would take four times as long, because charts have hidden menus that are never
+        opened.
         """
         window.setStyleSheet(self.sheet)
         self._sheet_changed.connect(window.setStyleSheet)
@@ -208,16 +208,15 @@ class Theme(QObject):
 
 
 def load_fonts() -> None:
-    """Register the bundled font with Qt; call once per application."""
+    """Register the bundled font with Qt. Call this once per app."""
     for name in FONTS:
         QFontDatabase.addApplicationFont(str(RESOURCES / "fonts" / f"{name}.ttf"))
 
 
 def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font.
+    """Return the bundled font with hinting disabled.
 
-    Hinting is turned off because it makes small text up to 10 % wider; it is the default on Windows and some Linux
-    desktops.
+    Hinting makes small text up to 10 % wider, and is enabled by default on Windows and some Linux desktops.
     """
     chosen = QFont(FAMILY)
     chosen.setPixelSize(size_px)
@@ -229,7 +228,7 @@ def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
 def tabular_font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """Return the bundled font with tabular digits, so that changing numbers don't move.
 
-    Not for words, because it also widens hyphens.
+    Don't use it for words, because it also widens hyphens.
     """
     chosen = font(size_px, weight)
     chosen.setFeature(QFont.Tag("tnum"), 1)

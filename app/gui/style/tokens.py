@@ -1,35 +1,35 @@
-"""The design tokens: colours for dark and light, and type sizes. Uses no Qt."""
+"""Design tokens: colours of the dark and light themes, and type sizes. Doesn't use Qt."""
 
 from dataclasses import dataclass, replace
 
-# Colours of chart lines, as attributes of Tokens. They are Okabe and Ito's, which are distinct with every kind of
-# colour blindness. In the light theme, they are darkened as needed for lines on white, and are about as distinct.
+# Colours of chart lines, as names of Tokens attributes. They are Okabe and Ito's colours, which can be
+# distinguished with all kinds of colour blindness. The light theme darkens them as needed for lines on white.
 SERIES = ("sky", "orange", "green", "pink", "blue", "vermilion")
 HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 72, 18, 13, 11
 GAP_PX, CARD_RADIUS_PX = 8, 12
-# In narrower windows, page names and button texts are hidden in favour of the content.
+# In narrower windows, page titles and button texts are hidden to make room for the content.
 WIDE_WINDOW_PX = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One theme's colours, as #RRGGBB.
+    """The colours of a theme, as #RRGGBB.
 
-    On all three surfaces, text has a contrast of at least 4.5 : 1; lines and frames of controls at least 3 : 1.
+    On all three surfaces, the contrast is at least 4.5 : 1 for text, and 3 : 1 for lines and frames of controls.
     """
 
     dark: bool
     window: str
     surface: str
     raised: str
-    border: str  # decorative borders (exempt from contrast rules)
+    border: str  # decorative borders, which are exempt from contrast rules
     control: str  # frames of controls
     grid: str
     text: str
     muted: str
     accent: str
     on_accent: str
-    selected: str  # behind the selected list entry
+    selected: str  # background of the selected list entry
     neutral_bar: str
     valid: str
     caution: str
@@ -90,7 +90,7 @@ LIGHT = Tokens(
     blue="#006197",
     vermilion="#A24700",
 )
-# For systems with high contrast: text 7 : 1, lines and all frames 4.5 : 1.
+# For high contrast: 7 : 1 for text, and 4.5 : 1 for lines and all frames.
 DARK_CONTRAST = replace(
     DARK,
     window="#000000",

@@ -1,1 +1,1 @@
-"""Building blocks of pages."""
+"""Widgets shared by the pages."""

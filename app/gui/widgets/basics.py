@@ -1,4 +1,4 @@
-"""Basic building blocks of pages: labels, cards, buttons, pills, tooltips."""
+"""Basic widgets: labels, cards, buttons and tooltips, and helpers for layouts."""
 
 import html
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX, WIDE_WINDOW_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
-_WORD_PX, _LEAST_PX = 40, 90  # minimum widths of a word, and of a label that shows any text
-HEAD_PX = 34  # height of a button, and of the line with a page's title
+_WORD_PX, _LEAST_PX = 40, 90  # minimum widths of a word, and of a label with any text
+HEAD_PX = 34  # height of buttons and of the line with the page title
 
 
 def label(
@@ -39,7 +39,7 @@ def label(
     muted: bool = False,
     wrap: bool = False,
 ) -> QLabel:
-    """Return plain text in the bundled font, which is never interpreted as HTML."""
+    """Return a label in the bundled font. Its text is never interpreted as HTML."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setFont(font(size_px, weight))
@@ -49,14 +49,14 @@ def label(
 
 
 def title(text: str = "") -> QLabel:
-    """Return a page's title, with the same height as on pages with buttons, so that its position is constant."""
+    """Return a page title. It is as high as a button, so that its position is the same on all pages."""
     result = label(text, TITLE_PX, QFont.Weight.DemiBold)
     result.setMinimumHeight(HEAD_PX)
     return result
 
 
 class ElidedLabel(QLabel):
-    """One line that is elided if it doesn't fit, with the whole text as its tooltip."""
+    """A one-line label that is elided if it doesn't fit. The tooltip contains the full text."""
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class ElidedLabel(QLabel):
         self.show_text(text)
 
     def show_text(self, text: str) -> None:
-        """Show another text without changing the label's position and size."""
-        text = safe_text(text)  # names of devices aren't trusted
+        """Change the text. The position and size of the label don't change."""
+        text = safe_text(text)  # device names aren't trusted
         if text != self._whole:
             self._whole = text
             self.setAccessibleName(text)
@@ -85,7 +85,7 @@ class ElidedLabel(QLabel):
 
     @property
     def whole_text(self) -> str:
-        """The text without eliding."""
+        """The full text, not elided."""
         return self._whole
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -108,17 +108,17 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A limited number of lines, elided if they don't fit, with the whole text as their tooltip.
+    """A label with a limited number of lines. It is elided if it doesn't fit; the tooltip contains the full text.
 
     Args:
         lines: Maximum number of lines.
-        size_px: Size of the type.
-        muted: Whether it is less important than its surroundings.
-        kept: Number of lines always reserved, so that widgets below don't jump when the text changes.
+        size_px: Font size in pixels.
+        muted: Whether the text is less important than its surroundings.
+        kept: Number of lines to reserve, so that widgets below don't jump when the text changes.
 
     Attributes:
-        whole_text: The complete text, even if it is elided.
-        is_elided: Whether not even the shortest text fits.
+        whole_text: The full text, not elided.
+        is_elided: Whether even the shortest text is elided.
     """
 
     def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True, kept: int = 0) -> None:
@@ -132,25 +132,25 @@ class ClampedLabel(QLabel):
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
         self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
         self._others: tuple[str, ...] = ()
-        self._others_px: tuple[int, int] | None = None  # width at measurement, and height of the longest
+        self._others_px: tuple[int, int] | None = None  # measured at this width, height of the longest
         self._shorter: tuple[str, ...] = ()
         self.whole_text = ""
         self.is_elided = False
         self._clamp()
 
     def show_text(self, text: str, shorter: Iterable[str] = ()) -> None:
-        """Show another text. If it doesn't fit, the first of the shorter ones that does is shown."""
+        """Change the text. If it doesn't fit, the first of the `shorter` texts that fits is shown."""
         self.whole_text, self._shorter = safe_text(text), tuple(map(safe_text, shorter))
         self.setAccessibleName(self.whole_text)
         self._clamp()
 
     def keep_room_for(self, texts: Iterable[str]) -> None:
-        """Reserve space for the longest of these texts, so that nothing below jumps."""
+        """Reserve space for the longest of these texts, so that widgets below don't jump."""
         self._others, self._others_px = tuple(texts), None
         self._clamp()
 
     def fits(self, width_px: int) -> bool:
-        """Return whether the whole text fits at this width."""
+        """Return whether the full text fits at this width."""
         return self._height(self.whole_text, width_px) <= self._room_px
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -178,7 +178,7 @@ class ClampedLabel(QLabel):
             self.setText(shown)
 
     def _fitting(self, word: str) -> str:
-        """Return a word elided to the width, because Qt breaks lines only between words."""
+        """Elide a word to the width, because Qt breaks lines only between words."""
         return self.fontMetrics().elidedText(word, Qt.TextElideMode.ElideMiddle, max(_WORD_PX, self.width()))
 
     def _wanted_px(self, text: str) -> int:
@@ -192,7 +192,7 @@ class ClampedLabel(QLabel):
 
 
 class Card(QFrame):
-    """A surface with a title line. `body` holds the content, `corner` the widgets next to the title."""
+    """A surface with a heading. `body` is for the content, `corner` for widgets next to the heading."""
 
     def __init__(self, heading: str = "", note: str = "", margin_px: int = 2 * GAP_PX) -> None:
         super().__init__()
@@ -216,11 +216,12 @@ class Card(QFrame):
 
 
 class Button(QPushButton):
-    """A button with an icon in the theme's colours. Its text is hidden in narrow windows, where it doesn't fit.
+    """A button with an icon in the theme's colours. In narrow windows, its text is hidden if it doesn't fit.
 
     Args:
-        kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
-        gives_way: Whether only its icon may be shown in any window, as in a row of many buttons.
+        kind: "primary" (one per page), "plain", "flat" (a link), "segment" (one of several) or "place" (in the
+            sidebar).
+        gives_way: Whether the text may be hidden in any window, for example in a row of many buttons.
     """
 
     def __init__(
@@ -253,11 +254,11 @@ class Button(QPushButton):
             self._colour()
 
     def setText(self, text: str) -> None:
-        """Show another text, with a small gap after the icon."""
+        """Change the text. It is separated from the icon by a small gap."""
         self._whole = f" {text}" if self._icon_name and text else text
         self._show_whole(is_brief=False)
         self._fit()
-        self.updateGeometry()  # Qt doesn't see that a brief button has another text
+        self.updateGeometry()  # Qt doesn't notice a change of hidden text
         self.setAccessibleName(text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -268,7 +269,7 @@ class Button(QPushButton):
         return super().sizeHint() + QSize(self._text_px() if self._is_brief else 0, 0)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size with only the icon if the text may be hidden."""
+        """Return the size without the text if it may be hidden."""
         whole = self.sizeHint()
         return whole - QSize(self._text_px(), 0) if self._can_be_brief() else whole
 
@@ -285,7 +286,7 @@ class Button(QPushButton):
     def _show_whole(self, *, is_brief: bool) -> None:
         self._is_brief = is_brief
         super().setText("" if is_brief else self._whole)
-        if is_brief != bool(self.property("brief")):  # a custom tooltip is kept
+        if is_brief != bool(self.property("brief")):  # keep a custom tooltip
             self.setProperty("brief", is_brief)
             if is_brief and not self.toolTip():
                 set_tip(self, self._whole.strip())
@@ -293,12 +294,12 @@ class Button(QPushButton):
                 set_tip(self, "")
 
     def show_icon(self, icon_name: str) -> None:
-        """Show another icon."""
+        """Change the icon."""
         self._icon_name = icon_name
         self._colour()
 
     def _stop_here(self, *, checked: bool) -> None:
-        """Make Tab stop only at the checked one of several buttons. Qt does so only after one had the focus."""
+        """Make Tab stop only at the checked button of a group. Qt does this only after one has had the focus."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.ClickFocus)
 
     def _colour(self) -> None:
@@ -312,13 +313,13 @@ class Button(QPushButton):
 
 
 def is_narrow(widget: QWidget) -> bool:
-    """Return whether a widget is in the main window while the window is narrow."""
+    """Return whether a widget is in a narrow main window."""
     window = widget.window()
     return isinstance(window, QMainWindow) and window.width() < WIDE_WINDOW_PX
 
 
 def set_tone(widget: QWidget, tone: Tone) -> None:
-    """Change a widget's tone, and make Qt re-read its properties."""
+    """Change the tone of a widget, and make Qt apply the style for it."""
     if widget.property("tone") != tone:
         widget.setProperty("tone", tone)
         widget.style().unpolish(widget)
@@ -326,16 +327,16 @@ def set_tone(widget: QWidget, tone: Tone) -> None:
 
 
 def give_way(combo: QComboBox) -> None:
-    """Allow a box to be narrower than its longest choice."""
+    """Allow a combo box to be narrower than its longest item."""
     combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     combo.setMinimumContentsLength(12)
 
 
 class WheelGuard(QObject):
-    """Lets the wheel change an editor only when focused; otherwise it scrolls the editor's parent."""
+    """Lets the mouse wheel change an editor only if it has the focus. Otherwise, the wheel scrolls."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Pass the wheel to the editor's parent."""
+        """Pass wheel events on to the parent, unless the editor has the focus."""
         if event.type() != QEvent.Type.Wheel or not isinstance(watched, QWidget) or watched.hasFocus():
             return False
         event.ignore()
@@ -343,18 +344,18 @@ class WheelGuard(QObject):
 
 
 def guard_wheel(editor: QWidget) -> None:
-    """Prevent the wheel from changing or focusing an editor that is only scrolled past."""
+    """Prevent the mouse wheel from changing or focusing an editor while the user scrolls past it."""
     editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     editor.installEventFilter(WheelGuard(editor))
 
 
 def plain_tip(text: str) -> str:
-    """Return text for a tooltip or a question, escaped and wrapped. Qt would interpret tags in plain text."""
+    """Escape and wrap text for a tooltip or a question. Otherwise, Qt might interpret it as HTML."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
 
 
 def set_tip(widget: QWidget, text: str) -> None:
-    """Set a plain tooltip ("" for none). Screen readers get the unescaped text, because Qt would pass the tags."""
+    """Set a plain-text tooltip; "" for none. Screen readers get the text without the escaping."""
     tip = plain_tip(text)
     if tip != widget.toolTip():
         widget.setToolTip(tip)
@@ -369,17 +370,17 @@ def line() -> QFrame:
 
 
 def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayout:
-    """Return widgets side by side; None is the stretchable gap."""
+    """Lay out widgets side by side. None is a stretchable gap."""
     return _filled(QHBoxLayout(), items, spacing_px)
 
 
 def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
-    """Return widgets below each other; None is the stretchable gap."""
+    """Lay out widgets below each other. None is a stretchable gap."""
     return _filled(QVBoxLayout(), items, spacing_px)
 
 
 def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
-    """Return the content of an empty page: a heading, and steps with a sign each."""
+    """Return the content of an empty page, with a heading, and steps with an icon each."""
     lines = []
     for sign_text, step_text in steps:
         sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)
@@ -394,7 +395,7 @@ def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
 
 
 def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
-    """Return widgets below each other in an area that scrolls vertically if they don't fit."""
+    """Lay out widgets below each other in an area that scrolls vertically if necessary."""
     content = QWidget()
     content.setObjectName("scrolled")
     content.setLayout(column(*items))

@@ -1,4 +1,4 @@
-"""A combo box with a name for screen readers on every system."""
+"""A combo box that has a name for screen readers on all systems."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QEnterEvent, QPaintEvent, QPalette
@@ -6,23 +6,23 @@ from PySide6.QtWidgets import QComboBox, QLabel, QStyle, QStyleOptionComboBox, Q
 
 from app.gui.widgets.basics import plain_tip
 
-_TEXT_LEFT_PX = 1  # where Qt's styles begin to draw the text
+_TEXT_LEFT_PX = 1  # where Qt's styles start to draw the text
 
 
 class ChoiceBox(QComboBox):
-    """A combo box whose accessible name is its label, not its value.
+    """A combo box whose accessible name is its label instead of its value.
 
     Args:
-        name: Its name; "" to set it later.
+        name: Accessible name; "" to set it later.
     """
 
     def __init__(self, name: str = "") -> None:
         super().__init__()
-        # On Linux, Qt reports the value as a combo box's name unless it has a label.
+        # On Linux, Qt reports the value as the name of a combo box without a label.
         self._label = QLabel(self)
         self._label.hide()
         self._label.setBuddy(self)
-        self._own_tip: str | None = None  # while the complete value is shown instead
+        self._own_tip: str | None = None  # original tooltip, while an elided value replaces it
         self.setAccessibleName(name)
 
     def setAccessibleName(self, name: str) -> None:
@@ -30,7 +30,7 @@ class ChoiceBox(QComboBox):
         self._label.setText(name)
 
     def shown_text(self) -> str:
-        """Return the value as far as it fits, elided, because Qt would cut it off without any sign."""
+        """Return the displayed value, elided if necessary, because Qt would cut it off without an ellipsis."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         part = QStyle.SubControl.SC_ComboBoxEditField
@@ -39,7 +39,7 @@ class ChoiceBox(QComboBox):
         return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room_px)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the box with the end of a long value as "…"."""
+        """Paint the box with an elided value."""
         painter, option = QStylePainter(self), QStyleOptionComboBox()
         self.initStyleOption(option)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
@@ -51,14 +51,14 @@ class ChoiceBox(QComboBox):
         painter.end()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Show an elided value completely as a tooltip, instead of the box's own tooltip."""
+        """If the value is elided, show it in full as the tooltip."""
         super().enterEvent(event)
         if self._own_tip is None and self.shown_text() != self.currentText():
             self._own_tip = self.toolTip()
             self.setToolTip(plain_tip(self.currentText()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Restore the box's own tooltip."""
+        """Restore the original tooltip."""
         super().leaveEvent(event)
         if self._own_tip is not None:
             self.setToolTip(self._own_tip)

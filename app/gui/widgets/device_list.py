@@ -1,4 +1,4 @@
-"""Lists of engines and devices: as pairs before a run, or separately for a side of an A/B."""
+"""Lists of engines and devices, either in pairs for a run or separately for a side of an A/B test."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ AUTO = "auto"
 
 
 class DeviceList(ChoiceBox):
-    """Lists devices, each with the engine that would use it, and the best one as "automatic".
+    """Lists devices with the engines that would use them. The best one is also available as "Automatic".
 
-    The engine is named only if there are several. `brief` shows names of cards only on hover, for narrow columns.
-    The best device of `engine`, if it is installed, is listed first in place of "automatic".
+    Engines are named only if there are several. In `brief` lists, for narrow columns, GPU names are shown only as
+    tooltips. If `engine` is installed, its best device is listed instead of "Automatic".
     """
 
     def __init__(self, *, brief: bool = False, engine: str | None = None) -> None:
@@ -32,37 +32,37 @@ class DeviceList(ChoiceBox):
 
     @property
     def choice(self) -> Choice | None:
-        """The choice that would run, also for "automatic"; None before the computer is known."""
+        """The choice that would run, even if "Automatic" is selected; None until the computer is known."""
         number = self.currentIndex()
         return self._choices[number - 1] if number > 0 else automatic_choice(self._choices, self._first_engine)
 
     @property
     def engine(self) -> str | None:
-        """The chosen engine; None before the computer is known."""
+        """The selected engine; None until the computer is known."""
         choice = self.choice
         return None if choice is None else choice.engine
 
     @property
     def device(self) -> str | None:
-        """The chosen device as in a spec; None before the computer is known."""
+        """The selected device as in a spec; None until the computer is known."""
         choice = self.choice
         if choice is None or self.currentIndex() > 0:
             return None if choice is None else choice.device
-        # Without a device, an engine uses the first card, or the processor if it can't use any.
+        # If the device is "auto", an engine uses its first GPU, or the CPU if it can't use any.
         has_cards = any(each.gpu is not None and each.engine == choice.engine for each in self._choices)
         return AUTO if choice.device == ("gpu:0" if has_cards else "cpu") else choice.device
 
     def offer(self, choices: Sequence[Choice]) -> None:
-        """List these choices without emitting signals, and restore the user's choice whenever it is available."""
+        """List these choices without emitting signals, and restore the user's choice if it is available."""
         if tuple(choices) == self._choices:
-            return  # the list may be open
+            return  # leave the box unchanged, because its list may be open
         self._choices = tuple(choices)
         with QSignalBlocker(self):
             self._fill()
             self.setCurrentIndex(self._place(self._wanted))
 
     def select(self, engine: str, device: str) -> None:
-        """Select a pair as if the user had done so; unknown ones are ignored."""
+        """Select a pair as if the user had done so. Unknown pairs are ignored."""
         place = self._place((engine, device))
         if place:
             self.setCurrentIndex(place)
@@ -109,7 +109,7 @@ class DeviceList(ChoiceBox):
 
 
 class EngineList(ChoiceBox):
-    """Lists all engines by title. Unavailable ones are shown disabled."""
+    """Lists all engines by title. Unavailable engines are disabled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class EngineList(ChoiceBox):
 
     @property
     def engine(self) -> str:
-        """The chosen engine."""
+        """The selected engine."""
         return str(self.currentData())
 
     def select(self, engine: str) -> None:
@@ -127,7 +127,7 @@ class EngineList(ChoiceBox):
         self.setCurrentIndex(self.findData(engine))
 
     def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
-        """Enable engines without emitting signals. If the chosen one is no longer available, select the default.
+        """Enable the available engines without emitting signals. Keep the selected one or select the default.
 
         Args:
             installed: Installed engines.

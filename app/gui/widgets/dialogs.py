@@ -1,4 +1,4 @@
-"""General dialogs of the window: About, measurement method, internal errors, another benchmark running."""
+"""Common dialogs: About, measurement method, internal errors, and a question about concurrent benchmarks."""
 
 import platform
 import re
@@ -28,9 +28,9 @@ from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, plain_tip, row
 
-# Minimum size of a dialog with a report, below which its text would be clipped.
+# Minimum size of a report dialog. If it were smaller, its text would be clipped.
 LEAST_PX = (460, 300)
-MEASUREMENT = DOCUMENTATION / "measurement.md"  # not available in an installed app
+MEASUREMENT = DOCUMENTATION / "measurement.md"  # not included in an installed app
 
 
 def about_dialog(parent: QWidget) -> QDialog:
@@ -49,13 +49,13 @@ def about_dialog(parent: QWidget) -> QDialog:
     words = column(name, versions, text, buttons, spacing_px=GAP_PX + 4)
     whole = row(column(picture, None), words, spacing_px=2 * GAP_PX)
     whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
-    whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would clip its words
+    whole.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)  # a smaller dialog would truncate its text
     dialog.setLayout(whole)
     return dialog
 
 
 class MethodDialog(QDialog):
-    """Shows the page on how Epochmark measures, and the pages it links to."""
+    """Displays the documentation of the measurement method, and the pages it links to."""
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -85,14 +85,14 @@ class MethodDialog(QDialog):
         while block.isValid():
             name = re.sub(r"[^\w -]", "", block.text().lower()).replace(" ", "-")
             if block.blockFormat().headingLevel() and name == link.fragment():
-                self.page.moveCursor(QTextCursor.MoveOperation.End)  # so that the heading is scrolled to the top
+                self.page.moveCursor(QTextCursor.MoveOperation.End)  # so that the heading appears at the top
                 self.page.setTextCursor(QTextCursor(block))
                 return
             block = block.next()
 
 
 def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
-    """Ask whether to run alongside another instance of Epochmark that is running a benchmark."""
+    """Ask whether to run while another instance of Epochmark is running a benchmark."""
     text = plain_tip(sentence("busy.ask_anyway", reason=str(error)))
     buttons = QMessageBox.StandardButton
     answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)
@@ -100,7 +100,7 @@ def ask_to_run_concurrently(parent: QWidget, error: AppError) -> bool:
 
 
 class FaultDialog(QDialog):
-    """Shows an internal error with the text to report. The window remains usable."""
+    """Shows an internal error with a report to copy. The window remains usable."""
 
     def __init__(self, parent: QWidget | None, report: str, log: str) -> None:
         super().__init__(parent)
@@ -123,13 +123,13 @@ class FaultDialog(QDialog):
 
 
 def fault_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> str:
-    """Return the report of a bug: versions and traceback, without the user's folders."""
+    """Return the report of a bug, with versions and traceback but without the user's paths."""
     lines = "".join(traceback.format_exception(kind, error, trace))
     return hide(f"{report_head()}\n\n{lines}", private_texts()) or report_head()
 
 
 def report_head() -> str:
-    """Return the versions of Epochmark and its environment, the first line of every report."""
+    """Return the versions of Epochmark and its environment. All reports start with this line."""
     return sentence(
         "fault.report_head",
         version=app.__version__,

@@ -1,4 +1,4 @@
-"""Editors of declared values, one for each type of parameter."""
+"""Editors for the values of parameters, one for each kind."""
 
 import os
 from typing import TypeVar
@@ -29,10 +29,10 @@ FLOAT_LIMIT = 1e12
 
 
 class FolderEdit(QWidget):
-    """Edits one or more folders, separated as in PATH, with a button to choose more.
+    """Edits one or more paths, separated as in PATH, with a button to choose folders.
 
     Signals:
-        changed: The text changed.
+        changed: The text has changed.
     """
 
     changed = Signal()
@@ -68,10 +68,10 @@ class Switch(QCheckBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self._own: tuple[bool, str] | None = None  # the state and tooltip to restore
+        self._own: tuple[bool, str] | None = None  # state and tooltip to restore
 
     def keep_on(self, reason: str) -> None:
-        """Check and disable it without emitting signals, for this reason; "" restores the previous state."""
+        """Check and lock the box without emitting signals, giving a reason; "" restores its previous state."""
         if reason and self._own is None:
             self._own = (self.isChecked(), self.accessibleDescription())
             self._show(checked=True, tip=reason)
@@ -91,7 +91,7 @@ Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 
 
 def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
-    """Return the editor of a parameter, within its limits. It emits `changed` at each change."""
+    """Return an editor for a parameter with its limits. `changed` is emitted whenever the value changes."""
     if parameter.kind == "choice":
         combo = ChoiceBox()
         for choice in parameter.choices:
@@ -113,7 +113,7 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
     if parameter.kind == "int":
         spin = QSpinBox()
         spin.setRange(-INT_LIMIT if low is None else int(low), INT_LIMIT if high is None else int(high))
-        if parameter.zero and parameter.minimum == 0:  # Qt shows the text at the minimum
+        if parameter.zero and parameter.minimum == 0:  # Qt displays the special text at the minimum
             spin.setSpecialValueText(text(parameter.zero))
         spin.setValue(int(parameter.default))
         spin.valueChanged.connect(changed)
@@ -130,7 +130,7 @@ _Spin = TypeVar("_Spin", bound=QAbstractSpinBox)
 
 
 def indented(spin: _Spin) -> _Spin:
-    """Return a spin box whose text is aligned with other editors', which a style sheet can't do."""
+    """Align a spin box's text with the text of other editors. A style sheet can't do this."""
     spin.lineEdit().setTextMargins(7, 0, 0, 0)
     return spin
 
@@ -160,7 +160,7 @@ def set_edited(editor: Editor, value: ParameterValue) -> None:
 
 
 def in_editor(value: Value, parameter: Parameter) -> ParameterValue:
-    """Return a setting's value in its editor's form: "on" or "off", and 0 or "auto" to let the engine choose."""
+    """Convert a setting's value for its editor: to "on" or "off", or to 0 or "auto" if the engine chooses."""
     if value is None:
         return 0 if parameter.kind == "int" else "auto"
     if parameter.kind == "choice" and isinstance(value, bool):

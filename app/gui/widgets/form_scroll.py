@@ -1,4 +1,4 @@
-"""A form that scrolls only if it doesn't fit; otherwise the next widget follows it directly."""
+"""A form that scrolls only if it doesn't fit. Otherwise, the next widget follows directly."""
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
@@ -7,7 +7,7 @@ LEAST_PX = 80
 
 
 class FormScroll(QScrollArea):
-    """A scroll area at most as high as its content."""
+    """A scroll area that is no higher than its content."""
 
     def __init__(self, content: QWidget) -> None:
         super().__init__(widgetResizable=True)
@@ -26,12 +26,12 @@ class FormScroll(QScrollArea):
         return QSize(content.sizeHint().width(), height)
 
     def minimumSizeHint(self) -> QSize:
-        """Allow a height of a few lines, but reserve the width of the scroll bar."""
+        """Return a height of a few lines, and a width with space for the scroll bar."""
         bar_px = self.verticalScrollBar().sizeHint().width()
         return QSize(self._content.minimumSizeHint().width() + bar_px, LEAST_PX)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Update the size when the content's height changes."""
+        """Update the size when the height of the content changes."""
         if watched is self.widget() and event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
             self.updateGeometry()
         return super().eventFilter(watched, event)

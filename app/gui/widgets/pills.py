@@ -1,4 +1,4 @@
-"""Short facts in rounded frames, on one line."""
+"""Short facts in rounded frames on one line."""
 
 from collections.abc import Iterable
 
@@ -28,7 +28,7 @@ class Pill(QLabel):
 
 
 class PillRow(QWidget):
-    """One line of short facts. Those that don't fit are counted at its end, and its tooltip lists all."""
+    """A line of short facts. If some don't fit, their number is shown at the end. The tooltip lists all facts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class PillRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_facts(self, facts: Iterable[str]) -> None:
-        """Show other facts, most important first."""
+        """Show facts, most important first."""
         for pill in self._pills:
             pill.hide()
             pill.deleteLater()
@@ -53,7 +53,7 @@ class PillRow(QWidget):
 
     @property
     def shown_facts(self) -> list[str]:
-        """The facts that fit."""
+        """The visible facts."""
         return [pill.text() for pill in self._pills if not pill.isHidden()]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -74,7 +74,7 @@ class PillRow(QWidget):
         set_tip(self, " · ".join(self._facts) if shown < len(self._pills) else "")
 
     def _wanted_px(self, count: int) -> int:
-        """Return the width of this many pills, including the pill that counts the others."""
+        """Return the width of this many pills, including the one with the number of hidden facts."""
         self._more.setText(f"+{len(self._pills) - count}")
         pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
         return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX

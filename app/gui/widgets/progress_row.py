@@ -1,4 +1,4 @@
-"""The progress of a cancellable operation: a line of text, a bar and a button."""
+"""The progress of an operation that can be cancelled: a line of text, a bar and a button."""
 
 from PySide6.QtWidgets import QProgressBar, QWidget
 
@@ -10,12 +10,12 @@ PERMILLE = 1_000
 
 
 class ProgressRow(QWidget):
-    """Shows the progress. The owner of the operation connects the button.
+    """Displays the progress of an operation. The owner connects the button.
 
     Args:
-        theme: Colours of the button.
-        name: Name of the operation, for screen readers.
-        cancel: Name of the button, for screen readers.
+        theme: Theme that defines the button's colours.
+        name: Name of the operation for screen readers.
+        cancel: Name of the button for screen readers.
     """
 
     def __init__(self, theme: Theme, name: str, cancel: str) -> None:
@@ -30,7 +30,7 @@ class ProgressRow(QWidget):
         self.setLayout(both)
 
     def show_progress(self, text: str, share: float, *, may_cancel: bool) -> None:
-        """Show the progress; `share` is 0 to 1."""
+        """Show the progress. `share` is between 0 and 1."""
         self.text.show_text(text)
         self.bar.setValue(round(PERMILLE * share))
         self.cancel_button.setEnabled(may_cancel)

@@ -1,4 +1,4 @@
-"""Choices side by side, all of them visible; for two or three choices."""
+"""A segmented control for two or three choices, all of which are visible."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,15 @@ _BETWEEN_PX = 4
 
 
 class Segments(QWidget):
-    """Buttons of which one is checked. Tab moves to the checked button, the arrow keys to the others.
+    """A group of buttons, one of which is checked. Tab moves to the checked button, arrow keys to the others.
 
     Args:
-        theme: Colours of the buttons.
-        name: Name of the group, for screen readers.
-        choices: Value and text of each.
+        theme: Theme that defines the buttons' colours.
+        name: Name of the group for screen readers.
+        choices: Value and text of each choice.
 
     Signals:
-        chosen: The user made another choice; with its value.
+        chosen: The user selected another choice. The argument is its value.
     """
 
     chosen = Signal(str)
@@ -36,7 +36,7 @@ class Segments(QWidget):
         self.setLayout(row(*self.buttons.values(), spacing_px=_BETWEEN_PX))
 
     def select(self, value: str) -> None:
-        """Mark a choice as selected, without emitting `chosen`."""
+        """Select a choice without emitting `chosen`."""
         self.value = value
         self.buttons[value].setChecked(True)
 

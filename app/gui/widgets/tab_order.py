@@ -1,4 +1,4 @@
-"""The tab order: the order of layouts, regardless of when widgets were created."""
+"""The tab order. It follows the layouts, regardless of the order in which widgets were created."""
 
 import itertools
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
 
 
 def order_tabs(root: QWidget) -> None:
-    """Set the tab order to everything visible in a widget from top to bottom, column by column."""
+    """Set the tab order of all visible widgets in `root`, from top to bottom and column by column."""
     for before, after in itertools.pairwise(_stops(root)):
         QWidget.setTabOrder(before, after)
 
 
 def bring_into_view(widget: QWidget) -> None:
-    """Scroll every area around a widget to it. Qt does so only if the focus was already within the same area."""
+    """Scroll a widget into view. Qt does so only if the focus was already in the same scroll area."""
     around = widget.parentWidget()
     while around is not None:
         if isinstance(around, QScrollArea):
@@ -23,7 +23,7 @@ def bring_into_view(widget: QWidget) -> None:
 
 
 def _stops(widget: QWidget) -> Iterator[QWidget]:
-    """Yield the tab stops in the order of the layouts, followed by those that aren't in a layout."""
+    """Yield the tab stops in the order of the layouts, followed by those outside of layouts."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None:
         yield widget
     placed = list(_placed(widget.layout()))

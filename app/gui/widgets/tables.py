@@ -1,4 +1,4 @@
-"""Shared by all tables: headings with their widths, alignment, and uniform row heights."""
+"""Common parts of all tables: headings, column widths, alignment and row heights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ from app.gui.widgets.basics import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
 TEXT_ROW_PX = 28
-LAST_PX = 96  # minimum width of a column that takes the remaining space
+LAST_PX = 96  # minimum width of a column that uses the remaining space
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table.
+    """A column of a table.
 
     Attributes:
         heading: Message code of the heading.
-        width_px: Initial width; None to take the remaining space.
-        is_number: Whether it is right-aligned.
+        width_px: Initial width in pixels; None to use the remaining space.
+        is_number: Whether the column is right-aligned.
     """
 
     heading: str
@@ -42,13 +42,13 @@ class Column:
 
     @property
     def alignment(self) -> Qt.AlignmentFlag:
-        """Alignment of its texts."""
+        """Alignment of the texts."""
         side = Qt.AlignmentFlag.AlignRight if self.is_number else Qt.AlignmentFlag.AlignLeft
         return side | Qt.AlignmentFlag.AlignVCenter
 
 
 class TableModel(QAbstractTableModel):
-    """A table with fixed columns. Subclasses provide the number of rows and the content of cells."""
+    """A table with fixed columns. Subclasses provide the number of rows and the contents of the cells."""
 
     columns: Sequence[Column] = ()
 
@@ -73,10 +73,10 @@ class TableModel(QAbstractTableModel):
 
 
 def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -> None:
-    """Give a small read-only table the style of all tables.
+    """Apply the common style of all tables to a small read-only table.
 
     Args:
-        table: Table with as many columns as there are headings, if any.
+        table: A table with as many columns as headings, if there are headings.
         name: Name for screen readers.
         headings: Message codes of the headings.
     """
@@ -84,14 +84,14 @@ def set_up_items(table: QTableWidget, name: str, headings: Sequence[str] = ()) -
     table.setHorizontalHeaderLabels([sentence(code) for code in headings])
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setTabKeyNavigation(False)  # Tab moves to the next widget; the arrow keys move inside
+    table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
     table.setShowGrid(False)
     table.setWordWrap(False)
     table.verticalHeader().hide()
 
 
 def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
-    """Fill a small table with text, row by row."""
+    """Fill a small table with texts, row by row."""
     table.setRowCount(len(rows))
     for number, texts in enumerate(rows):
         for place, text in enumerate(texts):
@@ -99,7 +99,7 @@ def fill_items(table: QTableWidget, rows: Sequence[Sequence[str]]) -> None:
 
 
 def fit_columns(table: QTableWidget, row_px: int) -> None:
-    """Fit a small table's columns to their text, and give it left-aligned headings and uniform row heights."""
+    """Fit the columns of a small table to their texts, with left-aligned headings and uniform row heights."""
     header = table.horizontalHeader()
     header.setHighlightSections(False)
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -109,27 +109,28 @@ def fit_columns(table: QTableWidget, row_px: int) -> None:
 
 
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
-    """Give a view its model and the style of all tables.
+    """Set a view's model, and apply the common style of all tables.
 
     Args:
         table: The view.
-        model: Its model.
-        name: Its name for screen readers.
-        row_px: Uniform height of its rows, so that Qt doesn't query each of a hundred thousand rows.
+        model: Model for the view.
+        name: Name for screen readers.
+        row_px: Height of all rows in pixels. It is fixed, so that Qt doesn't query each of a hundred thousand
+            rows.
     """
     table.setModel(model)
     table.setAccessibleName(name)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setShowGrid(False)
     table.setWordWrap(False)
-    table.setTabKeyNavigation(False)  # Tab moves to the next widget; the arrow keys move inside
+    table.setTabKeyNavigation(False)  # Tab moves to the next widget, arrow keys within the table
     rows, header = table.verticalHeader(), table.horizontalHeader()
     rows.hide()
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     rows.setDefaultSectionSize(row_px)
     header.setHighlightSections(False)
-    # A selection model in which nothing is ever selected. To paint itself, a header queries each cell's selection,
-    # which takes seconds with a hundred thousand selected rows.
+    # Use a selection model in which nothing is ever selected. Otherwise, painting the header would query the
+    # selection of each cell, which takes seconds with a hundred thousand selected rows.
     header.setSelectionModel(QItemSelectionModel(model, table))
     header.setStretchLastSection(True)
     for number, column in enumerate(model.columns):
@@ -138,9 +139,9 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
 
 
 class FittingTable(QTableView):
-    """Hides the last columns that don't fit.
+    """A table that hides its last columns if they don't fit.
 
-    Users can't resize columns, because that would break the calculation.
+    Users can't resize its columns, because this would break the calculation.
     """
 
     def __init__(self) -> None:
@@ -156,7 +157,7 @@ class FittingTable(QTableView):
 
 
 class TextTable(QTableWidget):
-    """Shows a few rows of text completely; the area around it scrolls.
+    """A table of a few rows of text. It shows all rows; the surrounding area scrolls.
 
     Args:
         name: Name for screen readers.
@@ -178,14 +179,14 @@ class TextTable(QTableWidget):
         bold: Sequence[bool] = (),
         tips: Sequence[str] = (),
     ) -> None:
-        """Show other texts.
+        """Replace the texts.
 
         Args:
-            headings: One for each column.
+            headings: Heading of each column.
             rows: Rows with one cell per heading.
-            numbers: Columns that are right-aligned, and hidden if empty.
-            bold: Whether each row is bold; by default none is.
-            tips: Tooltip of each row; "" for each cell's own text.
+            numbers: Indices of columns that are right-aligned, and hidden if empty.
+            bold: Whether each row is bold; () for none.
+            tips: Tooltip of each row. If it is "", each cell shows its own text.
         """
         self.setColumnCount(len(headings))
         self.setHorizontalHeaderLabels(list(headings))
@@ -200,7 +201,7 @@ class TextTable(QTableWidget):
                 if place in numbers:
                     item.setTextAlignment(right)
                 self.setItem(number, place, item)
-        for place in range(len(headings)):  # all of them, because another table may have hidden some
+        for place in range(len(headings)):  # include all columns, because an earlier table may have hidden some
             self.setColumnHidden(place, place in numbers and not any(texts[place] for texts in rows))
         bar_px = self.horizontalScrollBar().sizeHint().height()
         self.setFixedHeight(TEXT_ROW_PX * len(rows) + self.horizontalHeader().sizeHint().height() + bar_px + 2)

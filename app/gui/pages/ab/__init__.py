@@ -1,1 +1,1 @@
-"""Two ways to run the same workload, and which is faster."""
+"""The A/B page: compares two configurations of a workload."""

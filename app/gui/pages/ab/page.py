@@ -1,4 +1,4 @@
-"""The A/B page: run a workload in two ways, alternately, and see which is faster."""
+"""The A/B page: runs a workload in two configurations alternately and shows which one is faster."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -42,20 +42,20 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 KIND = AbTest()
-# Sign, and message code of the instruction.
+# Icon, and message code of the instruction.
 NOTHING = (
     ("1", "ab_page.step_1"),
     ("2", "ab_page.step_2"),
     ("3", "ab_page.step_3"),
     ("?", "ab_page.by_hand_note"),
 )
-_FOOT_PX = 84  # including the question
+_FOOT_PX = 84  # height with the question
 _GOING, _ASKING, _DONE = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class AbResult:
-    """A stored A/B, which can't be resumed."""
+    """A stored A/B test. It can't be resumed."""
 
     group: Group
     left: tuple[PlannedRun, ...] = ()
@@ -63,7 +63,7 @@ class AbResult:
 
 
 class AbActions(QStackedWidget):
-    """Shows the progress, the question to set up a side, or the available actions.
+    """Shows the progress, a question asking the user to set up a side, or the available actions.
 
     The page connects the buttons.
     """
@@ -90,25 +90,25 @@ class AbActions(QStackedWidget):
 
     @property
     def cancel_button(self) -> Button:
-        """Cancels the current run."""
+        """The button that cancels the current run."""
         return self.going.cancel_button
 
     def show_done(self, *, can_share: bool) -> None:
-        """Show the actions for a finished A/B."""
+        """Show the actions for a finished A/B test."""
         self.setFixedHeight(HEIGHT_PX)
         self.setCurrentIndex(_DONE)
         for button in (self.copy_button, self.picture_button, self.save_button):
             button.setEnabled(can_share)
 
     def show_live(self, bridge: RunBridge, left_s: float | None) -> None:
-        """Show the current run and the time left, or ask the user to set up the next side.
+        """Show the current run and the remaining time, or ask the user to set up the next side.
 
         Args:
-            bridge: The bridge that runs an A/B.
-            left_s: Expected seconds of the remaining runs; None while unknown.
+            bridge: The bridge that runs the A/B test.
+            left_s: Expected duration of the remaining runs in seconds; None if unknown.
         """
         planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
-        # Constant height during an A/B, so that the layout doesn't jump when a question is shown.
+        # Keep the height during an A/B test, so that the layout doesn't jump when the question appears.
         self.setFixedHeight(_FOOT_PX if plan and plan.by_hand else HEIGHT_PX)
         self.setCurrentIndex(_ASKING if asks is not None else _GOING)
         if asks is not None:
@@ -125,7 +125,7 @@ class AbActions(QStackedWidget):
 
 
 class AbPage(PlanPage[AbResult]):
-    """Sets up, runs and shows A/B tests, including previous ones."""
+    """Sets up, runs and displays A/B tests, including stored ones."""
 
     code, running = KIND.page, "ab_page.running"
     foot: AbActions
@@ -151,44 +151,44 @@ class AbPage(PlanPage[AbResult]):
 
     @property
     def group(self) -> Group | None:
-        """The stored A/B being shown."""
+        """The stored A/B test on display; None while one is running."""
         return self.result.group if self.result is not None and not self.is_live else None
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Fill the setup with the specs of a stored A/B, and start it."""
+        """Fill the setup with the specs of a stored A/B test, and start it."""
         self.setup.refill(plan)
         self.begin(plan, machine)
 
     def begin(
         self, plan: Plan, machine: Machine, resumed: Resumed | None = None, *, allow_concurrent: bool = False
     ) -> None:
-        """Start an A/B. For the arguments, see `RunBridge.start`."""
+        """Start an A/B test. For the arguments, see `RunBridge.start`."""
         self._runs_s, self._run_began_s = [], time.monotonic()
         super().begin(plan, machine, resumed, allow_concurrent=allow_concurrent)
 
     @property
     def can_share(self) -> bool:
-        """Whether an A/B with a result is shown."""
+        """Whether the A/B test on display has a result."""
         return self.group is not None and KIND.example(self.group) is not None
 
     def save_picture(self) -> None:
-        """Save the share picture of the A/B shown."""
+        """Save the share picture of the A/B test on display."""
         self._with_run(self.actions_on_result.save_picture)
 
     def share(self) -> None:
-        """Open the share dialog for the A/B shown."""
+        """Open the share dialog for the A/B test on display."""
         self._with_run(self.actions_on_result.share)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the A/B shown."""
+        """Copy the share picture of the A/B test on display."""
         self._with_run(self.actions_on_result.copy_picture)
 
     def copy_text(self) -> None:
-        """Copy the result of the A/B shown as text."""
+        """Copy the result of the A/B test on display as text."""
         self._with_run(self.actions_on_result.copy_text)
 
     def _with_run(self, do: Callable[[JudgedRun, Group], None]) -> None:
-        """Load the run whose details are shown with the result."""
+        """Load the run that represents the A/B test on display, and pass it to `do`."""
         group = self.group
         example = KIND.example(group) if group is not None else None
         if group is None or example is None:
@@ -292,13 +292,13 @@ class AbPage(PlanPage[AbResult]):
         self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adapt the size of the factor to the width of the window."""
+        """Adapt the text size of the ratio to the window's width."""
         super().resizeEvent(event)
         size_px = HEADLINE_PX * 2 // 3 if is_narrow(self) else HEADLINE_PX
         self.value.setFont(tabular_font(size_px, QFont.Weight.Bold))
 
     def _left_s(self, runs: int) -> float | None:
-        """Return the expected time of the remaining runs, from the finished ones; None before the first."""
+        """Estimate the time of the remaining runs in seconds from the finished runs; None if there are none."""
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)

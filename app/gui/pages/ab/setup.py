@@ -1,4 +1,4 @@
-"""The setup of an A/B: the workload, and the settings of each side."""
+"""The setup of an A/B test: workload, and settings of each side."""
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -66,12 +66,12 @@ EQUAL = "ab_setup.equal"
 
 
 class SideForm(QObject):
-    """The editors of one side.
+    """The editors for one side.
 
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
-        engine, device, compiled: Three editors that depend on each other.
+        engine, device, compiled: Three of the editors. They depend on each other.
 
     Signals:
         changed: A value has changed.
@@ -93,7 +93,7 @@ class SideForm(QObject):
 
     @property
     def widgets(self) -> tuple[QWidget, ...]:
-        """All editors, from top to bottom."""
+        """All editors from top to bottom."""
         return (self.name, *self.editors.values())
 
     def values(self) -> dict[str, ParameterValue | None]:
@@ -101,7 +101,7 @@ class SideForm(QObject):
         return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:
-        """Reset the editors to the study's values for a workload."""
+        """Reset the editors to the workload's defaults."""
         for parameter in workload.setting_parameters():
             editor = self.editors.get(parameter.name)
             if isinstance(editor, QSpinBox):
@@ -109,18 +109,18 @@ class SideForm(QObject):
                 editor.setValue(int(parameter.default))
 
     def refill(self, spec: RunSpec) -> None:
-        """Set the editors to a side's spec, keeping its name."""
+        """Fill the editors with a side's spec. The name is kept."""
         self.engine.select(spec.engine)
         self.device.select(spec.engine, spec.device)
         if spec.device == "auto":
             self.device.setCurrentIndex(0)
         for setting in side_settings():
             editor = self.editors[setting.name]
-            if setting.name not in ("engine", "device") and editor.isEnabled():  # some engines allow only one
+            if setting.name not in ("engine", "device") and editor.isEnabled():  # some allow one value only
                 set_edited(editor, in_editor(setting.of(spec), setting.parameter()))
 
     def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
-        """Offer the engines that can run a workload, and the options of the chosen one."""
+        """Offer the engines that can run a workload, and the devices and options of the selected engine."""
         self.engine.offer(tuple(installed), workload.engines or tuple(ENGINES))
         chosen = self.engine.engine
         if machine is not None:
@@ -156,13 +156,13 @@ class SideForm(QObject):
 
 
 def side_settings() -> list[Setting]:
-    """Return the run settings that an A/B in the window can vary."""
+    """Return the run settings that the A/B page can vary."""
     shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
     return [setting for setting in shown if setting.in_form or setting.name in ("engine", "device")]
 
 
 class AbSetup(PlanSetup):
-    """The card with the setup."""
+    """The card that sets up an A/B test."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("ab_setup.title"))
@@ -175,7 +175,7 @@ class AbSetup(PlanSetup):
         give_way(self.workload)
         guard_wheel(self.workload)
         for workload in CATALOGUE.values():
-            # Folders to measure are available only in the command line's `ab`.
+            # Workloads that measure folders are available only in the CLI's `ab`.
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload_title(workload.id), workload.id)
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
@@ -198,12 +198,12 @@ class AbSetup(PlanSetup):
         self._on_workload()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the window; "" to enable it."""
+        """Disable running for a reason given by the main window; "" enables it."""
         self._busy = reason
         self._check()
 
     def plan(self) -> Plan:
-        """Return the plan. Raises UsageError with the message to show if it can't be run."""
+        """Return the plan. Raises UsageError with a message for the user if it can't be run."""
         a, b = (self._spec(side) for side in self.sides)
         if a == b and not self.by_hand.isChecked():
             raise UsageError(message(EQUAL))
@@ -216,7 +216,7 @@ class AbSetup(PlanSetup):
         return ab_plan((a, b), self.pairs.value(), names, by_hand=self.by_hand.isChecked())
 
     def refill(self, plan: Plan) -> None:
-        """Set the form to a plan, except for values it has no editor for, such as folders to measure."""
+        """Fill the form with a plan. Values without an editor, such as folders, are ignored."""
         place = self.workload.findData(plan.specs[0].workload)
         if place < 0:
             return
@@ -230,11 +230,11 @@ class AbSetup(PlanSetup):
         of_settings = differing(*plan.specs[:2])
         for side, spec, name, own in zip(self.sides, plan.specs, names, of_settings, strict=False):
             side.refill(spec)
-            # A name that equals the default isn't entered, so that it changes with the settings.
+            # Leave the field empty if the name equals the default, so that it changes with the settings.
             side.name.setText("" if name in (side.side, own[:LABEL_LIMIT]) else name)
 
     def run(self) -> None:
-        """Request the A/B, if it can be run."""
+        """Request the A/B test if it can be run."""
         machine = self._services.finder.machine
         if machine is not None and self.run_button.isEnabled():
             self.run_requested.emit(self.plan(), machine)
@@ -275,7 +275,7 @@ class AbSetup(PlanSetup):
         self._show_length(None)
 
     def _check(self) -> None:
-        """Show problems with the setup immediately, not only after the click."""
+        """Show problems with the setup immediately instead of after clicking Run."""
         machine = self._services.finder.machine
         if machine is None:
             self.run_button.setEnabled(False)
@@ -291,7 +291,7 @@ class AbSetup(PlanSetup):
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)
-            # No error before the user has chosen anything.
+            # Don't show an error before the user has chosen anything.
             is_wrong = not (isinstance(error.message, Message) and error.message.code == EQUAL)
         for side, differs_in in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(differs_in)
@@ -304,7 +304,7 @@ class AbSetup(PlanSetup):
         self.run_button.setText(sentence("ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"))
 
     def _estimate(self) -> None:
-        """Look up the duration of the runs from earlier ones."""
+        """Estimate the duration of the runs from earlier runs."""
         machine, number = self._services.finder.machine, self._asked
         try:
             specs = self.plan().specs
@@ -320,7 +320,7 @@ class AbSetup(PlanSetup):
 
     def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
         number, durations_s = answer
-        if number == self._asked:  # otherwise the choice has changed in the meantime
+        if number == self._asked:  # otherwise the choice has changed
             expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
             self._show_length(
                 self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None

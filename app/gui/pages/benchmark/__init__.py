@@ -1,1 +1,1 @@
-"""Choose a workload, run it, and watch it."""
+"""The Benchmark page: sets up, runs and displays a workload."""

@@ -1,4 +1,4 @@
-"""A run's data: the choice between synthetic and real data, and downloading real data."""
+"""The data of a run: choosing between synthetic and real data, and downloading real data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from workloads.protocol.spec import DataChoice
 
 
 class DatasetRow(QWidget):
-    """Chooses between synthetic and real data, and downloads real data.
+    """Lets the user choose between synthetic and real data, and download real data.
 
     Signals:
         changed: The choice or the available data sets have changed.
-        import_wanted: The user wants to import data that can't be downloaded.
+        import_wanted: The user wants to import a data set that can't be downloaded.
     """
 
     changed = Signal()
@@ -33,7 +33,7 @@ class DatasetRow(QWidget):
         self._services = services
         self._latest = Latest()
         self._shown: str | None = None
-        # As of the latest check.
+        # Results of the latest check.
         self._known: dict[str, InstalledDataset] = {}
         self._wanted = services.preferences.settings.data
         self.choice = ChoiceBox(sentence("label.data"))
@@ -59,7 +59,7 @@ class DatasetRow(QWidget):
         self.setLayout(column(self.choice, self._below, spacing_px=4))
 
     def show_dataset(self, dataset_id: str | None) -> None:
-        """Show the data of a workload (None if it needs none), first from memory, then after a new check."""
+        """Show a workload's data set (None if it needs none): first the cached state, then the checked one."""
         self._shown = dataset_id
         self._show()
         self._latest.drop()
@@ -69,12 +69,12 @@ class DatasetRow(QWidget):
 
     @property
     def data(self) -> DataChoice:
-        """The choice."""
+        """The user's choice."""
         value: DataChoice = self.choice.currentData() or "auto"
         return value
 
     def choose(self, data: DataChoice) -> None:
-        """Choose now, or once it is available."""
+        """Choose a kind of data now, or as soon as it is available."""
         self._wanted = data
         number = self.choice.findData(data)
         if number >= 0:
@@ -88,7 +88,7 @@ class DatasetRow(QWidget):
             self.changed.emit()
 
     def _show(self) -> None:
-        """Show the data set's state."""
+        """Show the state of the data set."""
         self.choice.setEnabled(self._shown is not None)
         if self._shown is None:
             self._offer([(sentence("data_row.none_needed"), "auto")])
@@ -120,10 +120,10 @@ class DatasetRow(QWidget):
         self._show_progress()
 
     def _offer(self, choices: Sequence[tuple[str, DataChoice]]) -> None:
-        """Offer choices, and select the wanted one, or the first if it is missing."""
+        """Offer choices and select the wanted one, or the first one if it isn't available."""
         box = self.choice
         if [(box.itemText(number), box.itemData(number)) for number in range(box.count())] == list(choices):
-            return  # the list may be open
+            return  # leave the box unchanged, because its list may be open
         box.blockSignals(True)
         box.clear()
         for text, data in choices:
@@ -155,5 +155,5 @@ class DatasetRow(QWidget):
     def _on_ended(self, dataset_id: str, installed: bool) -> None:
         if dataset_id in self._known:
             self._known = {**self._known, dataset_id: replace(self._known[dataset_id], installed=installed)}
-        self.show_dataset(self._shown)  # the workload or folder may have changed in the meantime
+        self.show_dataset(self._shown)  # the workload or folder may have changed
         self.changed.emit()

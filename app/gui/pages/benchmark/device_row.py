@@ -1,4 +1,4 @@
-"""A run's engine and device, with a line on how an idle graphics card could be used."""
+"""The engine and device of a run, with a hint if a graphics card would be idle."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -15,11 +15,11 @@ from workloads.workload import Workload
 
 
 class DeviceRow(QWidget):
-    """Selects engine and device, and helps if a graphics card would be idle.
+    """Lets the user select engine and device, and shows a hint if a graphics card would be idle.
 
     Signals:
         changed: The choice has changed.
-        install_wanted: The user wants to install an engine; with its name.
+        install_wanted: The user wants to install the engine with this name.
     """
 
     changed = Signal()
@@ -45,7 +45,7 @@ class DeviceRow(QWidget):
         self.setLayout(column(self.list, self._line, spacing_px=4))
 
     def offer(self, workload: Workload) -> None:
-        """Offer the choices on this computer for a workload."""
+        """Offer the devices and engines that can run a workload on this computer."""
         machine, installed = self._services.finder.machine, self._services.engines.installed
         if machine is None:
             return
@@ -53,7 +53,7 @@ class DeviceRow(QWidget):
         choice = self.list.choice
         self._help = None if choice is None else gpu_help(choice, installed, machine, workload.engines)
         if self._help is not None:
-            # From now on its space is reserved, because otherwise everything below would jump at each choice.
+            # Reserve the space permanently. Otherwise everything below would jump with each choice.
             policy = self._line.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             self._line.setSizePolicy(policy)

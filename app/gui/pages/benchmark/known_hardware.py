@@ -1,4 +1,4 @@
-"""Published results of the chosen workload, and this computer's once it has been run."""
+"""Published results of the selected workload, and this computer's own."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -23,10 +23,10 @@ BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 140
 
 
 class KnownHardware(Card):
-    """Shows the bars.
+    """A card with the results as bars.
 
     Signals:
-        run_chosen: The user clicked a run of their own; with its number.
+        run_chosen: The user clicked the run with this number.
     """
 
     run_chosen = Signal(int)
@@ -48,17 +48,17 @@ class KnownHardware(Card):
         services.bridge.ended.connect(self.refresh)
 
     def show_workload(self, workload_id: str) -> None:
-        """Show a workload from now on."""
+        """Show the results of a workload."""
         self._workload_id, self._setup, self._runs = workload_id, None, []
         self._draw()
         self.refresh()
 
     def show_setup(self, spec: RunSpec | None, device: str | None) -> None:
-        """Show the runs that match a setup.
+        """Show the user's runs that match a setup.
 
         Args:
-            spec: The setup, of the workload shown; None if it can't be run.
-            device: The actual device of the setup; None if unknown.
+            spec: Setup of the workload on display; None if it can't be run.
+            device: Device that the setup resolves to; None if unknown.
         """
         setup = None if spec is None else (spec, device)
         if setup != self._setup:
@@ -66,7 +66,7 @@ class KnownHardware(Card):
             self._draw()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for runs added or deleted elsewhere."""
+        """Check for runs that were added or deleted elsewhere."""
         super().showEvent(event)
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""The first page: choose and run a workload, and watch its result."""
+"""The Benchmark page: sets up and runs a workload and shows the result."""
 
 import contextlib
 from pathlib import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class BenchmarkPage(QWidget):
-    """Shows the setup, or the latest run.
+    """Displays the setup or the latest run.
 
     Signals:
         state_changed: The available actions have changed: run, cancel, copy, save.
@@ -47,7 +47,7 @@ class BenchmarkPage(QWidget):
         self._services = services
         self._asked: tuple[Plan, Machine] | None = None  # the latest request
         self.judged: JudgedRun | None = None
-        self._of_all: tuple[JudgedRun, Group] | None = None  # the typical run, if several were requested
+        self._of_all: tuple[JudgedRun, Group] | None = None  # the representative run, if several were requested
         self.setup = SetupView(services)
         self.view: RunView | None = None
         self.log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
@@ -64,7 +64,7 @@ class BenchmarkPage(QWidget):
         services.bridge.refused.connect(self._on_refused)
 
     def prepare(self) -> None:
-        """Create the charts, which takes long the first time. Called while the window is idle."""
+        """Create the charts. This is slow the first time, and is therefore done while the app is idle."""
         if self.view is not None:
             return
         from app.gui.run.view import RunView
@@ -79,22 +79,22 @@ class BenchmarkPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The stored run that is shown."""
+        """The stored run on display; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     @property
     def can_copy(self) -> bool:
-        """Whether a result is shown."""
+        """Whether a result is on display."""
         return self.run is not None and self._stack.currentIndex() == 1
 
     @property
     def can_share(self) -> bool:
-        """Whether a result with a headline is shown."""
+        """Whether a result with a headline is on display."""
         has_value = self._of_all is not None or (self.run is not None and self.run.summary.value is not None)
         return self.can_copy and has_value
 
     def start(self) -> None:
-        """Start the chosen run, or repeat the run shown."""
+        """Start a run with the current setup, or repeat the run on display."""
         if self._services.bridge.is_running:
             return
         if self._stack.currentIndex() == 1 and self._asked is not None:
@@ -108,7 +108,7 @@ class BenchmarkPage(QWidget):
         self._begin(plan, machine)
 
     def cancel(self) -> None:
-        """Cancel the current run and any following ones."""
+        """Cancel the current run and any that would follow."""
         if self._services.bridge.is_running and not self._services.bridge.has_own_page:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
@@ -116,7 +116,7 @@ class BenchmarkPage(QWidget):
                 self.view.refresh()
 
     def choose(self) -> None:
-        """Go back to the setup."""
+        """Return to the setup."""
         self.setup.refresh()
         self._stack.setCurrentIndex(0)
         self.setup.form_area.verticalScrollBar().setValue(0)
@@ -125,7 +125,7 @@ class BenchmarkPage(QWidget):
 
     @property
     def _actions(self) -> "ResultActions":
-        """The actions for a result, created on first use because a new window has none."""
+        """The actions for results. Created on first use, to keep the start-up fast."""
         if self._made_actions is None:
             from app.gui.run.actions import ResultActions
 
@@ -161,7 +161,7 @@ class BenchmarkPage(QWidget):
         self._show_buttons(running=True)
 
     def show_result(self, run_id: int) -> None:
-        """Show a stored run as if it had just ended."""
+        """Show a stored run as if it had just finished."""
         self.show_run_view()
         self._load(run_id, None)
 
@@ -207,7 +207,7 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _remember(self, workload_id: str) -> None:
-        """Add a workload to the recently used ones. If it can't be saved, that isn't reported."""
+        """Add a workload to the recently used ones. Failing to save this isn't reported."""
         preferences = self._services.preferences
         recent = with_recent(preferences.settings, workload_id)
         if recent != preferences.settings.recent_workloads:
@@ -215,7 +215,7 @@ class BenchmarkPage(QWidget):
                 preferences.change(recent_workloads=recent)
 
     def _on_busy(self) -> None:
-        """Disable starting a run while another page's plan is running."""
+        """Disable starting runs while another page's plan is running."""
         bridge = self._services.bridge
         is_elsewhere = bridge.is_running and bridge.has_own_page
         self.setup.set_busy(sentence(f"benchmark.{bridge.page}_running") if is_elsewhere else "")
@@ -226,7 +226,7 @@ class BenchmarkPage(QWidget):
         self._on_busy()
         if self._services.bridge.has_own_page:
             return
-        if self._services.bridge.is_cancelled:  # nothing is waiting for it anymore
+        if self._services.bridge.is_cancelled:  # nothing is pending any longer
             self.choose()
         elif isinstance(error, BusyError):
             self._on_other(error)
@@ -267,7 +267,7 @@ class BenchmarkPage(QWidget):
         if bridge.is_running or self.view is None:
             return
         if bridge.trouble is not None and run.summary.status == "running":
-            self._on_lost(bridge.trouble)  # less is stored than is shown
+            self._on_lost(bridge.trouble)  # not everything on display has been stored
             return
         self.judged = run
         self._of_all = None if group is None or typical is None else (typical, group)
@@ -292,7 +292,7 @@ class BenchmarkPage(QWidget):
         self.cancel_button.setEnabled(True)
         for part in (self._after, self.new_button, self.again_button):
             part.setVisible(not running)
-        # After a failure, the user probably wants to try again.
+        # After a failed run, the user probably wants to retry.
         has_failed = self.run is not None and self.run.summary.status == "failed"
         self.save_button.setVisible(not has_failed)
         self.retry_button.setVisible(has_failed)

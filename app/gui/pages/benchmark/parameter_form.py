@@ -1,4 +1,4 @@
-"""A form generated from declarations of parameters, one row each."""
+"""A form generated from parameter declarations, with a row for each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +33,7 @@ class ParameterForm(QWidget):
     def __init__(self, parameters: Sequence[Parameter], names: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._editors: dict[str, Editor] = {}
-        form = QGridLayout(self)  # which centres labels next to editors
+        form = QGridLayout(self)  # a grid centres labels vertically
         form.setContentsMargins(0, 0, 0, 0)
         form.setSpacing(GAP_PX)
         form.setColumnStretch(1, 1)
@@ -56,18 +56,18 @@ class ParameterForm(QWidget):
         return {name: edited_value(editor) for name, editor in self._editors.items()}
 
     def set_value(self, name: str, value: ParameterValue) -> None:
-        """Set one value as if the user had entered it."""
+        """Set a value as if the user had entered it."""
         set_edited(self._editors[name], value)
 
     def keep_on(self, name: str, reason: str) -> None:
-        """Keep a switch on for this reason; "" makes it editable again."""
+        """Lock a switch in the on position for the given reason; "" unlocks it."""
         editor = self._editors[name]
         assert isinstance(editor, Switch)
         editor.keep_on(reason)
 
 
 def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
-    """Return the form of a run: the workload's parameters, the run settings, repetitions and engines."""
+    """Return the form for a run, with the workload's parameters, run settings, repetitions and engines."""
     rows = [
         *workload.parameters,
         *workload.setting_parameters(),

@@ -1,4 +1,4 @@
-"""The setup of a run: workload, preset, device and data, with more settings in an expandable form."""
+"""The setup of a run: workload, preset, device and data, with more settings in a collapsible form."""
 
 import msgspec
 from PySide6.QtCore import QTimer, Signal
@@ -46,18 +46,18 @@ from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import Value, all_settings
 from workloads.workload import Workload
 
-# Spin boxes change too fast to start a thread each time.
+# Spin boxes change too quickly to start a thread for each change.
 ESTIMATE_MS = 150
-FORM_MAX_PX = 720  # a wider form would only be emptier; on large screens the ranking gets the space
+FORM_MAX_PX = 720  # a wider form would only look emptier; on large screens, the ranking gets the space
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
 
 
 class SetupView(QWidget):
-    """The page before a run.
+    """The Benchmark page before a run.
 
     Signals:
-        run_requested: The Run button was clicked; with the RunSpec and the Machine.
-        install_wanted: The user wants to install an engine; with its name.
+        run_requested: The user clicked Run. Arguments are the RunSpec and the Machine.
+        install_wanted: The user wants to install the engine with this name.
         import_wanted: The user wants to import a data set.
     """
 
@@ -79,7 +79,7 @@ class SetupView(QWidget):
         self.device, self.star = self.device_row.list, Star(services)
         self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
         self.browse_button.setAccessibleName(sentence("setup.browse_all"))
-        self.probed_s: dict[tuple[str, str, str], float] = {}  # results of probes
+        self.probed_s: dict[tuple[str, str, str], float] = {}  # probed durations by workload, engine and device
         self.summary = ClampedLabel(4, 12)
         self.summary.keep_room_for(text(workload.summary) for workload in CATALOGUE.values())
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
@@ -107,7 +107,7 @@ class SetupView(QWidget):
 
     @property
     def chosen_workload(self) -> Workload:
-        """The chosen workload."""
+        """The selected workload."""
         return CATALOGUE[self.workload.chosen_id]
 
     @property
@@ -117,35 +117,35 @@ class SetupView(QWidget):
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines to compare; () to run only the chosen engine."""
+        """The engines to compare; () to run only the selected engine."""
         is_wanted = bool(self.form.values().get("all_engines"))
         return tuple(self._services.engines.installed) if is_wanted else ()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the window; "" to enable it."""
+        """Disable running for a reason given by the main window; "" enables it."""
         self._busy = reason
         self._check()
 
     def spec(self) -> RunSpec:
-        """Return the spec. Raises UsageError with the message to show if it is invalid."""
+        """Return the spec. Raises UsageError with a message for the user if it is invalid."""
         return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
 
     def refresh(self) -> None:
-        """Reload everything that may have changed: data sets, engines, and durations of runs."""
+        """Reload what may have changed: data sets, engines and durations of runs."""
         self._services.engines.look()
         self.dataset.show_dataset(self.chosen_workload.dataset)
         self.known.refresh()
         self._estimate_soon()
 
     def run(self) -> None:
-        """Request the run, if it can be run."""
+        """Request a run if the setup is valid."""
         machine = self._services.finder.machine
         if machine is None or not self.run_button.isEnabled():
             return
         self.run_requested.emit(self.spec(), machine)
 
     def refill(self, plan: Plan) -> None:
-        """Set the form to a plan's first run and number of runs, except for values it has no editor for."""
+        """Fill the form with a plan's first run and number of runs. Values without an editor are ignored."""
         spec = plan.specs[0]
         self.workload.choose(spec.workload)
         self.presets[spec.preset].setChecked(True)
@@ -157,7 +157,7 @@ class SetupView(QWidget):
             for parameter in workload.parameters
         }
         values |= {setting.name: setting.of(spec) for setting in all_settings()}
-        if spec.preset != "standard":  # which has no setting for epochs
+        if spec.preset != "standard":  # the plan doesn't contain a number of epochs
             values |= {"epochs": workload.epochs, "steps": None}
         values |= {"repeat": plan.rounds, "all_engines": len(plan.specs) > 1}
         edited = self.form.values()
@@ -190,13 +190,13 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _choose_device(self, spec: RunSpec) -> None:
-        """Select engine and device. "Automatic" is selected if it means the same engine."""
+        """Select engine and device. "Automatic" is kept if it resolves to the same engine."""
         if spec.device != "auto":
             self.device.select(spec.engine, spec.device)
             return
         self.device.setCurrentIndex(0)
         if self.device.engine != spec.engine:
-            for device in ("cpu", "gpu:0"):  # the last available one remains selected
+            for device in ("cpu", "gpu:0"):  # unavailable devices are ignored
                 self.device.select(spec.engine, device)
 
     def _spec(self, preset: Preset) -> RunSpec:
@@ -237,7 +237,7 @@ class SetupView(QWidget):
             self._on_machine()
 
     def _on_preferences(self) -> None:
-        """Use the values from the settings from now on."""
+        """Apply the preferences."""
         settings = self._services.preferences.settings
         if (settings.preset, settings.data) != self._preferred:
             self._preferred = (settings.preset, settings.data)
@@ -264,13 +264,13 @@ class SetupView(QWidget):
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
-            # After the form is laid out, because required fields must be visible.
+            # Wait for the layout, and then scroll so that required fields are visible.
             QTimer.singleShot(0, self, lambda: self.form_area.ensureWidgetVisible(self.form))
         self.known.show_workload(workload.id)
         self._on_choice()
 
     def _offer_sustained(self) -> None:
-        """Offer Sustained if the workload supports it; otherwise select Standard."""
+        """Offer the Sustained preset if the workload supports it. Otherwise, disable it and deselect it."""
         offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
         self._name("sustained", sentence("preset.sustained_note" if offered else "preset.not_offered"))
         set_tip(button, "" if offered else sentence("preset.not_sustained"))
@@ -286,10 +286,10 @@ class SetupView(QWidget):
         self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
         self._advanced.addWidget(self.form)
-        self.form.setVisible(self.advanced_button.isChecked())  # a widget without a parent would become a window
+        self.form.setVisible(self.advanced_button.isChecked())  # without a parent, it would become a window
 
     def _on_engines(self) -> None:
-        self._make_form(self.chosen_workload)  # the form depends on whether there are several engines
+        self._make_form(self.chosen_workload)  # the form depends on the number of engines
         self._on_choice()
 
     def _on_advanced(self, shown: bool) -> None:
@@ -305,7 +305,7 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _check(self) -> None:
-        """Show problems with the setup immediately, not only after the click."""
+        """Show problems with the setup immediately instead of after clicking Run."""
         machine, variant = self._services.finder.machine, self._services.engines.variant
         spec, choice = None, self.device.choice
         try:
@@ -325,7 +325,7 @@ class SetupView(QWidget):
         self.run_button.setText(sentence("setup.run_anyway" if self.preflight.cautions else "menu.run"))
 
     def _estimate_soon(self) -> None:
-        """Hide the previous choice's time, and look up the new one's unless another choice follows immediately."""
+        """Hide the previous estimate, and start a new one unless the setup changes again shortly."""
         self._latest.drop()
         asked = self._standard()
         if asked is None or asked != self._estimated:
@@ -333,7 +333,7 @@ class SetupView(QWidget):
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
-        """Return the setup as a Standard run, regardless of the preset; None if it can't be run, or not yet."""
+        """Return the setup as a Standard run, regardless of the preset; None if it can't be run."""
         machine = self._services.finder.machine
         try:
             return None if machine is None else (self._spec("standard"), machine)
@@ -341,7 +341,7 @@ class SetupView(QWidget):
             return None
 
     def _estimate(self) -> None:
-        """Look up the duration of a Standard run from earlier runs; unknown before the first."""
+        """Estimate the duration of a Standard run from earlier runs; unknown if there are none."""
         asked = self._standard()
         if asked is not None:
             done = self._latest.only(self._on_expected)
@@ -359,7 +359,7 @@ class SetupView(QWidget):
             self._show_time("setup.time_after_first_run")
 
     def _probed(self) -> float | None:
-        """Return the result of a probe, if the choice hasn't changed since."""
+        """Return the result of a probe if it applies to the current setup; otherwise None."""
         if self._estimated is None:
             return None
         spec, _ = self._estimated
@@ -427,7 +427,7 @@ def _large(font: QFont) -> QFont:
 
 
 def machine_facts(machine: Machine) -> list[str]:
-    """Return a short description of each of the computer's components."""
+    """Return short descriptions of the computer's components."""
     cores = cores_title(machine.physical_cores, machine.logical_cores)
     gpus = [
         f"{short_name(gpu.name)} · {format_gpu_memory(gpu.memory_bytes)}"

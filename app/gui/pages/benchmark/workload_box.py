@@ -1,4 +1,4 @@
-"""The workload box before a run, with favourites and recent workloads; all others are in the chooser."""
+"""A box for selecting a workload from favourites and recent ones. The workload chooser lists all others."""
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QFont, QStandardItemModel
@@ -18,7 +18,7 @@ RECENT_LIMIT = 6
 
 
 class WorkloadBox(ChoiceBox):
-    """Lists a few workloads in groups, always including the chosen one."""
+    """Lists a few workloads in groups. The selected workload is always included."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("label.workload"))
@@ -32,11 +32,11 @@ class WorkloadBox(ChoiceBox):
 
     @property
     def chosen_id(self) -> str:
-        """The chosen workload."""
+        """The ID of the selected workload."""
         return self._chosen_id
 
     def choose(self, workload_id: str) -> None:
-        """Choose a workload of the catalogue as if the user had done so."""
+        """Select a workload as if the user had done so."""
         if self.findData(workload_id) < 0:
             self._fill(workload_id)
         self.setCurrentIndex(self.findData(workload_id))
@@ -45,7 +45,7 @@ class WorkloadBox(ChoiceBox):
         self._chosen_id = str(self.itemData(place))
 
     def _fill(self, also: str = "") -> None:
-        """List the groups without emitting signals; the selection is kept."""
+        """Fill the list without emitting signals. The selection is kept."""
         groups = workload_groups(self._services.preferences.settings, also, self._chosen_id)
         with QSignalBlocker(self):
             self.clear()
@@ -66,7 +66,7 @@ class WorkloadBox(ChoiceBox):
 
 
 class Star(Button):
-    """Marks a workload as a favourite, and shows whether it is one."""
+    """A button that shows and sets whether a workload is a favourite."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(services.theme, "", "star", kind="flat")
@@ -78,7 +78,7 @@ class Star(Button):
         self._show()
 
     def show_workload(self, workload_id: str) -> None:
-        """Show the state of a workload; "" for none."""
+        """Show whether a workload is a favourite. "" stands for none."""
         self._workload_id = workload_id
         self._show()
 
@@ -102,9 +102,9 @@ class Star(Button):
 
 
 def workload_groups(settings: Settings, *others: str) -> list[tuple[str, list[str]]]:
-    """Return favourites, recent workloads and others, each with its heading's code, without duplicates.
+    """Group workloads into favourites, recent and others, each with the message code of its heading.
 
-    Workloads that are no longer in the catalogue are omitted; the standard workload is always included.
+    Duplicates and workloads missing from the catalogue are omitted. The standard workload is always included.
     """
     listed: set[str] = set()
     groups = []
@@ -120,6 +120,6 @@ def workload_groups(settings: Settings, *others: str) -> list[tuple[str, list[st
 
 
 def with_recent(settings: Settings, workload_id: str) -> tuple[str, ...]:
-    """Return the recent workloads with another one at the front."""
+    """Return the recent workloads with one moved to the front."""
     before = (name for name in settings.recent_workloads if name != workload_id)
     return (workload_id, *before)[:RECENT_LIMIT]

@@ -1,4 +1,4 @@
-"""The dialog for choosing a workload, with search, durations and memory needs."""
+"""A dialog for choosing a workload, with search, durations and memory requirements."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ ROW_PX = 32
 
 
 class WorkloadModel(TableModel):
-    """The workloads of a kind whose text contains all search words."""
+    """The workloads of one kind that contain all search words."""
 
     columns = COLUMNS
 
@@ -54,17 +54,17 @@ class WorkloadModel(TableModel):
     def show_entries(
         self, entries: Sequence[WorkloadEstimate], probed_s: Mapping[tuple[str, str, str], float]
     ) -> None:
-        """Show other entries. `probed_s` has durations from probes, by their keys."""
+        """Set the workloads to list. `probed_s` contains durations from probes by `probe_key`."""
         self._entries, self._probed_s = entries, probed_s
         self._filter()
 
     def look_for(self, kind: str, words: str) -> None:
-        """Filter by kind ("" for all) and search words."""
+        """Filter by kind ("" for any) and by search words."""
         self._kind, self._words = kind, tuple(words.casefold().split())
         self._filter()
 
     def duration_s(self, entry: WorkloadEstimate) -> float | None:
-        """Return the duration of a whole run on this computer; None if unknown."""
+        """Return the duration of a full run on this computer in seconds; None if unknown."""
         return self._probed_s.get(entry.key, entry.duration_s)
 
     def count(self) -> int:
@@ -111,7 +111,7 @@ class WorkloadModel(TableModel):
 
 
 class WorkloadTable(QTableView):
-    """Shows the model, one workload per row."""
+    """A table of workloads."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -123,12 +123,12 @@ class WorkloadTable(QTableView):
 
     @property
     def chosen(self) -> WorkloadEstimate | None:
-        """The selected entry; None if there is none."""
+        """The selected workload; None if there is none."""
         row = self.currentIndex().row()
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 
     def choose(self, workload_id: str) -> None:
-        """Select a workload's row, or the first one if it isn't shown."""
+        """Select a workload, or the first one if it isn't listed."""
         ids = [entry.workload.id for entry in self.entries.rows]
         if ids:
             self.selectRow(ids.index(workload_id) if workload_id in ids else 0)
@@ -146,14 +146,14 @@ KINDS = (
 
 
 class WorkloadChooser(QDialog):
-    """Lets the user choose a workload. `chosen_id` is set after the dialog is accepted.
+    """Lets the user choose a workload. `chosen_id` is set when the dialog is accepted.
 
     Args:
-        services: The application's services.
+        services: Services of the app.
         machine: This computer.
-        workload_id: The current choice.
-        probed_s: Durations from probes, by `probe_key`. New durations are added.
-        parent: The window.
+        workload_id: ID of the current workload.
+        probed_s: Durations from probes in seconds, by `probe_key`. New ones are added.
+        parent: Parent window.
         chosen: Engine and device to use for workloads that support them.
     """
 
@@ -176,7 +176,7 @@ class WorkloadChooser(QDialog):
         self._session: Session | None = None
         self._probing = False
         self._probed_id = ""
-        self._answer = ("", "")  # the workload, and the result of its probe
+        self._answer = ("", "")  # the workload, and the result of its probe as text
         self.chosen_id = workload_id
         self.kinds = Segments(
             services.theme, sentence("workloads.kind"), tuple((kind, sentence(code)) for kind, code in KINDS)
@@ -199,7 +199,7 @@ class WorkloadChooser(QDialog):
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload data sets and earlier runs."""
+        """Reload information about data sets and earlier runs."""
         paths, machine, chosen = self._services.paths, self._machine, self._chosen
         self._services.tasks.start(
             lambda: workload_estimates(paths, machine, *chosen), self._on_entries, self._services.complain
@@ -221,7 +221,7 @@ class WorkloadChooser(QDialog):
         self._services.tasks.start(measure, self._on_probed, self._on_not_probed)
 
     def done(self, result: int) -> None:
-        """Close, and stop a running probe."""
+        """Close the dialog, and cancel a running probe."""
         if self._session is not None:
             self._session.cancel()
         if result == QDialog.DialogCode.Accepted and self.table.chosen is not None:
@@ -279,7 +279,7 @@ class WorkloadChooser(QDialog):
         return self.table.chosen.workload.id if self.table.chosen else self.chosen_id
 
     def _show(self) -> None:
-        """Show the selected workload's details."""
+        """Show details of the selected workload."""
         entry = self.table.chosen
         self.choose_button.setEnabled(entry is not None)
         self.star.show_workload(entry.workload.id if entry else "")

@@ -1,1 +1,1 @@
-"""The user's results next to published ones."""
+"""The Compare page: shows the user's results next to published ones."""

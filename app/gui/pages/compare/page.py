@@ -1,4 +1,4 @@
-"""The user's runs among published results, as bars and as a table."""
+"""The Compare page: ranks the user's runs among published results, as bars or as a table."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -40,8 +40,8 @@ from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
 OWN_LIMITS = (5, 20, 100)
-SELECTED_LIMIT = 1_000  # number of runs read, which is enough for those with a result that are drawn
-# In place of a number: the best and the latest, or the runs selected on another page.
+SELECTED_LIMIT = 1_000  # number of runs to load, enough for all that can be shown
+# Special values: the best and the latest run, or the runs selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
 _Answer: TypeAlias = "tuple[list[RunSummary], list[ImportedResult], list[CommunityRow]]"
@@ -49,10 +49,10 @@ LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Shows the user's newest run, earlier ones and published results, fastest first.
+    """Displays the user's runs and published results, fastest first.
 
     Signals:
-        run_chosen: The user wants to open a run; with its number.
+        run_chosen: The user wants to open the run with this number.
         import_wanted: The user wants to import results.
     """
 
@@ -99,9 +99,9 @@ class ComparePage(QWidget):
         self._services.query(look, self._latest.only(self._on_found))
 
     def show_runs(self, ids: Sequence[int]) -> None:
-        """Show only these runs next to the published results, the newest as "you".
+        """Compare the given runs with published results. The newest run is labelled as the user's.
 
-        If there are too many, show the newest.
+        If there are too many runs, only the newest are shown.
         """
 
         def look(database: Database) -> list[RunSummary]:
@@ -134,7 +134,7 @@ class ComparePage(QWidget):
         self.refresh()
 
     def _fill_limits(self) -> None:
-        """Offer how many runs to show, and the selected runs if there are any."""
+        """Offer how many runs to show, including the selected runs if there are any."""
         items: list[tuple[str, object]] = [(sentence("compare_page.best_and_latest"), BEST_AND_LATEST)]
         items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
         if self._selected:
@@ -268,7 +268,7 @@ class ComparePage(QWidget):
         self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the context menu of a bar: open a run, or remove an imported result."""
+        """Open a bar's context menu, with commands to open a run or to remove an imported result."""
         bar = self._pointed
         if bar is None or (bar.run is None and bar.imported is None):
             return
@@ -314,7 +314,7 @@ class ComparePage(QWidget):
         self.baseline.setEnabled(self.baseline.count() > 0)
 
     def draw(self) -> None:
-        """Show the bars that match the filters, always including the user's newest run."""
+        """Show the bars that match the filters, and always the user's newest run."""
         shown = [bar for bar in self.all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
@@ -352,7 +352,7 @@ def _combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
 
 
 def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
-    """Replace the choices, and keep the selected one if it is still available."""
+    """Replace the items of a box. The selected item is kept if it is still available."""
     chosen = combo.currentData()
     combo.blockSignals(True)
     combo.clear()
@@ -363,7 +363,7 @@ def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
 
 
 def _reasons(runs: Sequence[RunSummary]) -> list[str]:
-    """Return the results that aren't drawn next to the newest run, with the reasons."""
+    """Explain why some results aren't shown."""
     if not runs:
         return []
     refused = left_out(runs[0], with_several=True)

@@ -1,4 +1,4 @@
-"""The bars as a table that can be sorted and copied, with all details of each result."""
+"""The results as a table that can be sorted and copied, with all details."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ ROW_PX = 34
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One result: the text of its cells and their sort keys."""
+    """A result, as the texts of its cells and their sort keys."""
 
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]
@@ -47,7 +47,7 @@ class Row:
 
 
 class CompareModel(TableModel):
-    """Rows of bars, fastest first unless sorted otherwise."""
+    """The rows of the table, fastest first unless sorted otherwise."""
 
     columns = COLUMNS
 
@@ -57,7 +57,7 @@ class CompareModel(TableModel):
         self._sorted_by = (1, Qt.SortOrder.AscendingOrder)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
-        """Show other bars in the current order."""
+        """Replace the rows. The sort order is kept."""
         self.beginResetModel()
         self.rows = [_row(bar, baseline) for bar in bars]
         self._order()
@@ -91,7 +91,7 @@ class CompareModel(TableModel):
 
 
 class CompareTable(QTableView):
-    """Shows the model; Ctrl+C copies the selected rows for a spreadsheet."""
+    """A table of results. Ctrl+C copies the selected rows for use in a spreadsheet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class CompareTable(QTableView):
         QShortcut(keys, self, self.copy, context=Qt.ShortcutContext.WidgetShortcut)
 
     def copy(self) -> int:
-        """Copy the selected rows, or all if none is selected; return their number."""
+        """Copy the selected rows, or all if none are selected, and return their number."""
         chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
         rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
         lines = [[sentence(column.heading) for column in COLUMNS], *(row.texts for row in rows)]
@@ -113,7 +113,7 @@ class CompareTable(QTableView):
 
 
 def device_kind(bar: Bar) -> str:
-    """Return the kind of device: cpu, gpu or tpu; "" if unknown."""
+    """Return the kind of device ("cpu", "gpu" or "tpu"); "" if unknown."""
     if bar.row is not None:
         return bar.row.hardware_kind
     run = _run_of(bar)
@@ -122,7 +122,7 @@ def device_kind(bar: Bar) -> str:
 
 
 def bar_year(bar: Bar) -> int | None:
-    """Return the year of a measurement; None if its source doesn't state it."""
+    """Return the year of a measurement; None if unknown."""
     if bar.row is not None:
         return bar.row.year
     run = _run_of(bar)
@@ -147,7 +147,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
         *_origin(bar),
     )
     keys: list[float | str] = [text.casefold() for text in texts]
-    # Unknown values sort first, so that they are last when the fastest, newest or largest are at the top.
+    # Unknown values get the lowest key, so that they are last when the best are first.
     fastest_first = -bar.value if headline_kind(bar.metric).is_rate else bar.value
     keys[1], keys[2], keys[4], keys[6] = fastest_first, ratio or 0.0, year or 0, batch or 0
     return Row(texts, tuple(keys), bar.kind == "you")
@@ -161,14 +161,14 @@ def _software(bar: Bar) -> str:
 
 
 def _run_of(bar: Bar) -> RunSummary | None:
-    """Return the run of a bar, the user's own or an imported one."""
+    """Return the run or the imported run of a bar; None for published results."""
     if bar.community is not None:
         return bar.community.summary
     return bar.imported.summary if bar.imported is not None else bar.run
 
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
-    """Return how closely the workload matches, the source, and remarks."""
+    """Return how well the workload matches, the source, and remarks."""
     if bar.row is not None:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)

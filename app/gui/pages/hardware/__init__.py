@@ -1,1 +1,1 @@
-"""This computer: components, live telemetry, doctor."""
+"""The Hardware page: components, live telemetry and the doctor."""

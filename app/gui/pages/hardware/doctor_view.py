@@ -1,4 +1,4 @@
-"""Shows whether TensorFlow can use this computer's devices, why not, and how to fix it; also explains logs."""
+"""Shows whether engines can use this computer's devices and how to fix problems. Also explains logs."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "ha
 
 @dataclass(frozen=True)
 class _Found:
-    """Findings below a heading, and the system to give advice for (None for no advice)."""
+    """Findings under a heading. `system` is the system to give advice for; None for no advice."""
 
     heading: str
     findings: Sequence[LogFinding]
@@ -43,7 +43,7 @@ class _Found:
 
 
 class DoctorView(QWidget):
-    """Runs the examination on request. `buttons` is its row of buttons."""
+    """Examines the computer on request. `buttons` is a row of buttons."""
 
     _stepped = Signal(object)
     _checked = Signal(object)
@@ -63,7 +63,7 @@ class DoctorView(QWidget):
         self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
         set_tip(self.report_button, sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
-        self.buttons = QWidget()  # with a parent, because a widget shown here would briefly become a window
+        self.buttons = QWidget()  # has a parent, because otherwise it would briefly become a window
         self.buttons.setLayout(row(self.examine_button, self.cancel_button, self.log_button, self.report_button))
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.step = ElidedLabel("", muted=True)
@@ -74,7 +74,7 @@ class DoctorView(QWidget):
         self._answer.body.addWidget(self.step)
         self.checks = Card(sentence("doctor.report_checks"))
         self.checks.note.hide()
-        # Fixes are shown before the findings.
+        # Fixes come before findings.
         self._devices, self._printed = column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX)
         whole = column(self._answer, self._devices, self.checks, self._printed, None, spacing_px=2 * GAP_PX)
         self.setLayout(whole)
@@ -92,11 +92,11 @@ class DoctorView(QWidget):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The result of the latest examination; None before the first examination, and during an examination."""
+        """The result of the latest examination; None if there is none yet or one is in progress."""
         return self._diagnosis
 
     def examine(self) -> None:
-        """Start an examination, unless one is running or a run would be slowed down."""
+        """Start an examination, unless one is in progress or a run would be disturbed."""
         if self.is_examining or self._services.bridge.is_running:
             return
         self._clear()
@@ -109,7 +109,7 @@ class DoctorView(QWidget):
         self._show_state()
 
     def cancel(self) -> None:
-        """End the examination, and show the results so far."""
+        """Stop the examination, and show the results so far."""
         if self._cancel is not None:
             self._cancel.set()
             self._show_step(sentence("run.cancelling"))
@@ -123,7 +123,7 @@ class DoctorView(QWidget):
         )
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Continue while another page is shown, but stop when the window is closed."""
+        """Cancel when the window is closed, but not when another page is shown."""
         super().hideEvent(event)
         if not self.window().isVisible():
             self.cancel()
@@ -176,13 +176,13 @@ class DoctorView(QWidget):
         others = [
             finding for finding in diagnosis.findings if finding.signal.id not in _explained(diagnosis.devices)
         ]
-        # If there is advice for devices, other findings are mostly consequences, and their advice would distract.
+        # If devices have problems, most other findings are consequences, and advice on them would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
         self._add_findings(_Found(sentence("doctor.report_in_output"), others, diagnosis.harmless, system))
         self._show_state()
 
     def _show_answer(self, conclusion: Sequence[Message]) -> None:
-        """Show the first message as the heading and the others below it."""
+        """Show the first message as the heading and the rest below."""
         head, *rest = conclusion
         self.head.setText(text(head))
         self.introduction.setText(" ".join(map(text, rest)))
@@ -237,7 +237,7 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
 
 
 def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
-    """Add a device's state and fix; return its name and state."""
+    """Add a device's state and fix to a card, and return its title."""
     tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
     is_named = not device.id or device.name == device.id.upper()
     name = device.name if is_named else f"{device.name} ({device.id})"
@@ -248,7 +248,7 @@ def _add_device(theme: Theme, card: Card, device: DeviceDiagnosis) -> str:
 
 
 def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
-    """Return a card with all devices of an engine other than TensorFlow."""
+    """Return a card with all devices of an engine."""
     card = Card(engine.name)
     card.note.hide()
     if engine.problem is not None:
@@ -287,7 +287,7 @@ def _shortened(line: str) -> str:
 
 
 def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
-    """Add a fix, its commands with copy buttons, and a link."""
+    """Add a fix with its commands, their copy buttons, and a link."""
     inset = 16 + GAP_PX
     lines: list[QWidget] = [_selectable(fix)] if fix else []
     for command in map(as_started, commands):
@@ -309,7 +309,7 @@ def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], lin
 
 
 class Sign(QLabel):
-    """A small severity icon in the theme's colours."""
+    """A small icon in the theme's colours that shows severity."""
 
     def __init__(self, theme: Theme, tone: Tone) -> None:
         super().__init__()
@@ -324,7 +324,7 @@ class Sign(QLabel):
 
 
 def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
-    """Return a row with an icon, a title and a text below it."""
+    """Return an icon with a title and a text below it."""
     words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
     line = row(column(Sign(theme, tone), None), words)
     line.setStretch(1, 1)

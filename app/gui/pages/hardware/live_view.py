@@ -1,4 +1,4 @@
-"""The current state of the computer: telemetry, a bar per CPU, and the last two minutes as curves."""
+"""Live telemetry: current values, a bar for each CPU, and curves of the last two minutes."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ BAR_GAP_PX, BARS_PX, BAR_MOST_PX = 2, 36, 48
 
 
 class LiveView(QWidget):
-    """Reads telemetry while it is visible. When it is hidden, GPUs may go to sleep again."""
+    """Displays telemetry. It is read only while the view is visible, so that idle GPUs can sleep."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class LiveView(QWidget):
             self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop reading telemetry, in the background because a driver may hang."""
+        """Stop reading telemetry in the background, because a driver may hang."""
         super().hideEvent(event)
         self._timer.stop()
         monitor, self._monitor = self._monitor, None
@@ -100,7 +100,7 @@ class LiveView(QWidget):
         self.figures.show_telemetry(telemetry, finder.machine, power_forbidden=forbidden)
 
     def show_arrived(self) -> None:
-        """Show the telemetry that has arrived since the last update."""
+        """Show the telemetry received since the last update."""
         telemetry = None
         while self.arrived:
             at_s, telemetry = self.arrived.popleft()
@@ -125,7 +125,7 @@ class LiveView(QWidget):
 
 
 class CoreBars(QWidget):
-    """A bar for the utilization of each logical CPU."""
+    """Shows the utilisation of each logical CPU as a bar."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class CoreBars(QWidget):
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        """Show the utilization of each CPU in percent; empty if the system doesn't report it."""
+        """Show the utilisation of each CPU in percent. If empty, it is unknown."""
         self._shares_pct = shares_pct
         shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
         self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
@@ -160,7 +160,7 @@ class CoreBars(QWidget):
 
 
 class Figures(QWidget):
-    """The latest telemetry in large type, and the reason for each "n/a"."""
+    """Shows the latest telemetry in large type, and explains each "n/a"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,9 +180,9 @@ class Figures(QWidget):
         """Show telemetry.
 
         Args:
-            telemetry: The latest telemetry; None before the first.
-            machine: The computer, as far as known.
-            power_forbidden: Whether only the administrator may read the CPU's power.
+            telemetry: The latest telemetry; None if there is none yet.
+            machine: The computer; None if unknown.
+            power_forbidden: Whether only administrators may read the CPU's power.
         """
         self.sections = figure_sections(telemetry or Telemetry(), machine)
         names = tuple((section.name, len(section.figures)) for section in self.sections)
@@ -201,7 +201,7 @@ class Figures(QWidget):
             set_tip(value, why)
 
     def _make(self) -> None:
-        """Rebuild the cells for a different number of GPUs."""
+        """Rebuild the cells after the number of GPUs has changed."""
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
@@ -223,12 +223,12 @@ class Figures(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Telemetry of one component of the computer.
+    """Telemetry of the computer or of a GPU.
 
     Attributes:
-        name: Name of the GPU; "" for the computer itself.
-        memory: Size of its memory; "" if unknown.
-        figures: Message code of each value's label, and the value with a unit.
+        name: Name of the GPU; "" for the computer.
+        memory: Size of the memory as text; "" if unknown.
+        figures: Message code of the label and value as text, for each quantity.
     """
 
     name: str
@@ -237,7 +237,7 @@ class Section:
 
 
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:
-    """Return the telemetry of the computer and of each of its GPUs."""
+    """Return the telemetry of the computer, followed by its GPUs."""
     computer = (
         ("part.cpu", _number(telemetry.cpu_pct, "%")),
         ("live.clock", _clock(telemetry.cpu_clock_mhz)),

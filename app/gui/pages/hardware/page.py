@@ -1,4 +1,4 @@
-"""The Hardware page: components, live telemetry, and the doctor."""
+"""The Hardware page: components, live telemetry and the doctor."""
 
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,12 @@ from app.gui.widgets.segments import Segments
 if TYPE_CHECKING:
     from app.gui.pages.hardware.doctor_view import DoctorView
 
-ACTIONS_PX = 36  # reserved before the doctor's larger button exists
+ACTIONS_PX = 36  # reserved for the doctor's larger buttons, which are created later
 VIEWS = ("parts", "live", "doctor")
 
 
 class HardwarePage(QWidget):
-    """Shows one of its views at a time. Hidden views use no resources."""
+    """Displays one view at a time. Hidden views use no resources."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class HardwarePage(QWidget):
 
     @property
     def doctor(self) -> "DoctorView":
-        """The doctor, created on first use because this takes as long as the rest of the page."""
+        """The doctor view. Created on first use, because this takes as long as the rest of the page."""
         return self._doctor or self._make_doctor()
 
     def cancel(self) -> None:
@@ -67,7 +67,7 @@ class HardwarePage(QWidget):
             self._doctor.cancel()
 
     def show_view(self, name: str) -> None:
-        """Show a view by its name in VIEWS."""
+        """Show a view, given its name in VIEWS."""
         self.views.select(name)
         self._on_view(name)
 

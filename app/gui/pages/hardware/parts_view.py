@@ -1,4 +1,4 @@
-"""The computer's components: a card per group, and the reason for each "n/a"."""
+"""The computer's components, with a card for each group, and an explanation of each "n/a"."""
 
 from itertools import groupby
 
@@ -17,7 +17,7 @@ NAME_PX, WIDE_PX, WORD_PX = 132, 760, 420
 
 
 class PartsView(QWidget):
-    """Shows the computer's components, in two columns if there is space."""
+    """Displays the computer's components, in two columns if there is space."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class PartsView(QWidget):
         self.show_machine()
 
     def show_machine(self) -> None:
-        """Show the computer, or that it is still being detected."""
+        """Show the computer's components, or that they are still being detected."""
         finder = self._services.finder
         looking = (
             MachinePart(
@@ -53,18 +53,18 @@ class PartsView(QWidget):
         self._place()
 
     def text(self) -> str:
-        """Return the components as lines of text; "" before they are known."""
+        """Return the components as text; "" if they are still unknown."""
         if self._services.finder.machine is None:
             return ""
         return "".join(f"{part.name}: {part.value}\n" for part in self._parts)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use one column or two."""
+        """Switch between one and two columns."""
         super().resizeEvent(event)
         self._place()
 
     def _place(self) -> None:
-        """Fill the columns from the left, to about equal height."""
+        """Distribute the cards so that the columns have about the same height."""
         wide = self.width() >= WIDE_PX
         self._right.setVisible(wide)
         rows = [card.property("rows") for card in self._cards]
@@ -99,17 +99,17 @@ def _card(group: str, parts: list[MachinePart]) -> Card:
         )
         for each in (name, text):
             set_tip(each, part.reason or (part.value if text.text() != safe_text(part.value) else ""))
-            if part.reason:  # a hint about the tooltip
+            if part.reason:  # indicates that there is a tooltip
                 each.setCursor(Qt.CursorShape.WhatsThisCursor)
         grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(text, number, 1)
     card.body.addLayout(grid)
-    card.setProperty("rows", len(parts) + 2)  # its heading and margins are as high as two rows
+    card.setProperty("rows", len(parts) + 2)  # heading and margins are about as high as two rows
     return card
 
 
 def _narrower(shown: QLabel, text: str) -> str:
-    """Return text with long words broken to fit a small window, because Qt breaks lines only between words."""
+    """Elide long words, because Qt breaks lines only between words."""
     metrics = shown.fontMetrics()
     words = (metrics.elidedText(word, Qt.TextElideMode.ElideMiddle, WORD_PX) for word in text.split(" "))
     return " ".join(words)

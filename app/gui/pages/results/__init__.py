@@ -1,1 +1,1 @@
-"""The history of runs."""
+"""The Results page: shows the history of runs."""

@@ -1,4 +1,4 @@
-"""The text in the results table's cells."""
+"""The texts in the cells of the results table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from workloads.engines.registry import engine_title
 
 
 def cell_text(run: RunSummary, key: str) -> str:
-    """Return a run's text in a column."""
+    """Return the text of a run in a column."""
     writer = _WRITERS.get(key)
     if writer is not None:
         return writer(run)
@@ -32,7 +32,7 @@ def cell_text(run: RunSummary, key: str) -> str:
 
 
 def table_text(runs: Iterable[RunSummary]) -> str:
-    """Return runs as a table for spreadsheets, with its headings."""
+    """Return runs as a table for spreadsheets, including headings."""
     lines = ["\t".join(sentence(column.heading) for column in COLUMNS.values())]
     lines += ["\t".join(cell_text(run, key) for key in COLUMNS) for run in runs]
     return "\n".join(lines)
@@ -65,7 +65,7 @@ def _epochs(run: RunSummary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The row of a group: the text of its cells by column, created once."""
+    """The row of a group, with the text of each cell by column."""
 
     group: Group
     answer: Answer
@@ -73,18 +73,18 @@ class GroupRow:
 
     @property
     def verdict(self) -> str | None:
-        """The group's worst verdict; None if no run was judged."""
+        """The worst verdict of the group; None if no run has one."""
         return self.answer.verdict
 
     def tip(self, key: str) -> str:
-        """Return the tooltip of a cell: the group's full text, for cells that show only a part of it."""
+        """Return the tooltip of a cell. For some cells, it is the full text about the group."""
         if key in ("value", "verdict", "status", "comment"):
             return " ".join((self.answer.sentence, *kind_of(self.group).remarks(self.group)))
         return self.texts[key]
 
 
 def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
-    """Return a group's row; `shown` is the number of its runs in the rows below."""
+    """Return the row of a group. `shown` is the number of its runs in the rows below."""
     runs, kind = group.runs, kind_of(group)
     between_pct = kind.spread_pct(group)
     texts = {
@@ -105,18 +105,18 @@ def group_row(group: Group, answer: Answer, shown: int) -> GroupRow:
 
 
 def _common(texts: Iterable[str]) -> str:
-    """Return the text that all runs have in common; a dash if they differ."""
+    """Return the text that all runs share, or a dash if they differ."""
     different = set(texts)
     return different.pop() if len(different) == 1 else "–"
 
 
 def reasons_text(run: RunSummary) -> str:
-    """Return a verdict's reasons in a few words."""
+    """Return the names of the reasons for a run's verdict."""
     return ", ".join(reason_name(code) for code in (run.reasons or "").split())
 
 
 def local_time(text: str) -> str:
-    """Return a stored time in the user's time zone, to the minute."""
+    """Convert a stored time to the user's time zone, without seconds."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The columns of the results table: which of them fit, and their widths."""
+"""The columns of the results table: which ones to show, and their widths."""
 
 from collections.abc import Mapping
 
@@ -29,21 +29,21 @@ COLUMNS = {
 }
 KEYS = tuple(COLUMNS)
 COMMENT = KEYS.index("comment")
-# Never hidden. The others follow in this order as long as they fit; the full view shows all.
+# Always shown. The others are shown in this order if they fit; the detail view shows all.
 _ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
 _OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
-_BEFORE_NAME = ("device", "status")  # while the name is narrow; the rest follow once it is wider
+_BEFORE_NAME = ("device", "status")  # shown even if this makes the name column narrow
 NAME_PX, NAME_MIN_PX = 160, 40
-DEVICE_MORE_PX = 90  # for "RTX 4090 Laptop GPU", once the name is wide enough
-# Padding in the style sheet, and Qt's own padding around text.
+DEVICE_MORE_PX = 90  # additional width for names such as "RTX 4090 Laptop GPU", if there is space
+# Padding of the style sheet plus Qt's own padding around text.
 CELL_PX, HEADING_PX = 27, 28
-TRIANGLE_PX = 22  # including its margin, before the number of a group's runs
-# A workload from another version may have any name.
+TRIANGLE_PX = 22  # with its margin; precedes the number of a group's runs
+# Workloads of other versions may have any name.
 WIDEST_PX = 260
 
 
 def _longest() -> dict[str, tuple[str, ...]]:
-    """Return the widest text that is usual in each column."""
+    """Return the widest usual texts of each column."""
     return {
         "id": ("99999",),
         "started_at": ("2028-08-28 08:48",),
@@ -58,7 +58,7 @@ def _longest() -> dict[str, tuple[str, ...]]:
 
 
 def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
-    """Return the width in pixels that each column needs for its heading and typical text."""
+    """Return the width in pixels that each column needs for its heading and usual texts."""
     texts = _longest() | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
     for key, column in COLUMNS.items():
@@ -74,7 +74,7 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_group
 
 
 def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
-    """Return the columns to show, each with its wanted width; the name shrinks first."""
+    """Return the columns that fit with their wanted widths. The name is shrunk first."""
     shown = list(_ALWAYS)
     used_px = sum(wanted_px[key] for key in shown)
     for key in _OPTIONAL:
@@ -87,7 +87,7 @@ def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
 
 
 class ColumnFitter:
-    """Keeps a table's columns within its width, except those resized by the user."""
+    """Fits the columns of a table to its width. Columns that the user has resized keep their width."""
 
     def __init__(self, table: QTableView) -> None:
         self._table = table
@@ -98,7 +98,7 @@ class ColumnFitter:
         table.horizontalHeader().sectionResized.connect(self._on_resized)
 
     def fit(self, workloads: frozenset[str] | None = None, *, has_groups: bool = False) -> None:
-        """Fit the columns to the table's width and contents; without `workloads`, to the previous contents."""
+        """Fit the columns to the table's width and contents. If `workloads` is None, contents are unchanged."""
         if workloads is not None:
             self._workloads, self._has_groups = workloads, has_groups
         header = self._table.horizontalHeader()
@@ -110,7 +110,7 @@ class ColumnFitter:
         if "device" not in self._chosen_px:
             wanted_px["device"] += min(DEVICE_MORE_PX, max(0, spare_px))
         self._is_fitting = True
-        # Turned off in between, because each column would take the rest while it is the last one.
+        # Turn stretching off while resizing, because whichever column is last would take the remaining space.
         header.setStretchLastSection(False)
         for number, key in enumerate(COLUMNS):
             header.setSectionHidden(number, key not in shown)
@@ -118,7 +118,7 @@ class ColumnFitter:
                 header.resizeSection(number, wanted_px[key] if key != "comment" else NAME_MIN_PX)
         header.setStretchLastSection(True)
         self._is_fitting = False
-        self._table.updateGeometries()  # otherwise the scroll bar would briefly be the old columns'
+        self._table.updateGeometries()  # otherwise the scroll bar would briefly match the old columns
 
     def _on_resized(self, number: int, _: int, width_px: int) -> None:
         is_dragged = not self._is_fitting and QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton

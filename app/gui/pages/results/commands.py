@@ -1,4 +1,4 @@
-"""Commands for stored runs, defined once for buttons, context menus and keys."""
+"""Commands for stored runs, shared by buttons, context menus and keyboard shortcuts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from app.gui.widgets.basics import Button
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command.
+    """A command.
 
     Attributes:
-        text: Message code of its text.
-        icon: Name of its icon.
-        keys: Its keys, where it has any; see `RunCommands`.
+        text: Message code of the text.
+        icon: Name of the icon.
+        keys: Keyboard shortcut, active only where enabled; see `RunCommands`.
     """
 
     text: str
@@ -45,13 +45,13 @@ Handlers = Mapping[str, Callable[[], object]]
 
 
 class RunCommands(QObject):
-    """The commands of a view, with the same state in its buttons, menu and keys.
+    """The commands of a view. Their state is shared by buttons, menu and keyboard shortcuts.
 
     Args:
-        theme: Colours of the icons.
-        owner: The view.
-        handlers: Function of each command; commands without a function are omitted.
-        with_keys: Commands whose keys are active in the view; the keys must not be needed for editing there.
+        theme: Theme that defines the colours of the icons.
+        owner: The view that the commands belong to.
+        handlers: The function for each command. Commands without one are omitted.
+        with_keys: Commands whose shortcuts are active in the view. They must not be keys used for editing there.
     """
 
     def __init__(self, theme: Theme, owner: QWidget, handlers: Handlers, with_keys: Sequence[str]) -> None:
@@ -68,13 +68,13 @@ class RunCommands(QObject):
         self._colour()
 
     def allow(self, allowed: Mapping[str, bool]) -> None:
-        """Enable and disable commands. Others aren't changed."""
+        """Enable or disable some commands. Others are unchanged."""
         for code, is_allowed in allowed.items():
             if code in self.actions:
                 self.actions[code].setEnabled(is_allowed)
 
     def button(self, code: str, kind: Literal["primary", "plain"] = "plain", *, brief: bool = False) -> Button:
-        """Return a button for a command; `brief` omits the text, for narrow layouts."""
+        """Return a button for a command. `brief` omits its text, for narrow layouts."""
         action = self.actions[code]
         button = Button(
             self._theme, "" if brief else action.text(), COMMANDS[code].icon, kind=kind, gives_way=True
@@ -94,7 +94,7 @@ class RunCommands(QObject):
         return button
 
     def open_menu(self, at: QPoint) -> None:
-        """Open the context menu at a position on the screen."""
+        """Open the context menu at a screen position."""
         self.menu.popup(at)
 
     def _action(self, code: str, do: Callable[[], object], has_keys: bool) -> QAction:

@@ -1,4 +1,4 @@
-"""The filters above the results: words, workload, status, and owner."""
+"""The filters above the results: search words, workload, status and owner."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
@@ -16,11 +16,11 @@ STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
 
 
 class Filters(QWidget):
-    """Four editors side by side.
+    """Four filter controls in a row.
 
     Signals:
-        changed: The filters have changed; emitted shortly after typing.
-        source_chosen: The user chose own, imported or all results.
+        changed: The filters have changed. While the user types, this is delayed.
+        source_chosen: The user chose to show own, imported or all results.
     """
 
     changed = Signal()
@@ -47,7 +47,7 @@ class Filters(QWidget):
         self.setLayout(layout)
 
     def values(self) -> dict[str, str | None]:
-        """Return the filters of own runs, by the names of a query's fields."""
+        """Return the filters for own runs, by the names of the query's fields."""
         return {
             "text": self.search.text(),
             "workload": self.workload.currentData(),
@@ -55,7 +55,7 @@ class Filters(QWidget):
         }
 
     def offer_source(self, *, offered: bool) -> None:
-        """Show the owner filter if there are imported results, or while it is in use."""
+        """Show the owner filter if there are imported results or it is in use."""
         self.source.setVisible(offered or self.source.currentData() != OWN)
 
     def _fill(self) -> None:

@@ -1,4 +1,4 @@
-"""The detail view of a group of runs: its result, its pairs or runs, and its commands."""
+"""The detail view of a group of runs, with its result, its pairs or runs, and its commands."""
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
@@ -31,12 +31,13 @@ _HEADINGS = {"engine": "heading.engine"}
 
 
 class GroupDetail(QWidget):
-    """Shows a group of the history.
+    """Displays a stored group.
 
     Signals:
         left: The user returns to the table.
-        run_chosen: The user wants to open one of its runs; with its number.
-        page_chosen: The user wants to open a study or a suite on its page; with the page and the group's number.
+        run_chosen: The user wants to open the run with this number.
+        page_chosen: The user wants to open a study or suite on its page. Arguments are the page and the group's
+            number.
     """
 
     left = Signal()
@@ -70,7 +71,7 @@ class GroupDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_group(self, group: Group, answer: Answer) -> None:
-        """Show a group with its result."""
+        """Show a group and its result."""
         self.group = group
         kind = kind_of(group)
         self.place.show_text(kind.name(group))
@@ -93,7 +94,7 @@ class GroupDetail(QWidget):
         self.commands.open_menu(event.globalPos())
 
     def _show_result(self, group: Group) -> None:
-        """Show the pairs of an A/B; for other kinds, the table of engines, if any, and the runs in order."""
+        """Show the pairs of an A/B test. For other kinds, show the table of engines, if any, and the runs."""
         kind = kind_of(group)
         self.page_button.setVisible(kind.has_own_page)
         self.picture_button.setVisible(not kind.has_own_page)  # its own page has the picture

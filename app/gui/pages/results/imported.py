@@ -1,4 +1,4 @@
-"""Imported results, shown separately from the user's own: a table, and a detail view."""
+"""Imported results, separate from the user's own: a table and a detail view."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +28,7 @@ from app.gui.widgets.basics import Button, Card, column, label, plain_tip, row, 
 from app.gui.widgets.pills import Pill
 from app.gui.widgets.tables import TEXT_ROW_PX, Column, FittingTable, Index, TableModel, TextTable, set_up_table
 
-# Limit of rows: only the newest are shown.
+# Maximum number of rows. Only the newest results are shown.
 ROWS_LIMIT = 1_000
 ROW_PX = 34
 _COLUMNS = (
@@ -46,7 +46,7 @@ _Answer: TypeAlias = "tuple[int, list[ImportedResult]]"
 
 
 class TextModel(TableModel):
-    """Rows of text. The first cell of each may have a colour marker."""
+    """Rows of text. The first cell of each row may have a coloured marker."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class TextModel(TableModel):
         self.colour = ""
 
     def show_texts(self, texts: Sequence[Sequence[str]]) -> None:
-        """Show other rows."""
+        """Replace the rows."""
         self.beginResetModel()
         self.texts = texts
         self.endResetModel()
@@ -77,10 +77,10 @@ class TextModel(TableModel):
 
 
 class ImportedCard(Card):
-    """The imported results that fit the filters.
+    """A card with the imported results that match the filters.
 
     Signals:
-        opened: A result is to be opened; with all its stored details.
+        opened: The user wants to open a result. The argument contains all its stored details.
         changed: A result was removed.
     """
 
@@ -89,7 +89,7 @@ class ImportedCard(Card):
 
     def __init__(self, services: Services, filters: Filters, model: RunsModel) -> None:
         super().__init__(sentence("imports_page.not_verified"))
-        # Without imported results, there is nothing to choose, and the search words get the space.
+        # The owner filter is hidden without imported results, and the search field gets its space.
         model.found.connect(lambda _: filters.offer_source(offered=model.has_imported))
         self._services, self._filters = services, filters
         self._asked = 0
@@ -119,11 +119,11 @@ class ImportedCard(Card):
 
     @property
     def results(self) -> list[ImportedResult]:
-        """The results shown, newest import first."""
+        """The results on display, latest import first."""
         return self._results
 
     def refresh(self) -> None:
-        """Load the results that match the filters, unless only own runs are wanted."""
+        """Reload the results that match the filters. Hide the card if only own runs are wanted."""
         is_wanted = self._filters.source.currentData() != OWN
         self.setVisible(is_wanted)
         if not is_wanted:
@@ -139,14 +139,14 @@ class ImportedCard(Card):
         self._services.query(look, self._show)
 
     def remove(self, result: ImportedResult | None) -> None:
-        """Delete a result; does nothing if there is none."""
+        """Delete a result, if there is one."""
         if result is not None:
             remove_imported(self._services, result, self.changed.emit)
 
     def _show(self, answer: _Answer) -> None:
         number, results = answer
         if number != self._asked:
-            return  # a later request is pending
+            return  # superseded by a later request
         self._results = results
         self.rows.show_texts([_texts(each) for each in results])
         count = len(results)
@@ -177,12 +177,12 @@ class ImportedCard(Card):
             self.commands.open_menu(self.table.viewport().mapToGlobal(at))
 
     def _colour(self) -> None:
-        self.rows.colour = self._services.theme.tokens.pink  # the same as its bars
+        self.rows.colour = self._services.theme.tokens.pink  # the same colour as bars of imported results
         self.rows.layoutChanged.emit()
 
 
 class ImportedDetail(QWidget):
-    """Shows all stored details of an imported result. Created when the first result is opened.
+    """Displays all stored details of an imported result. Its contents are created on first use.
 
     Signals:
         left: The user returns to the table.
@@ -225,7 +225,7 @@ class ImportedDetail(QWidget):
         QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_result(self, result: ImportedResult, whole: Result) -> None:
-        """Show a result; `whole` contains all its stored details."""
+        """Show a result. `whole` contains all its stored details."""
         if self.layout() is None:
             self._make()
         self._result = result

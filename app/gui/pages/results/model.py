@@ -1,4 +1,4 @@
-"""The rows of the results table: runs and groups of runs. Only visible ones are read."""
+"""The rows of the results table: runs and groups of runs. Only visible rows are loaded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import Index, TableModel
 from app.gui.widgets.timers import timer
 
-# Small, because a group's row needs all its runs.
+# Small, because loading a group's row loads all its runs.
 PAGE_ROWS = 40
 PAGES_KEPT = 50
 READ_PATIENCE_S = 0.2
@@ -41,17 +41,17 @@ _TONES = {
 
 
 class RunsModel(TableModel):
-    """Rows of the runs that match a query, newest first unless sorted otherwise. Groups are collapsed by default.
+    """The runs and groups that match a query, by default newest first. Groups are initially collapsed.
 
     Signals:
-        found: The rows of the latest query are available; with their number.
-        failed: Something could not be read or written; with the AppError.
+        found: The rows of the latest query are available. The argument is their number.
+        failed: The database couldn't be read or written. The argument is the AppError.
 
     Attributes:
-        shown: The answer to the latest query.
-        rows: A run's number, or a group's as a negative number; below an expanded group, its runs.
-        has_imported: Whether there are imported results, which are never included in the rows.
-        is_typed_in: Whether a comment is being edited, which changing the rows would discard.
+        shown: Answer to the latest query.
+        rows: The number of a run, or the negated number of a group. An expanded group is followed by its runs.
+        has_imported: Whether there are imported results. They never have rows here.
+        is_typed_in: Returns whether a comment is being edited. Changing the rows would discard it.
     """
 
     columns = tuple(COLUMNS.values())
@@ -85,7 +85,7 @@ class RunsModel(TableModel):
             self._database = None
 
     def ask(self, query: Query) -> None:
-        """Look up the matching runs in the background."""
+        """Query the matching runs in the background."""
         self.query = query
         self._asked += 1
         self._complained = False
@@ -102,7 +102,7 @@ class RunsModel(TableModel):
         if page not in self._pages:
             while len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
-            # Cached even if it can't be read, but only briefly; otherwise each cell would try again.
+            # Even failures are cached briefly. Otherwise each cell would retry.
             self._pages[page] = self._read(self.rows[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
         return self._pages[page][place]
 
@@ -111,7 +111,7 @@ class RunsModel(TableModel):
         return len(self.rows)
 
     def is_group(self, row: int) -> bool:
-        """Return whether a row is a group's."""
+        """Return whether a row is a group."""
         return self.rows[row] < 0
 
     def is_opened(self, row: int) -> bool:
@@ -119,7 +119,7 @@ class RunsModel(TableModel):
         return -self.rows[row] in self._opened
 
     def group_row_of(self, row: int) -> int | None:
-        """Return the row of the group above a run's row; None for a run without an expanded group."""
+        """Return the row of the expanded group that contains a run's row; None if there is none."""
         if self.is_group(row):
             return None
         above = next((each for each in range(row - 1, -1, -1) if self.is_group(each)), None)
@@ -145,14 +145,14 @@ class RunsModel(TableModel):
         self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
 
     def ids_of(self, rows: Sequence[int]) -> list[int]:
-        """Return the run numbers in these entries of `rows`, including the runs in groups, each once."""
+        """Return the distinct numbers of the runs in these entries of `rows`, including those in groups."""
         ids: dict[int, None] = {}
         for row in rows:
             ids.update(dict.fromkeys((row,) if row > 0 else self.shown.groups[-row]))
         return list(ids)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's content."""
+        """Return the content of a cell."""
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.columns[index.column()].alignment
         if role == Qt.ItemDataRole.FontRole:
@@ -165,13 +165,13 @@ class RunsModel(TableModel):
         return None if item is None else self._cell(item, index.column(), role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Make the comment editable."""
+        """Make comments editable."""
         flags = super().flags(index)
         is_name = index.column() == COMMENT and not self.is_group(index.row())
         return flags | Qt.ItemFlag.ItemIsEditable if is_name else flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Store a comment."""
+        """Store an edited comment."""
         run = self.item(index.row())
         if (
             role != Qt.ItemDataRole.EditRole
@@ -183,7 +183,7 @@ class RunsModel(TableModel):
         return True
 
     def comment(self, run_id: int, text: str, done: Callable[[], None] = lambda: None) -> None:
-        """Store a run's comment in the background."""
+        """Store a run's comment in the background, then call `done`."""
         path = self._services.paths.database
         self._storing += 1
 
@@ -205,14 +205,14 @@ class RunsModel(TableModel):
         self._services.tasks.start(write, written, refused)
 
     def when_named(self, do: Callable[[], None]) -> None:
-        """Run something now, or once no comment is being edited or stored."""
+        """Call a function now or, while a comment is being edited or stored, afterwards."""
         if self._storing or self.is_typed_in():
             self._put_off.append(do)
         else:
             do()
 
     def catch_up(self) -> None:
-        """Run everything postponed while a comment was edited or stored."""
+        """Call the functions postponed by `when_named`."""
         put_off, self._put_off = self._put_off, []
         for do in put_off:
             self.when_named(do)
@@ -225,7 +225,7 @@ class RunsModel(TableModel):
             self.ask(replace(self.query, sort=key, descending=descending))
 
     def filter(self, **changes: Any) -> None:
-        """Filter the runs by text, workload and status."""
+        """Filter the runs by text, workload or status."""
         query = replace(self.query, **changes)
         if query != self.query:
             self.ask(query)
@@ -244,9 +244,9 @@ class RunsModel(TableModel):
 
     def _show(self, number: int, history: History, has_imported: bool) -> None:
         if number != self._asked:
-            return  # a later request is pending
+            return  # superseded by a later request
         self.has_imported = has_imported
-        self.close()  # the file may have been replaced in the meantime
+        self.close()  # the file may have been replaced
         self._opened &= history.groups.keys()
         rows = list(history.rows)
         if self._opened:

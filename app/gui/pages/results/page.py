@@ -1,4 +1,4 @@
-"""The history: all runs in a table, and a detail view of a run or a group."""
+"""The Results page: lists all runs and displays a run or a group in detail."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
@@ -33,7 +33,7 @@ from app.gui.widgets.basics import Button, Card, column, label, row, title
 
 
 class EmptyCard(Card):
-    """Explains why there are no rows, and offers to run something if there are no runs at all."""
+    """Explains why there are no rows. If there are no runs at all, it offers to run something."""
 
     def __init__(self, first_button: Button) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class EmptyCard(Card):
         self.body.addLayout(column(None, self._title, self._text, middle, None, spacing_px=2 * GAP_PX))
 
     def show_reason(self, *, is_filtered: bool) -> None:
-        """Show that nothing matches the filters, or that there are no runs."""
+        """Explain that nothing matches the filters or that there are no runs."""
         self._title.setText(sentence("results_page.no_match" if is_filtered else "results_page.no_results"))
         note = "results_page.no_match_note" if is_filtered else "results_page.no_results_note"
         self._text.setText(sentence(note))
@@ -54,14 +54,15 @@ class EmptyCard(Card):
 
 
 class ResultsPage(QWidget):
-    """Shows, filters, names, exports and deletes stored runs.
+    """Displays, filters, renames, exports and deletes stored runs.
 
     Signals:
         state_changed: The available actions have changed: copy, save, undo.
         run_requested: The user has no results yet and wants to run something.
-        again_requested: A run or group is to be repeated; with its Plan, which can be run on this computer.
-        compare_requested: The user wants to compare runs; with their numbers.
-        page_requested: The user wants to open a study or a suite; with its page and the group's number.
+        again_requested: The user wants to repeat a run or group. The argument is a Plan that this computer can
+            run.
+        compare_requested: The user wants to compare the runs with these numbers.
+        page_requested: The user wants to open a study or suite. Arguments are its page and the group's number.
     """
 
     state_changed = Signal()
@@ -92,13 +93,13 @@ class ResultsPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The open run."""
+        """The open run; None if there is none."""
         shown = self._stack.currentWidget()
         return self.detail.run if self.detail is not None and shown is self.detail else None
 
     @property
     def group(self) -> Group | None:
-        """The open group."""
+        """The open group; None if there is none."""
         shown = self._stack.currentWidget()
         return self.group_detail.group if self.group_detail is not None and shown is self.group_detail else None
 
@@ -109,7 +110,7 @@ class ResultsPage(QWidget):
 
     @property
     def can_share(self) -> bool:
-        """Whether a run or group with a headline is open, or exactly one run is selected."""
+        """Whether a run or group with a headline is open, or a single run is selected."""
         if self.run is not None:
             return self.run.summary.value is not None
         if self.group is not None:
@@ -122,19 +123,19 @@ class ResultsPage(QWidget):
         return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check for new runs from this or another window."""
+        """Check for new runs from this or another instance."""
         super().showEvent(event)
-        # Later, because Qt focuses the first button before that.
+        # Deferred, because Qt first moves the focus to a button.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload the runs, and imported results if they are shown."""
+        """Reload the runs and, if shown, the imported results."""
         self.model.ask(self.model.query)
         self.imported.refresh()
 
     def selected_ids(self) -> list[int]:
-        """Return the selected run numbers, in the table's order."""
+        """Return the numbers of the selected runs, in the table's order."""
         return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
@@ -155,7 +156,7 @@ class ResultsPage(QWidget):
         self._services.query(load, partial(self._on_group_loaded, self._wanted))
 
     def run_again(self) -> None:
-        """Request to repeat the open item or the selected row, or explain why it can't be run on this computer."""
+        """Request to repeat the open or selected item, or explain why this computer can't run it."""
         machine, paths = self._services.finder.machine, self._services.paths
         entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
@@ -171,12 +172,12 @@ class ResultsPage(QWidget):
         self._services.query(prepare, self.again_requested.emit)
 
     def compare(self) -> None:
-        """Request a comparison of the open run or the selected runs."""
+        """Request to compare the open or selected runs."""
         if ids := self._target_ids():
             self.compare_requested.emit(ids)
 
     def export(self) -> None:
-        """Export the open or selected items, or else all filtered ones; from another page, all runs."""
+        """Export the open or selected items, or all that match the filters. From other pages, export all runs."""
         shown, is_here = self.model.shown, self.isVisible()
         ids = (self._target_ids() or (list(shown.ids) if shown.query.is_filter else [])) if is_here else []
         if is_here and not ids and shown.query.is_filter:
@@ -195,19 +196,19 @@ class ResultsPage(QWidget):
             copy_rows(self._services, ids)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the open item or the selected run."""
+        """Copy the share picture of the open or selected run."""
         self._with_run(self.result_actions.copy_picture)
 
     def save_picture(self) -> None:
-        """Save the share picture of the open item or the selected run."""
+        """Save the share picture of the open or selected run."""
         self._with_run(self.result_actions.save_picture)
 
     def share(self) -> None:
-        """Open the share dialog for the open or selected result."""
+        """Open the share dialog for the open or selected run."""
         self._with_run(self.result_actions.share)
 
     def delete(self) -> None:
-        """Delete the open or selected items. They can be restored until the window closes."""
+        """Delete the open or selected items. They can be restored until the window is closed."""
         if ids := self._target_ids():
             if self._stack.currentIndex() != 0:
                 self._show_table()
@@ -218,18 +219,18 @@ class ResultsPage(QWidget):
         self.trash.undo()
 
     def forget_deleted(self) -> None:
-        """Delete the trash permanently. Called when the window closes."""
+        """Empty the trash. Called when the window is closed."""
         self.model.close()
         self.trash.purge()
 
     def _targeted(self) -> list[int]:
-        """Return the row keys a command applies to: the open run or group, or else the selection."""
+        """Return the row keys that a command applies to: of the open run or group, or else of the selection."""
         if self.run is not None:
             return [self.run.summary.id]
         return [-self.group.id] if self.group is not None else self.table.selected_rows()
 
     def _target_ids(self) -> list[int]:
-        """Return the run numbers that a command applies to."""
+        """Return the numbers of the runs that a command applies to."""
         if self.group is not None:
             return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()
@@ -247,7 +248,7 @@ class ResultsPage(QWidget):
             self._load(rows[0], lambda run: do(run, None))
 
     def _take_focus(self) -> None:
-        # Keyboard users moving through the side bar must keep the focus there.
+        # Don't take the focus from keyboard users in the sidebar.
         focus = QApplication.focusWidget()
         if self._stack.currentIndex() == 0 and focus is not None and self.isAncestorOf(focus):
             (self.table if self.table.isVisible() else self.filters.search).setFocus()
@@ -434,7 +435,7 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def _on_left(self) -> None:
-        """Close the open run, returning to the group it was opened from or to the table."""
+        """Close the open run, and return to the group it was opened from or to the table."""
         if self._is_within_group and self.group_detail is not None:
             self._wanted += 1
             self._show(self.group_detail, self.group_detail.back_button)
@@ -448,7 +449,7 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def _on_commented(self, text: str) -> None:
-        # Not `run`, because the name may be saved after leaving the view.
+        # Don't use `run`, because the name may be saved after the view was closed.
         detail = self.detail
         if detail is not None and detail.run is not None:
             run_id = detail.run.summary.id

@@ -1,4 +1,4 @@
-"""The detail view of a stored run: its name, charts or tables, and commands."""
+"""The detail view of a stored run, with its name, charts or tables, and commands."""
 
 from dataclasses import replace
 from functools import cached_property, partial
@@ -44,11 +44,11 @@ LIST_PX = 120
 
 
 class TrendView(QWidget):
-    """A run compared with the user's past ones: one line, and a chart with changes to the computer.
+    """Compares a run with the user's earlier runs: a sentence, and a chart that marks changes of the computer.
 
     Attributes:
-        line: The comparison of the run with the best and the latest, shown elsewhere.
-        trend: The trend shown; None until it is loaded.
+        line: The sentence, shown elsewhere. It compares the run with the best and the latest.
+        trend: The trend on display; None until it is loaded.
     """
 
     def __init__(self, services: Services) -> None:
@@ -67,19 +67,19 @@ class TrendView(QWidget):
 
     @cached_property
     def chart(self) -> TrendChart:
-        """The chart, created when the page is first shown, because this takes 10 ms."""
+        """The chart. Created when it is first shown, because this takes 10 ms."""
         chart = TrendChart(self._services.theme)
         self.card.body.insertWidget(self.card.body.count() - 1, chart, stretch=1)
         chart.show()
         return chart
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw the loaded trend."""
+        """Draw the trend if it is loaded."""
         super().showEvent(event)
         self._draw()
 
     def show_run(self, run: RunSummary) -> None:
-        """Show another run's trend once it is loaded."""
+        """Load and show the trend of a run."""
         self._run_id, self.trend = run.id, None
         self.line.show_text("")
 
@@ -90,7 +90,7 @@ class TrendView(QWidget):
 
     def _show(self, run_id: int, trend: Trend) -> None:
         if run_id != self._run_id:
-            return  # another run is open by now
+            return  # another run has been opened
         self.trend = trend
         self.line.show_text(trend.line)
         kind = headline_kind(trend.metric)
@@ -112,11 +112,11 @@ _TELEMETRY_HEADINGS = ("heading.telemetry", "heading.lowest", "heading.median", 
 
 
 class RunDetail(QWidget):
-    """Shows a run of the history in a separate view.
+    """Displays a stored run.
 
     Signals:
         left: The user returns to the table.
-        commented: The user changed the run's name; with the text.
+        commented: The user changed the run's name. The argument is the new name.
     """
 
     left = Signal()
@@ -155,7 +155,7 @@ class RunDetail(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The run shown."""
+        """The run on display; None if there is none."""
         return self.judged.run if self.judged is not None else None
 
     def show_run(self, run: JudgedRun) -> None:
@@ -180,7 +180,7 @@ class RunDetail(QWidget):
         self.commands.open_menu(event.globalPos())
 
     def rename(self, run_id: int, comment: str) -> None:
-        """Show a stored name, unless another one is being edited."""
+        """Update the name on display, unless the user is editing a name."""
         if self.judged is not None and self.judged.summary.id == run_id:
             self.judged.rename(comment)
 
@@ -241,7 +241,7 @@ class RunDetail(QWidget):
         fill_items(self.telemetry_table, telemetry_rows(self.judged))
 
     def _on_escape(self) -> None:
-        """Go back; if the name is being edited, first restore the stored one."""
+        """Undo unsaved changes to the name, or else go back."""
         before = (self.run.summary.comment or "") if self.run is not None else ""
         if self.comment.hasFocus() and self.comment.text() != before:
             self.comment.setText(before)
@@ -255,7 +255,7 @@ class RunDetail(QWidget):
 
     def _fill_table(self, judged: JudgedRun) -> None:
         run, energies = judged.run, judged.energies
-        # Qt creates an object per cell, so a hundred thousand epochs would take seconds and a gigabyte.
+        # Qt creates an object per cell. A hundred thousand epochs would take seconds and a gigabyte.
         left_out = max(0, len(run.epochs) - EPOCHS_SHOWN)
         if left_out:
             half = EPOCHS_SHOWN // 2

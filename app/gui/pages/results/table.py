@@ -1,4 +1,4 @@
-"""The table of stored runs: keys, mouse and selection."""
+"""The table of stored runs, with keyboard, mouse and selection handling."""
 
 from itertools import groupby
 
@@ -23,7 +23,7 @@ ROW_PX = 34
 
 
 class _Cells(QStyledItemDelegate):
-    """Paints the background of runs below a group, which the style sheet can't do."""
+    """Paints the background of runs below a group, because the style sheet can't."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint a cell."""
@@ -34,10 +34,10 @@ class _Cells(QStyledItemDelegate):
 
 
 class RunsTable(QTableView):
-    """Shows the rows. Selected runs are kept selected when rows or their order change.
+    """A table of runs and groups. The selection is preserved when the rows or their order change.
 
     Signals:
-        menu_wanted: The context menu of the selected rows is to be opened; with its position on the screen.
+        menu_wanted: The user opens the context menu of the selected rows. The argument is a screen position.
     """
 
     menu_wanted = Signal(QPoint)
@@ -55,7 +55,7 @@ class RunsTable(QTableView):
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         model.is_typed_in = lambda: self.state() == QAbstractItemView.State.EditingState
         self.itemDelegate().closeEditor.connect(model.catch_up)
-        # After the view's own slots, which clear the selection.
+        # Connected after the view's own slots, which clear the selection.
         model.modelAboutToBeReset.connect(self._keep)
         model.modelReset.connect(self._restore)
         model.found.connect(self._on_found)
@@ -66,7 +66,7 @@ class RunsTable(QTableView):
         self._columns.fit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request the menu of the row under the mouse or, from the keyboard, of the current row."""
+        """Request the context menu of the row under the mouse or, if opened by keyboard, of the current row."""
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
         if not index.isValid():
@@ -77,7 +77,7 @@ class RunsTable(QTableView):
         self.menu_wanted.emit(event.globalPos() if by_mouse else self.viewport().mapToGlobal(below))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Expand and collapse groups with Right and Left. Left in a run's first cell moves to its group."""
+        """Expand and collapse groups with Right and Left. In a run's first cell, Left moves to its group."""
         index, model = self.currentIndex(), self._model
         row = index.row()
         if not index.isValid() or event.modifiers() != Qt.KeyboardModifier.NoModifier:
@@ -95,7 +95,7 @@ class RunsTable(QTableView):
             super().keyPressEvent(event)
 
     def edit_name(self) -> None:
-        """Start editing the selected run's name, whichever of its cells is current."""
+        """Start editing the name of the selected run."""
         if len(rows := self._selected_rows()) == 1:
             index = self._model.index(rows[0], COMMENT)
             self.scrollTo(index)
@@ -106,11 +106,11 @@ class RunsTable(QTableView):
         return [self._model.rows[row] for row in self._selected_rows()]
 
     def selected_ids(self) -> list[int]:
-        """Return the selected run numbers, including the runs in groups, in the table's order."""
+        """Return the numbers of the selected runs, including those in groups, in the table's order."""
         return self._model.ids_of(self.selected_rows())
 
     def _selected_rows(self) -> list[int]:
-        # By ranges, because a hundred thousand selected rows are a single range.
+        # Use ranges, because a hundred thousand selected rows form a single range.
         selection = self.selectionModel().selection()
         parts = [selection.at(number) for number in range(selection.count())]
         return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
@@ -139,7 +139,7 @@ class RunsTable(QTableView):
         entry, place = self._current
         if entry in model.rows:
             current = model.index(model.rows.index(entry), place)
-            # Without scrolling away from the visible rows.
+            # Don't scroll away from the visible rows.
             self.setAutoScroll(False)
             self.selectionModel().setCurrentIndex(current, flags.NoUpdate)
             self.setAutoScroll(True)

@@ -1,4 +1,4 @@
-"""Deleted runs, which can be restored until the window closes."""
+"""Deleted runs. They can be restored until the window is closed."""
 
 import contextlib
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from app.gui.services.bundle import Services
 
 
 class Trash(QObject):
-    """Deletes and restores runs in the background, and shows messages about it.
+    """Deletes and restores runs in the background, and notifies the user.
 
     Signals:
         changed: Runs were deleted or restored.
@@ -48,10 +48,10 @@ class Trash(QObject):
         self._services.query(lambda database: restore_runs(database, ids), self._on_restored)
 
     def purge(self) -> None:
-        """Delete them permanently. Called when the window closes."""
+        """Delete the runs permanently. Called when the window is closed."""
         ids = [run_id for part in self._deleted for run_id in part]
         if ids:
-            # If this fails now, a later start does it.
+            # If this fails, it is repeated at a later start.
             with contextlib.suppress(AppError), Database(self._services.paths.database) as database:
                 purge_trash(database, ids)
 

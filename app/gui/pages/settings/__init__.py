@@ -1,1 +1,1 @@
-"""Settings and data sets."""
+"""The Settings page, including engines and data sets."""

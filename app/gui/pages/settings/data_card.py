@@ -1,4 +1,4 @@
-"""The data set settings: the folder, the installed sets, and importing and removing them."""
+"""Data set settings: the folder and the installed data sets, with actions to import and remove them."""
 
 import contextlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from app.gui.widgets.progress_row import ProgressRow
 
 
 class DataCard(Card):
-    """Shows and changes the data set folder, imports and removes data sets.
+    """Lets the user change the data set folder, and download, import and remove data sets.
 
     Signals:
         changed: The available data sets have changed.
@@ -90,7 +90,7 @@ class DataCard(Card):
         self._services.downloads.start(self._services.paths, dataset)
 
     def _show_download(self) -> None:
-        """Show the progress in its line, and disable other downloads."""
+        """Show a download's progress next to its data set, and disable other downloads."""
         for line_ in self.rows.values():
             line_.show_download(self._services.downloads.of(line_.dataset.id))
             line_.allow_download(allowed=self._services.downloads.current is None)
@@ -128,7 +128,7 @@ class DataCard(Card):
         open_dialog(dialog)
 
     def import_files(self, dataset: InstalledDataset, files: Sequence[Path]) -> None:
-        """Install a data set from files, in the background."""
+        """Install a data set from local files in the background."""
         paths = self._services.paths
         self.rows[dataset.id].show_busy(sentence("data_row.unpacking"))
         self._services.tasks.start(
@@ -142,7 +142,7 @@ class DataCard(Card):
         ask(self, text, sentence("settings.remove_named", title=dataset.title), lambda: self.remove(dataset))
 
     def remove(self, dataset: InstalledDataset) -> None:
-        """Delete an installed data set, in the background."""
+        """Delete an installed data set in the background."""
         paths = self._services.paths
         self.rows[dataset.id].show_busy(sentence("settings.removing"))
         self._services.tasks.start(
@@ -162,7 +162,7 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """One data set: its state, with buttons to download, import or remove it."""
+    """A data set with its state and with buttons to download, import or remove it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ class DatasetLine(QWidget):
         self.state = ClampedLabel(2)
         self.get_button = Button(theme, sentence("button.download"), "download")
         self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
-        if not dataset.fetchable:  # without a parent, it would become a window when shown
+        if not dataset.fetchable:  # a visible widget without a parent would become a window
             self.get_button.hide()
         self.import_button = Button(theme, sentence("button.import"), "file-down")
         self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
@@ -185,11 +185,11 @@ class DatasetLine(QWidget):
         self.setLayout(column(setting(title, self.state, *buttons), self.progress, spacing_px=4))
 
     def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
-        """Show whether the data set is installed, and what "automatic" data therefore means.
+        """Show whether the data set is installed, and which data "automatic" therefore uses.
 
         Args:
-            dataset: Its current state.
-            size_bytes: Its size on disk.
+            dataset: The data set with its current state.
+            size_bytes: Size on disk.
         """
         self.dataset = dataset
         used = sentence("data_row.auto_real" if dataset.installed else "data_row.auto_synthetic")
@@ -199,32 +199,32 @@ class DatasetLine(QWidget):
             files = [file.name for file in dataset.files]
             text = sentence("settings.not_installed_own", files=files, used=used)
         else:
-            # The size of all downloadable data sets is known.
+            # The size of every downloadable data set is known.
             text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0, used=used)
         self.state.show_text(text)
         self.import_button.setEnabled(not dataset.installed)
         self.remove_button.setEnabled(dataset.installed)
 
     def show_download(self, download: Download | None) -> None:
-        """Show the progress of its download; None if there is no download."""
+        """Show the progress of the download; None if there is none."""
         self.progress.setVisible(download is not None)
         if download is not None:
             self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
             self.import_button.setEnabled(False)
 
     def allow_download(self, *, allowed: bool) -> None:
-        """Enable downloading, unless it is installed."""
+        """Allow the download, unless the data set is installed."""
         self.get_button.setEnabled(allowed and not self.dataset.installed)
 
     def show_busy(self, text: str) -> None:
-        """Show that work is in progress that can't be cancelled."""
+        """Show that work is in progress. It can't be cancelled."""
         self.state.show_text(text)
         for button in (self.get_button, self.import_button, self.remove_button):
             button.setEnabled(False)
 
 
 def _give_up(dataset: InstalledDataset) -> None:
-    """Refuse instead of waiting for another process, whose download couldn't be cancelled here."""
+    """Raise AppError instead of waiting for another process, because its download couldn't be cancelled here."""
     raise AppError(message("settings.data_in_use", title=dataset.title), message("engines.wait_for_it"))
 
 
@@ -236,12 +236,12 @@ def _removal_text(dataset: InstalledDataset, removal: Removal) -> str:
 
 
 def dataset_bytes(folder: Path, names: Sequence[str]) -> dict[str, int] | None:
-    """Return the size of each data set in a folder; None if it doesn't exist."""
+    """Return the size of each data set in a folder; None if the folder doesn't exist."""
     if not folder.is_dir():
         return None
     sizes_bytes = dict.fromkeys(names, 0)
     for name in names:
         for path in (folder / name).rglob("*"):
-            with contextlib.suppress(OSError):  # deleted in the meantime
+            with contextlib.suppress(OSError):  # the file was deleted
                 sizes_bytes[name] += path.lstat().st_size
     return sizes_bytes

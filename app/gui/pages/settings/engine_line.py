@@ -1,4 +1,4 @@
-"""One engine in the settings: its state, what it would allow on this computer, and its actions."""
+"""An engine in the settings, with its state, the devices it could use, and its actions."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
@@ -25,15 +25,15 @@ from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
 VARIANT_PX = 196
-# A broken engine can be reinstalled, but an engine whose folder can't be read isn't touched.
+# States that reinstalling can repair. An engine whose folder can't be read is left alone.
 REPAIRED = frozenset({"damaged", "other_python"})
 
 
 class EngineLine(QWidget):
-    """Shows one engine with its buttons, or with the progress of its installation.
+    """Displays an engine with its buttons, or the progress of its installation.
 
     Signals:
-        variant_changed: The user chose another build.
+        variant_changed: The user selected another build.
     """
 
     variant_changed = Signal()
@@ -66,12 +66,12 @@ class EngineLine(QWidget):
 
     @property
     def offer(self) -> BuildFit | None:
-        """The chosen build; None if there is none for this computer."""
+        """The selected build; None if none supports this computer."""
         number = self.variant.currentIndex()
         return self.row.offers[number] if 0 <= number < len(self.row.offers) else None
 
     def show_row(self, engine_row: EngineRow, *, busy: bool) -> None:
-        """Refresh the row; disable its buttons while `busy`."""
+        """Update the row. While `busy`, its buttons are disabled."""
         self.row = engine_row
         self._fill_variants()
         stamp, version = engine_row.stamp, engine_row.version
@@ -87,15 +87,15 @@ class EngineLine(QWidget):
         self._show_choice(busy=busy)
 
     def prefer_recommended(self) -> None:
-        """Select the recommended build, even if another one is installed."""
+        """Select the recommended build, even if another is installed."""
         self.variant.setCurrentIndex(0)
 
     def show_work(self, work: EngineWork) -> None:
-        """Show the progress of work on this engine."""
+        """Show the progress of an installation or check."""
         self._below.setCurrentIndex(1)
         self.cancel_button.setEnabled(not work.cancelled)
         self.progress_text.setText(sentence("run.cancelling") if work.cancelled else work.status_text())
-        # If the share is unknown, the bar is indeterminate.
+        # The bar is indeterminate if the share is unknown.
         self.progress.setMaximum(0 if work.share is None else PERMILLE)
         self.progress.setValue(round(PERMILLE * (work.share or 0)))
 
@@ -103,7 +103,7 @@ class EngineLine(QWidget):
         self.variant_changed.emit()
 
     def _show_choice(self, *, busy: bool) -> None:
-        """Show the details and actions of the chosen build."""
+        """Show the details and actions of the selected build."""
         state, stamp, offer = self.row.state, self.row.stamp, self.offer
         is_other = offer is not None and stamp is not None and offer.variant.name != stamp.variant
         action = "engines_card.install"
@@ -139,7 +139,7 @@ class EngineLine(QWidget):
         return _offered(offer, is_other=is_other)
 
     def _fill_variants(self) -> None:
-        """List the builds for this computer, and select the installed or else the recommended one."""
+        """List the builds for this computer, and select the installed one or else the recommended one."""
         offers = self.row.offers
         texts = [
             sentence("engines_card.recommended", variant=offer.variant.name)
@@ -150,7 +150,7 @@ class EngineLine(QWidget):
         stamp = self.row.stamp
         state = (texts, None if stamp is None else stamp.variant, self.row.state)
         if state == self.variant.property("filled"):
-            return  # the list may be open
+            return  # leave the box unchanged, because its list may be open
         self.variant.setProperty("filled", state)
         self.variant.blockSignals(True)
         self.variant.clear()
@@ -187,7 +187,7 @@ def _device(gpus: tuple[Gpu, ...]) -> str:
 
 
 def _offered(offer: BuildFit, *, is_other: bool) -> str:
-    """Return what a build would use, and its size; or why it can't use a card of its kind."""
+    """Describe the devices that a build would use, and its size, or explain why it can't use a GPU."""
     if offer.obstacle is not None:
         return text(offer.obstacle)
     variant, device = offer.variant, _device(offer.gpus)

@@ -1,4 +1,4 @@
-"""Installs or checks an engine in a thread, with progress for the window and a way to cancel."""
+"""Installs or checks an engine in a thread. The GUI can show the progress and cancel."""
 
 import time
 from collections.abc import Callable
@@ -18,15 +18,15 @@ _Result = TypeVar("_Result")
 
 
 class WorkCancelledError(Exception):
-    """The user cancelled the work."""
+    """The user cancelled the installation or check."""
 
 
 class EngineWork:
-    """An installation or check in progress; `share` and `status_text` may be read from another thread.
+    """An installation or check. `share` and `status_text` may be called from any thread.
 
     Args:
-        title: The engine's title.
-        clock: Returns seconds, for the rate.
+        title: Title of the engine.
+        clock: Returns the time in seconds, to compute the download rate.
     """
 
     def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,24 +36,24 @@ class EngineWork:
         self._now: tuple[Phase, int, int] = ("resolve", 0, 0)
 
     def install(self, paths: Paths, variant: Variant, source: Path | None) -> Stamp | None:
-        """Install, unless a run uses the installed files; return None if cancelled."""
+        """Install a variant, unless a run is using the installed files. Returns None if cancelled."""
         with Database(paths.database) as database:
             check_engine_unused(database, variant.engine)
         return self._cancellable(lambda progress: install_engine(paths, variant, source, progress))
 
     def check(self, paths: Paths, engine: str) -> Checkup | None:
-        """Check the installed engine; return None if cancelled."""
+        """Check an installed engine. Returns None if cancelled."""
         self._now = ("check", 0, 0)
         return self._cancellable(lambda progress: check_engine(paths, engine, progress))
 
     @property
     def share(self) -> float | None:
-        """Share of the download that is completed, 0 to 1; None in other phases."""
+        """Completed share of the download, 0 to 1; None in other phases."""
         phase, done_bytes, total_bytes = self._now
         return done_bytes / total_bytes if phase == "download" and total_bytes else None
 
     def status_text(self) -> str:
-        """Return the current activity in one line."""
+        """Describe the current activity in one line."""
         phase, done_bytes, total_bytes = self._now
         if phase != "download" or not total_bytes:
             return sentence(f"engines.phase.{phase}")
@@ -74,7 +74,7 @@ class EngineWork:
             return None
 
     def report(self, phase: Phase, done_bytes: int, total_bytes: int) -> None:
-        """Record the progress. Called by the work itself. Raises WorkCancelledError."""
+        """Record progress. Called by the work itself. Raises WorkCancelledError if the user has cancelled."""
         if self.cancelled:
             raise WorkCancelledError
         if phase == "download":
@@ -83,7 +83,7 @@ class EngineWork:
 
 
 def remove_unused(paths: Paths, engine: str) -> None:
-    """Delete an engine, unless a run uses it."""
+    """Delete an engine, unless a run is using it."""
     with Database(paths.database) as database:
         check_engine_unused(database, engine)
     remove_engine(paths, engine)

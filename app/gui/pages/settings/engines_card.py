@@ -1,4 +1,4 @@
-"""The engine settings: installed engines and what they use here; installing, checking and removing them."""
+"""Engine settings: lists engines with the devices they use, and installs, checks and removes them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -28,10 +28,10 @@ _Result = TypeVar("_Result")
 
 
 class EnginesCard(Card):
-    """Lists all engines. One operation runs at a time, in the background.
+    """Lists all engines. Operations run in the background, one at a time.
 
     Signals:
-        filled: The list of engines was loaded or reloaded.
+        filled: The list of engines has been loaded.
     """
 
     filled = Signal()
@@ -41,7 +41,7 @@ class EnginesCard(Card):
         self._services = services
         self._latest = Latest()
         self._work: EngineWork | None = None
-        self._worked_on = ""  # the engine of the current operation; "" for none
+        self._worked_on = ""  # engine of the current operation; "" if there is none
         self.rows: dict[str, EngineLine] = {}
         self.looking = label(sentence("engines_card.looking"), muted=True)
         self._list = QVBoxLayout()
@@ -60,14 +60,14 @@ class EnginesCard(Card):
         return self._worked_on != ""
 
     def refresh(self) -> None:
-        """Reload the installed engines."""
+        """Reload the list of engines."""
         machine, paths = self._services.finder.machine, self._services.paths
         if machine is not None:
             look, done = partial(list_engines, paths, machine), self._latest.only(self._on_looked)
             self._services.tasks.start(look, done, self._services.complain)
 
     def cancel(self) -> None:
-        """Cancel installing or checking."""
+        """Cancel the current installation or check."""
         if self._work is not None:
             self._work.cancelled = True
             self._on_tick()
@@ -120,7 +120,7 @@ class EnginesCard(Card):
         open_dialog(dialog)
 
     def install(self, engine: str, source: Path | None) -> None:
-        """Install the chosen build of an engine, from a folder or the package index, in the background."""
+        """Install the selected build of an engine, from a folder or else the package index, in the background."""
         offer = self.rows[engine].offer
         if offer is None:
             return
@@ -140,7 +140,7 @@ class EnginesCard(Card):
         ask(self, question, sentence("settings.remove_named", title=title), lambda: self.remove(engine))
 
     def remove(self, engine: str) -> None:
-        """Delete an installed engine, in the background."""
+        """Delete an installed engine in the background."""
         paths = self._services.paths
 
         def on_removed(_: None) -> None:

@@ -1,4 +1,4 @@
-"""The Settings page: appearance, defaults for runs, engines, data sets, privacy."""
+"""The Settings page: appearance, defaults for runs, engines, data sets and privacy."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _ADDRESS_PX = 320
 
 
 class SharingCard(Card):
-    """Addresses of the community table and the submission page; nothing is set by default."""
+    """The addresses of the community table and the submission page. Both are empty by default."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("settings.others"))
@@ -86,7 +86,7 @@ WIDTH_PX = 880
 
 
 class SettingsPage(QWidget):
-    """Changes the settings. Each change is saved immediately.
+    """Lets the user change the settings. Changes are saved immediately.
 
     Signals:
         folder_changed: The data set folder or its contents have changed.
@@ -117,34 +117,34 @@ class SettingsPage(QWidget):
         self._on_changed()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check which engines and data sets are installed."""
+        """Refresh the lists of installed engines and data sets."""
         super().showEvent(event)
         self.engines_card.refresh()
         self.data_card.refresh()
         self.sharing_card.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Arrange the cards in two columns if both fit."""
+        """Arrange the cards in two columns if they fit."""
         super().resizeEvent(event)
-        two_columns = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # the contents still have their old size
+        two_columns = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # its contents still have their old size
         if two_columns != self._has_two_columns:
             self._place(two_columns=two_columns)
 
     def show_engines(self, engine: str) -> None:
-        """Scroll to the engines, now or once they are listed, to install one of them."""
+        """Scroll to an engine so that the user can install it, now or as soon as engines are listed."""
         self._wanted_engine = engine
         self._on_engines()
 
     def show_data_sets(self) -> None:
         """Scroll to the data sets."""
-        QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # after it is laid out
+        QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # after the layout
 
     def _on_engines(self) -> None:
         wanted = self.engines_card.rows.get(self._wanted_engine)
         if wanted is not None:
             self._wanted_engine = ""
             wanted.prefer_recommended()
-            QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # after it is laid out
+            QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # after the layout
 
     def _reveal(self, wanted: EngineLine) -> None:
         self.view.ensureWidgetVisible(self.engines_card)

@@ -1,4 +1,4 @@
-"""Helpers of the settings cards: a line, a question, and opening dialogs and folders."""
+"""Helpers for the settings cards: rows, questions, dialogs and folders."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from app.gui.widgets.basics import ElidedLabel, column, label, row
 
 
 def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
-    """Return one line of settings: its name with a note below, and its controls on the right."""
+    """Return a row with a setting's name, a note below it, and controls on the right."""
     below = label(note, muted=True, wrap=True) if isinstance(note, str) else note
     if not isinstance(below, ElidedLabel):
         below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -23,13 +23,13 @@ def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
 
 
 def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None:
-    """Ask before an action that can't be undone.
+    """Ask for confirmation before an action that can't be undone.
 
     Args:
-        parent: Widget whose window is blocked by the question.
-        text: What will happen, and its consequences.
-        action: Text of the button that runs the action.
-        do: The action.
+        parent: Widget whose window the question blocks.
+        text: The question, with the consequences.
+        action: Text of the button that confirms.
+        do: Called when the user confirms.
     """
     question = QMessageBox(QMessageBox.Icon.Question, action, text, QMessageBox.StandardButton.Cancel, parent)
     question.setTextFormat(Qt.TextFormat.PlainText)
@@ -40,7 +40,7 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
 
 
 def open_dialog(dialog: QDialog) -> None:
-    """Open a dialog that is deleted when it is closed."""
+    """Open a dialog, and delete it when it is closed."""
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.open()
 

@@ -1,1 +1,1 @@
-"""The Studies page: questions answered by several runs."""
+"""The Studies page: answers questions with several runs."""

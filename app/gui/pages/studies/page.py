@@ -1,4 +1,4 @@
-"""The Studies page: questions that a single run can't answer, with their charts and findings."""
+"""The Studies page: answers questions that take several runs, with charts and findings."""
 
 from PySide6.QtWidgets import QLabel
 
@@ -22,7 +22,7 @@ _TEXTS = PageTexts(
 
 
 class StudiesPage(KindPage):
-    """Sets up, runs, resumes and shows studies."""
+    """Sets up, runs, resumes and displays studies."""
 
     headline: QLabel
 

@@ -1,4 +1,4 @@
-"""Prices of the user's computer and its devices, and editing the prices of rented devices."""
+"""A dialog for the costs of the user's computer and its devices."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, guard_wheel, label
 from app.gui.widgets.editors import indented
 
-# Field, maximum, decimals, step; 0 means unknown for fields that may be unknown.
+# Field, maximum, decimals and step. For fields that may be unknown, 0 means unknown.
 _FIELDS = (
     ("power_w", 1_000_000.0, 0, 10.0),
     ("electricity_usd_per_kwh", 1_000_000.0, 3, 0.01),
@@ -30,11 +30,11 @@ _NAME_PX = 260
 
 
 class PricesDialog(QDialog):
-    """Asks for the costs of this computer, and different values for each of its devices.
+    """Lets the user enter the costs of this computer, and different values for its devices.
 
     Attributes:
-        editors: Editors of the computer, by field.
-        device_editors: Editors of each device, by its name and field.
+        editors: Editors for the computer, by field.
+        device_editors: Editors for devices, by device name and field.
     """
 
     def __init__(self, services: Services, parent: QWidget) -> None:
@@ -44,7 +44,7 @@ class PricesDialog(QDialog):
         own = services.preferences.settings.own_computer
         form = QFormLayout()
         self.editors: dict[str, QDoubleSpinBox] = {}
-        # The value each editor showed, and the value it was set from.
+        # The initially displayed value of each editor, and the stored value.
         self._before: dict[QDoubleSpinBox, tuple[float, float | None]] = {}
         for field in _FIELDS:
             text = sentence(f"studies_page.{field[0]}")
@@ -76,7 +76,7 @@ class PricesDialog(QDialog):
         return own
 
     def _entered(self, editor: QDoubleSpinBox) -> float | None:
-        """Return an editor's amount; None for its special text. An unchanged amount keeps all its digits."""
+        """Return an editor's value; None for its special text. If unchanged, the stored value isn't rounded."""
         shown, stored = self._before[editor]
         if editor.value() == shown:
             return stored
@@ -84,7 +84,7 @@ class PricesDialog(QDialog):
         return None if is_special else editor.value()
 
     def _devices(self, rows: list[DeviceRow]) -> QGridLayout:
-        """Return the table of devices, with an editor for each of their own prices."""
+        """Return a table with an editor for each price of each device."""
         grid = QGridLayout()
         grid.setColumnStretch(0, 1)
         grid.addWidget(label(sentence("studies_page.device"), muted=True), 0, 0)
@@ -117,7 +117,7 @@ class PricesDialog(QDialog):
 def _editor(
     field: tuple[str, float, int, float], value: float | None, text: str, otherwise: str = ""
 ) -> QDoubleSpinBox:
-    """Return an editor of an amount, with a special text: "unknown" at 0, or `otherwise` below 0."""
+    """Return an editor for an amount. Its minimum means "unknown" or, if given, `otherwise`."""
     name, most, decimals, step = field
     editor = indented(QDoubleSpinBox(maximum=most, decimals=decimals, singleStep=step))
     if name in _ALWAYS_KNOWN:

@@ -40,24 +40,24 @@ from workloads.protocol.parameters import folders_of
 from workloads.protocol.spec import Preset
 
 PLAN_MS = 200
-OWN = ""  # a study with custom axes
+OWN = ""  # key of a study with custom axes
 ROW_PX = 28
 POINTS_NAMED = 12
 _AXIS = "batch=16,32,64,128"
 
 
 class StudyList(QListWidget):
-    """Keeps the chosen study visible, even if the list is very low."""
+    """A list of studies that keeps the selected study visible, even if the list is very low."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Scroll to the chosen study."""
+        """Scroll to the selected study."""
         super().resizeEvent(event)
         if (item := self.currentItem()) is not None:
             self.scrollToItem(item)
 
 
 class StudySetup(PlanSetup):
-    """The card with the setup.
+    """The card that sets up a study.
 
     Signals:
         prices_requested: The user wants to enter prices.
@@ -91,16 +91,16 @@ class StudySetup(PlanSetup):
 
     @property
     def study(self) -> str:
-        """The chosen study's key; "" for custom axes."""
+        """The key of the selected study; "" for custom axes."""
         return str(self.studies.item(max(0, self.studies.currentRow())).data(Qt.ItemDataRole.UserRole))
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the window; "" to enable it."""
+        """Disable running for a reason given by the main window; "" enables it."""
         self._busy = reason
         self._show_problem("")
 
     def run(self) -> None:
-        """Request the study, if it can be run."""
+        """Request the study if it can be run."""
         machine = self._services.finder.machine
         if machine is not None and self._plan is not None and self.run_button.isEnabled():
             self.run_requested.emit(self._plan, machine)
@@ -152,7 +152,7 @@ class StudySetup(PlanSetup):
         self.prices_button.setVisible(self.study == "cost")
 
     def _on_folders(self) -> None:
-        """Select the workload that reads from folders, if there are folders."""
+        """Select the workload that reads from folders if any are given."""
         folders = self._folders()
         self.workload.setEnabled(not folders)
         if folders:
@@ -172,7 +172,7 @@ class StudySetup(PlanSetup):
         self._soon.start()
 
     def _make_plan(self) -> None:
-        """Make the plan in the background, because this checks engines and devices."""
+        """Create the plan in the background, because this checks engines and devices."""
         machine, number = self._services.finder.machine, self._asked
         if machine is None:
             return
@@ -267,7 +267,7 @@ class StudySetup(PlanSetup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """The values entered in the setup."""
+    """The values entered by the user."""
 
     key: str
     workload: str
@@ -278,7 +278,7 @@ class _Asked:
     data: str
 
     def plan(self, runner: Runner) -> Plan:
-        """Return the plan. Raises UsageError with the message to show if it can't be run."""
+        """Return the plan. Raises UsageError with a message for the user if it can't be run."""
         choice = {"data": self.data}
         if self.key != OWN:
             return plan_preset(

@@ -1,1 +1,1 @@
-"""The Suite page: a fixed list of runs with one score."""
+"""The Suite page: runs a fixed list of tests and computes one score."""

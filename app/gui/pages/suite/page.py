@@ -1,4 +1,4 @@
-"""The Suite page: one click runs a fixed list of workloads and shows their score."""
+"""The Suite page: runs a fixed list of tests and shows the score."""
 
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
@@ -25,7 +25,7 @@ _TEXTS = PageTexts(
 
 
 class SuitePage(KindPage):
-    """Runs, resumes and shows suites."""
+    """Runs, resumes and displays suites."""
 
     headline: HeadlineRow
 

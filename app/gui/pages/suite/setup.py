@@ -1,4 +1,4 @@
-"""The setup of a suite: the device, the list of tests, and the button that starts it."""
+"""The setup of a suite: device, list of tests, and Run button."""
 
 from PySide6.QtGui import QFont
 
@@ -19,7 +19,7 @@ PART_GAP_PX = 4
 
 
 class SuiteSetup(PlanSetup):
-    """The card with the setup."""
+    """The card that sets up a suite."""
 
     def __init__(self, services: Services) -> None:
         self._definition = SUITES[NEWEST]
@@ -38,12 +38,12 @@ class SuiteSetup(PlanSetup):
         self._offer()
 
     def set_busy(self, reason: str) -> None:
-        """Disable running for a reason given by the window; "" to enable it."""
+        """Disable running for a reason given by the main window; "" enables it."""
         self._busy = reason
         self._show_problem("")
 
     def run(self) -> None:
-        """Plan the suite in the background, and request it if it can be run."""
+        """Create the plan in the background, and request it if it can be run."""
         machine, choice = self._services.finder.machine, self.devices.choice
         if machine is None or choice is None or not self.run_button.isEnabled():
             return
@@ -67,7 +67,7 @@ class SuiteSetup(PlanSetup):
         self._services.tasks.start(plan, done, failed)
 
     def _offer(self) -> None:
-        """List the choices on this computer."""
+        """Offer the devices of this computer."""
         machine = self._services.finder.machine
         if machine is not None:
             self.devices.offer(device_choices(self._services.engines.installed, machine))
@@ -107,7 +107,7 @@ class SuiteSetup(PlanSetup):
 
 
 def _detail(part: SuitePart) -> str:
-    """Return what a test measures, and its batch size."""
+    """Describe what a test measures, with its batch size."""
     purpose = sentence(f"suite.purpose_{part.purpose}")
     if part.batch_size is None:
         return purpose
