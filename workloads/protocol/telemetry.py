@@ -26,8 +26,8 @@ class GpuTelemetry:
     memory_utilization_pct: Reading | None = None  # percentage of time during which its memory is accessed
     memory_clock_mhz: Reading | None = None
     fan_pct: Reading | None = None
-    energy_j: Reading | None = None  # from the GPU's own counter, since the reader's first read
-    other_utilization_pct: Reading | None = None  # share of time in which other processes compute on it
+    energy_j: Reading | None = None  # from the GPU's own counter, since telemetry started
+    other_utilization_pct: Reading | None = None  # percentage of time during which other processes use it
     power_limit_w: Reading | None = None  # the limit in force, which laptops raise only under load
 
 
