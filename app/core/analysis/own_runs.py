@@ -12,7 +12,7 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 from workloads.settings import recorded_text
 
-# Among several runs, those with the best verdict are shown; runs without a verdict don't count as valid.
+# Verdicts, best first. Only runs of the best group present are shown; runs without a verdict aren't valid.
 _STANDINGS: tuple[tuple[str | None, ...], ...] = (("valid",), ("caution", None), ("invalid",))
 
 
@@ -38,7 +38,7 @@ def runs_like(
 
 
 def best_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Return runs with the most representative one first, no matter how disturbed the newest was.
+    """Return runs with the most representative one first, even if the newest was disturbed.
 
     The representative is the best among the most trustworthy runs that did the same work as the newest.
 
@@ -98,5 +98,5 @@ def run_name(run: RunSummary) -> str:
 
 
 def own_name(run: RunSummary) -> str:
-    """Return the name of the user's own run in a list: its name or device, and its date."""
+    """Return the display name of one of the user's runs: its comment or device, and its date."""
     return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])
