@@ -1,4 +1,4 @@
-"""Text that all pictures to share have in common: a short description of the computer."""
+"""Texts that are common to all pictures to share: the computer and the device."""
 
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
@@ -9,19 +9,19 @@ DEVICE_CHARS = 120
 
 
 def is_gpu(run: RunSummary) -> bool:
-    """Return whether the run trained on a GPU."""
+    """Return whether a run used a GPU."""
     return run.device is not None and run.device.startswith("gpu")
 
 
 def device_title(run: RunSummary) -> str:
-    """Return the full name of the device used, as one safe line."""
+    """Return the full name of the device that a run used, as one safe line."""
     name = run.device_name if is_gpu(run) else run.cpu_name
     kind = (run.device or "").partition(":")[0].upper()
     return one_line(name or kind or sentence("share.unknown_device"), DEVICE_CHARS)
 
 
 def computer_parts(run: RunSummary) -> list[str]:
-    """Return cores, memory and system, each only if known."""
+    """Return texts for cores, memory and system, omitting unknown ones."""
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",
@@ -31,11 +31,11 @@ def computer_parts(run: RunSummary) -> list[str]:
 
 
 def device_kind(run: RunSummary) -> str:
-    """Return whether it was a CPU or a GPU run."""
+    """Return a text stating whether the run used a CPU or a GPU."""
     return sentence("share.gpu_run" if is_gpu(run) else "share.cpu_run")
 
 
 def _system(os_name: str) -> str:
-    """Return a system's everyday name: a Linux distribution without its kernel."""
+    """Return the common name of a system: for Linux, the distribution without the kernel."""
     kernel, _, distribution = os_name.partition(" (")
     return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name
