@@ -74,7 +74,7 @@ class Estimation:
     Attributes:
         step_s: Typical step duration: mean after the warm-up, excluding interruptions if they are rare.
         low_s, high_s: Its 95 % confidence interval, widened to include the mean of all steps, even excluded ones;
-                None with fewer than two blocks.
+            None with fewer than two blocks.
         warmup_steps: Number of steps excluded at the beginning.
         steps: Number of steps used.
         blocks: Number of blocks that contain these steps.
