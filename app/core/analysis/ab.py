@@ -137,7 +137,7 @@ class RepeatResult:
     def sentence(self, metric: str) -> str:
         """Return the result as a sentence.
 
-        `metric` is the unit of the values, a workloads.workload.HeadlineKey.
+        `metric` is a workloads.workload.HeadlineKey, which determines the unit.
         """
         if self.median is None:
             return sentence("repeat.no_result")

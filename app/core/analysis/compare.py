@@ -48,11 +48,11 @@ class Bar:
     """One bar: a published result, a stored run, or an imported one.
 
     Attributes:
-        value: In the unit of `metric`, a workloads.workload.HeadlineKey.
-        remarks: Known differences from the run in question, as text.
+        value: Value in the unit of `metric`, a workloads.workload.HeadlineKey.
+        remarks: Known differences from the run that the chart is about, as text.
         apart: Number of remarks, counted from the first, needed to distinguish the bar from others with the same
             name.
-        is_like: Whether its precision matches that of the run in question and its batch size is similar. Other
+        is_like: Whether its precision and batch size are similar enough to those of that run for a ranking. Other
             bars are drawn below and never ranked.
     """
 
@@ -87,7 +87,7 @@ class Bar:
     def times_as_fast(self, other: "Bar | None") -> float | None:
         """Return how many times as fast this bar is as another.
 
-        None if there is no other bar, if only one of them is like the run in question, or if either is invalid or
+        None if there is no other bar, if only one of them is like the run of the chart, or if either is invalid or
         0.
         """
         if other is None or self.is_like != other.is_like:
@@ -192,7 +192,7 @@ def one_each(chart: Sequence[Bar]) -> list[Bar]:
 
 
 def shortlist(chart: Sequence[Bar], limit: int) -> list[Bar]:
-    """Return at most `limit` bars in drawing order, with one per device.
+    """Return at most `limit` bars in drawing order, one per device.
 
     "You", its neighbours and the default baseline have priority because sentences mention them, followed by the
     best-known devices and the nearest bars. Without "you", the selection covers the whole range.
@@ -288,7 +288,7 @@ def _baseline_error(name: str, matches: Sequence[Bar], chart: Sequence[Bar]) -> 
 
 
 def position(run: RunSummary, baseline: str | None = None, chart: Sequence[Bar] | None = None) -> str | None:
-    """Return a run's rank as a sentence; None without a real headline or anything to compare with.
+    """Return a run's rank as a sentence; None without a headline or bars to compare with.
 
     Only bars that `one_each` keeps and that are like the run are ranked. For an invalid result, the sentence
     states that it has no rank.

@@ -20,7 +20,7 @@ from workloads.training.medians import lag_correlation
 # Short steps are timed in blocks that hide jitter of microseconds but not interruptions of a tenth of a second.
 BLOCK_S = 0.1
 MODIFIED_Z = 3.5
-# In very even steps, jitter of many deviations from the median isn't an interruption.
+# Minimum ratio to the median: very even steps have jitter that exceeds the z-score but isn't an interruption.
 INTERRUPTION_RATIO = 1.5
 # An estimate is precise enough if half its interval is at most this share of the typical step.
 PRECISION = 0.03
@@ -40,7 +40,8 @@ WARMUP_S_AT_MOST = 5.0
 # Numbers of batches for batch means. The longest batches reveal changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
 # The variance of few batches is itself uncertain. It is pooled with the variance expected from shorter batches,
-# which counts as two more batches, unless it is much larger (by chance, in one of seven quiet series).
+# which counts as two more batches, unless it is much larger (by chance, this happens in one of seven quiet
+# series).
 _MANY_BATCHES, _FEW_BATCHES = 10, 4
 _UNEXPECTED_RATIO = 2.0
 _EXPECTED_FREEDOM = 2
@@ -103,7 +104,7 @@ class Estimation:
 
 
 def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
-    """Estimate the typical step from durations in order; None if there are none.
+    """Estimate the typical step from a series of step durations; None if the series is empty.
 
     Args:
         steps_s: Durations of steps of one kind, without the first steps of epochs, which also set up the input.
@@ -252,8 +253,8 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 def half_width(values: Sequence[float]) -> float | None:
     """Return half the width of the 95 % confidence interval of the mean of a correlated series.
 
-    The widest of six estimates: one from the effective sample size, based on autocorrelation, and five from batch
-    means. None with fewer than two values.
+    The result is the widest of six estimates: one from the effective sample size, based on autocorrelation, and
+    five from batch means. None with fewer than two values.
     """
     count = len(values)
     if count < INTERVAL_BLOCKS:

@@ -89,8 +89,8 @@ def headline_of(measured: Measured) -> Headline:
 def interruptions(preset: str, steps: StepTimes) -> tuple[Disturbance, ...]:
     """Return a run's interruptions after its warm-up.
 
-    Standard runs exclude their first epoch (if there are more). For other runs, the estimator determines the
-    warm-up.
+    Standard runs exclude their first epoch, unless it is the only one. For other runs, the estimator determines
+    the warm-up.
     """
     if preset == "standard":
         warmup = steps.first_epoch_steps
@@ -188,7 +188,7 @@ def _ends(value: float, reported: tuple[float | None, ...]) -> tuple[float | Non
 def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool = False) -> events.Estimate | None:
     """Return the current estimate of the headline of a run in progress; None if steps don't yield one.
 
-    It excludes the part of an epoch outside its steps, which is known only at the end.
+    The part of an epoch outside its steps is excluded, because it is known only at the end.
 
     Args:
         run: The run's record.
@@ -225,7 +225,7 @@ def estimate_so_far(run: RunSummary, steps: StepTimes, *, on_shared_host: bool =
 
 
 def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
-    """Return the ± of a headline, as shown and as judged; None without an interval.
+    """Return the ± of a headline, as used for display and verdicts; None without an interval.
 
     This is the distance from the value to the farther end of the 95 % interval, as a percentage of the duration,
     even if the headline is a rate, because Quick narrows the interval of the duration.

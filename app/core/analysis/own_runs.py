@@ -12,7 +12,7 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 from workloads.settings import recorded_text
 
-# Verdicts, best first. Only runs of the best group present are shown; runs without a verdict aren't valid.
+# Verdicts, best first. Only runs of the best group present are used; runs without a verdict count as doubtful.
 _STANDINGS: tuple[tuple[str | None, ...], ...] = (("valid",), ("caution", None), ("invalid",))
 
 
@@ -26,7 +26,7 @@ def runs_like(
     Args:
         runs: Runs of the setup's workload, newest first.
         spec: The setup.
-        device: The device it would run on, as in records: "cpu", "gpu:0"; None if unknown.
+        device: Device of the setup, such as "cpu" or "gpu:0"; None if unknown.
         cpu_name: CPU of this computer, which the runs must match; None if unknown.
     """
     like = [run for run in runs if run.value is not None and _is_like(run, spec, device, cpu_name)]

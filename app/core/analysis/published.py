@@ -36,8 +36,8 @@ class PublishedRow:
 
     Attributes:
         match: "exact", "close" (one difference, see `notes`), "context" or "claim".
-        value: In the unit of `metric`.
-        engine: "tensorflow", "torch" …; "" if only `software` names it.
+        value: Measured value, in the unit of `metric`.
+        engine: Name of the engine, such as "torch"; "" if only `software` contains it.
         compiled: Whether the step was compiled; None if the source doesn't state it.
     """
 
@@ -92,7 +92,7 @@ class PublishedRow:
 
     @property
     def software_words(self) -> str:
-        """The software as short text: its version and, if known, whether the step was compiled."""
+        """The software with its version and, if known, whether the step was compiled, as short text."""
         if not self.engine:
             return short_software(self.software)
         return ", ".join(self.software_parts[:2])
@@ -137,7 +137,7 @@ def rows_of_usual_batch(workload: str) -> list[PublishedRow]:
 
 
 def _rows(path: Path) -> list[PublishedRow]:
-    """Parse the rows of a file, each only once, because the window waits for this when it opens."""
+    """Parse the rows of a file. This must be fast, because the window waits for it when it opens."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         head = next(lines)

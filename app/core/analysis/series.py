@@ -60,10 +60,10 @@ class RunSeries:
         epochs: The whole epochs so far, in order.
         steps_per_s: Throughput by seconds since the worker started; each point covers at least a second.
         loss: Running training loss by epoch (1.5 is the middle of the second epoch).
-        telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, by the same time.
-            GPU curves have names such as "gpu0_utilization_pct".
+        telemetry: One curve for each available value of workloads.protocol.telemetry.Telemetry, on the same time
+            axis. GPU curves have names such as "gpu0_utilization_pct".
         current_epoch_s: Total duration of the steps so far in the current epoch; None between epochs.
-        estimate, low, high: The estimate and the ends of its interval, by the same time.
+        estimate, low, high: The estimate and the ends of its interval, on the same time axis.
         latest_estimate: The latest estimate; None before the first one.
         verdict: The provisional verdict; None before the first one.
         interrupted_t_s: Times of interruptions.

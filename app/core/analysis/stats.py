@@ -27,7 +27,7 @@ class DurationStatistics:
     """Statistics of durations in seconds, of whole epochs or of steps.
 
     Attributes:
-        basis: "later_epochs", or "first_epoch" if the only epoch includes tracing and warm-up; or "estimate".
+        basis: "later_epochs"; "first_epoch" if it is the only one, including tracing and warm-up; or "estimate".
         median_s: The headline: median of the epochs after the first, or the typical step (scaled to an epoch).
         first_s: Duration of the first epoch.
         spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), as a
