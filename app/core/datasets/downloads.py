@@ -181,7 +181,7 @@ def stated_size(url: str) -> int | None:
 
 
 def _length(response: "HTTPResponse", done_bytes: int) -> int | None:
-    """Return the size of the whole file from the response to a request for its rest."""
+    """Return the size of the whole file, based on the response to a request for the rest of it."""
     length = response.headers.get("Content-Length", "")
     return done_bytes + int(length) if length.isascii() and length.isdigit() else None
 

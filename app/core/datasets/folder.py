@@ -77,7 +77,7 @@ class DataFolder:
             OSError: The files can't be written.
         """
         source = self._module.SOURCE
-        with _undisturbed(self._datasets):  # by a process that takes the folder for a leftover
+        with _undisturbed(self._datasets):  # protects it from processes that consider it a leftover
             fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=_NEW, dir=self._datasets))
             hold = _claim(fresh)
         try:

@@ -108,7 +108,7 @@ def fetch_dataset(
         if place.stamp() != before and module.is_installed(place.path):
             return place.path
         with _explained(source, place):
-            place.check_replaceable()  # checked before a download of minutes
+            place.check_replaceable()  # before a download that may take minutes
         make_folder(paths.downloads)
         files = {file.name: _download_place(paths, source, file) for file in source.files}
         _download(source, files, url, progress)

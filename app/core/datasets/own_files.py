@@ -77,7 +77,7 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
 
 
 def is_marked(folder: Path, module: Dataset) -> bool:
-    """Return whether a folder next to the final location has a mark with its name; a copy has another name."""
+    """Return whether the mark in a folder names that folder. In a copy of the folder, it doesn't."""
     content = _read(folder / MARK)
     return content is not None and content == mark_of(folder, module)
 
