@@ -17,7 +17,7 @@ class DeviceDiagnosis:
     """The diagnosis of one device.
 
     Attributes:
-        id: As in run settings, such as "cpu" or "gpu:0"; None for a GPU that TensorFlow doesn't list.
+        id: Device as in run settings, such as "cpu" or "gpu:0"; None for a GPU that TensorFlow doesn't list.
         reasons: One or two messages that explain the state.
         fix: The next step for the user; "" if there is nothing to do.
         commands: Commands for the fix on this system.
@@ -86,7 +86,7 @@ class Diagnosis:
         harmless: Matching rows that need no attention.
         unknown_lines: Lines in the trials' logs that look like errors but match no row.
         conclusion: One or two messages; the first is the headline.
-        complete: Whether the diagnosis wasn't cancelled.
+        complete: Whether the diagnosis was completed rather than cancelled.
         engines: Installed engines other than TensorFlow.
     """
 

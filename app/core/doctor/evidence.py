@@ -40,7 +40,7 @@ class Evidence:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was cancelled."""
+        """Whether the devices were listed and no trial was cancelled."""
         return self.listing is not None and all(trial.status != "cancelled" for trial in self.trials.values())
 
 

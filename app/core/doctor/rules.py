@@ -17,7 +17,7 @@ from app.core.doctor.trial import Device, Trial
 from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
 
-# No healthy GPU needs as long for a small step, unless its driver has to compile code first.
+# A healthy GPU never takes this long for a small step, unless its driver compiles code first.
 _SLOW_STEP_S = 30.0
 _UNTRIED = (message("doctor.untried"),)
 REPAIR = "python3 start.py --repair"

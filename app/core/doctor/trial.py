@@ -120,7 +120,7 @@ def run_trial(
 
 
 def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: threading.Event) -> Trial:
-    """Run any command as a trial, as `run_trial` does."""
+    """Run a command as a trial. Arguments and errors are as in `run_trial`."""
     start_s = time.monotonic()
     try:
         process = Child(command)
