@@ -113,7 +113,7 @@ def gpu_help(
 
 
 def _has_code(choice: Choice) -> bool:
-    """Return whether an engine is known to support the graphics card or nothing is known; True for a processor."""
+    """Return whether an engine supports the graphics card, as far as is known; True for the processor."""
     capabilities = engine_named(choice.engine).capabilities
     if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
         return True

@@ -27,7 +27,7 @@ class Package(msgspec.Struct, frozen=True):
 
     Attributes:
         sha256: Checksum of the package's wheel.
-        is_locked: Whether Epochmark's lock contains this checksum, rather than it being recorded only during
+        is_locked: Whether the checksum is in Epochmark's lock. Otherwise, it was only recorded during
             installation.
     """
 

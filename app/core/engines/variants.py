@@ -33,7 +33,7 @@ class Variant:
         vendor: Vendor of the graphics cards it uses; None if it uses none.
         cards: Pattern of supported card names; None for all.
         oldest_driver: Major version of the oldest supported driver; None for any.
-        capabilities: Range of NVIDIA compute capabilities, end excluded; None for all.
+        capabilities: Range of NVIDIA compute capabilities, excluding the end; None for all.
         download_bytes: Size of the download; None if unknown.
         disk_bytes: Size of the installation; None if unknown.
     """

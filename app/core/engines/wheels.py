@@ -17,7 +17,8 @@ from app.core.messages import Message, message
 from app.core.plain_text import one_line
 
 _OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries=2", "--timeout=15")
-# Reads a wheel's metadata without downloading the wheel if the index doesn't offer the metadata separately.
+# Lets pip read a wheel's metadata without downloading the wheel if the index doesn't offer the metadata
+# separately.
 _LAZY = "--use-feature=fast-deps"
 # After these errors, another attempt without _LAZY would fail as well.
 _FINAL = ("engines.not_on_offer", "engines.disk_full", "engines.no_pip", "engines.no_trust")
@@ -50,7 +51,7 @@ class Wheel:
 
     @property
     def file_name(self) -> str:
-        """The file's name, which contains the compatibility tags that pip reads."""
+        """The file's name, including the compatibility tags that pip reads."""
         return unquote(urlsplit(self.url).path.rpartition("/")[2])
 
     @property
@@ -136,7 +137,7 @@ def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
 
 
 def _ask(what: Sequence[str], scratch: Path, check: CancelCheck, source: Path | None) -> list[_Item]:
-    """Let pip select the files for this computer, and return them."""
+    """Run pip to select the files for this computer, and return them."""
     report = scratch / "report.json"
     report.unlink(missing_ok=True)
     arguments = ["install", *_OPTIONS, "--report", str(report), *what]
