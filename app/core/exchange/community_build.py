@@ -66,7 +66,7 @@ class Row:
         kind: "cpu" or "gpu".
         settings: Settings that differ from their defaults, as "name=value …".
         median, low, high: Median and range over the computers, each represented by the median of its results.
-        machines: Number of computers, as far as they can be distinguished without an ID.
+        machines: Number of computers, as far as they can be told apart without an ID.
         results: Number of results that count.
         cautions: Number of these results with the verdict "caution".
         codes: Short checksums of the results, in order.
@@ -141,12 +141,12 @@ def table_text(rows: Sequence[Row]) -> str:
 
 
 def reason_not_taken(result: Result) -> Message | None:
-    """Return the reason why a table would reject a result by itself; None if it wouldn't."""
+    """Return the reason why a table would reject a result on its own; None if it wouldn't."""
     return _refusal(result, {})
 
 
 def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
-    """Return the reason why a result doesn't count, without comparing its value; None if it does."""
+    """Return the reason why a result doesn't count, ignoring whether it is an outlier; None if it counts."""
     workload = CATALOGUE.get(result.spec.workload)
     if (result.digest or "") in seen:
         return message("table.twice", path=str(seen[result.digest or ""]))
@@ -166,7 +166,7 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
 
 
 def _without_row(result: Result) -> Message | None:
-    """Return the reason why a result can't be a row of a table, or None."""
+    """Return the reason why a result can't be part of a table's row, or None."""
     try:
         check_row(asdict(_row([result])))
     except UnfitError as error:
@@ -175,7 +175,7 @@ def _without_row(result: Result) -> Message | None:
 
 
 def _implausible(result: Result) -> Message | None:
-    """Return the message for a value of a result that can't have been measured, or None."""
+    """Return a message if the durations in a result contradict each other, otherwise None."""
     for number, epoch in enumerate(result.epochs or (), 1):
         if epoch.train_s + (epoch.validation_s or 0.0) > epoch.duration_s * _TOLERANCE:
             return message("table.epoch_too_short", number=number, duration_s=epoch.duration_s)
@@ -195,7 +195,7 @@ def _implausible(result: Result) -> Message | None:
 
 
 def _with_outliers(entries: Sequence[TableEntry]) -> list[TableEntry]:
-    """Return the entries, with a refusal for results that are far from the others of their row."""
+    """Return the entries, with a refusal for each result that is far from the others in its row."""
     values: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         if entry.refusal is None:
@@ -230,7 +230,7 @@ def _key(result: Result) -> tuple[object, ...]:
 
 
 def _machine(result: Result) -> str:
-    """Return the properties of a computer that don't change for years, excluding its system and drivers."""
+    """Return the properties of a computer that don't change for years; its system and drivers are excluded."""
     machine = result.machine
     gpus = tuple(msgspec.structs.replace(gpu, driver=None, memory_bytes=None) for gpu in machine.gpus or ())
     changing = {"os_name": None, "virtual_machine": None}

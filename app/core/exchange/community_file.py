@@ -1,7 +1,7 @@
 """Reads community tables strictly, downloads them on request, and stores them.
 
-A table contains the SHA-256 of its rows in the canonical form of result files. It detects damage but doesn't prove
-who took the measurements.
+A table contains the SHA-256 of its rows in the canonical form of result files. The hash detects damage but doesn't
+prove who took the measurements.
 """
 
 import hashlib
@@ -245,7 +245,7 @@ def _check(row: _Row, number: int) -> None:
 
 
 def _problem(row: _Row) -> UnfitError | None:
-    """Return the problem of a row, or None."""
+    """Return an error that describes what is wrong with a row, or None."""
     texts = (row.device, row.variant, row.settings)
     if not row.device.strip() or any(text != one_line(text, 300) for text in texts):
         return UnfitError("table.hidden_characters")

@@ -33,11 +33,12 @@ _DISTINCTIVE_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True)
 class LogDetails:
-    """Details that the user supplies because logs don't contain them.
+    """Details that the user supplies because the log doesn't contain them.
 
     Attributes:
         workload: The workload that was trained; None to infer it from the beginning of the file name.
-        name: Name of the computer; None to use the subfolders of the imported folder, or else the file name.
+        name: Name of the computer; None to use the subfolders of the imported folder or, without a folder, the
+            file name.
         are_totals: Whether the times are cumulative; None to detect this.
     """
 
@@ -68,7 +69,7 @@ def import_log(database: Database, path: Path, folder: Path | None, details: Log
     if not 0 < len(name) <= LABEL_LIMIT or not name.isprintable():
         raise UsageError(message("logs.bad_name", limit=LABEL_LIMIT))
     epochs_s, are_totals = _epochs(path, details.are_totals)
-    # Logs with the same epochs are duplicates if none has an explicit name.
+    # Logs with the same epochs are duplicates, unless they have names and the epochs aren't distinctive.
     is_named = details.name is not None or folder is not None
     by_name = is_named and not _is_distinctive(epochs_s)
     return add_log(database, log_result(workload, name, epochs_s), path.name, by_name=by_name), are_totals

@@ -1,6 +1,6 @@
 """Reads results from files of any kind, which is detected from their contents.
 
-A file with anything invalid is rejected as a whole.
+A file that contains anything invalid is rejected as a whole.
 """
 
 import errno
@@ -19,10 +19,10 @@ from app.core.result_file.short_form import read_short_forms
 from workloads.datasets.regular_file import read_regular
 
 SIZE_LIMIT_BYTES = 32_000_000
-# In memory, parsed values and objects take many times their size in the file.
+# In memory, parsed values and objects take up many times the size of the file.
 VALUES_LIMIT, OBJECTS_LIMIT = 2_500_000, 500_000
 _BEGINNING_BYTES = 1_024
-# Other kinds of files that users may confuse with ours, by their first bytes.
+# First bytes of other kinds of files that users may confuse with ours.
 _OTHERS = {
     b"SQLite format 3\0": "exchange.is_database",
     b"\xff\xd8\xff": "exchange.is_jpeg",

@@ -106,7 +106,7 @@ def _import_log(database: Database, path: Path, folder: Path | None, details: Lo
 
 
 def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
-    """Return a file's results. If a picture contains no result file, its QR code is read."""
+    """Return a file's results. If a picture contains no result file, read its QR code."""
     try:
         return read_results(path)
     except UsageError:

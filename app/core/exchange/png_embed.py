@@ -16,7 +16,7 @@ _HEAD = KEYWORD + b"\0\x01\0\0\0"
 
 
 def embed(picture: bytes, content: bytes) -> bytes:
-    """Return a PNG with embedded text, which replaces any previously embedded text.
+    """Return a PNG with the text embedded, replacing any previously embedded text.
 
     Raises:
         UnfitError: The picture isn't a PNG, or the text is too large.

@@ -141,7 +141,7 @@ def _results(database: Database, ids: Sequence[int]) -> list[Result]:
 
 
 def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
-    """Return a run's result for the picture's QR code; None if the run has none."""
+    """Return the result for the picture's QR code; None if the run has none."""
     try:
         result = result_of(run)
     except UsageError:
@@ -150,7 +150,7 @@ def _result_without(run: Run, hidden: Collection[str]) -> Result | None:
 
 
 def _fields(results: Sequence[Result]) -> tuple[Field, ...]:
-    """Return the fields of results. If values differ, a field contains the first and the number of others."""
+    """Return the fields of several results. Fields that differ show the first value and the number of others."""
     texts: dict[str, list[Field]] = {}
     for result in results:
         for field in preview(result):
