@@ -1,7 +1,7 @@
 """Detects this computer: its components, its system, and whether it is a virtual machine.
 
 Everything is read directly from the system, because libraries for this take more than a second. Host and user
-names, serial numbers and addresses are never read. Parsers are pure functions of text, so tests run on any
+names, serial numbers and addresses are never read. Parsers are pure functions of text, so tests can run on any
 system.
 """
 
@@ -275,7 +275,7 @@ def read_windows() -> SystemFacts:
     return SystemFacts(
         os_name=windows_name(version.build, server=version.product_type != 1),
         cpu_name=tidy_name(registry.read_text(system, "ProcessorNameString")),
-        # A manufacturer's name in the firmware is the only evidence of a physical computer that needs no driver.
+        # Without a driver, only a manufacturer's name in the firmware shows that a computer is physical.
         virtual_machine=bool(kind) if firmware else None,
         virtualization=kind,
         kernel=f"{version.major}.{version.minor}.{version.build}",

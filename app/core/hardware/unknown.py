@@ -36,7 +36,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "macOS": "unknown.cpu_power_macos",
     },
 }
-# Message codes by the source of the GPU's data.
+# Message codes by source of the GPU's data.
 _GPU_REASONS = {
     "gputil": "unknown.gpu_gputil",
     "procfs": "unknown.gpu_procfs",

@@ -66,7 +66,7 @@ class AppleGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs at these places. Every index is 0."""
+        """Read the GPUs at these places, each with index 0."""
         self._look()
         if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # changed, or no answer
             return tuple(GpuTelemetry(0) for _ in places)

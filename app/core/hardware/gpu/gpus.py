@@ -38,7 +38,7 @@ class SystemGpus(Protocol):
 
 
 def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
-    """List the GPUs; empty if there are none or none are reported.
+    """List the GPUs; empty if none are found.
 
     This takes milliseconds, or up to 3 s if NVIDIA's driver hangs. It wakes sleeping NVIDIA GPUs unless all of
     them are asleep. In that case, it returns the values that NVML reported earlier in this process, or else only

@@ -10,7 +10,7 @@ _USUAL = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/
 
 
 def find_library(name: str, root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the folder of a library found in LD_LIBRARY_PATH, the loader's cache or the default folders, or None.
+    """Return the folder of a library in LD_LIBRARY_PATH, the loader's cache or the default folders, or None.
 
     Args:
         name: Name of the file, such as "libcuda.so.1".

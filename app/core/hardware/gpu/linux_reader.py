@@ -35,7 +35,7 @@ class Client:
 
     busy_ns: Mapping[str, int] = field(default_factory=dict)
     cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used and total clock cycles
-    engines: Mapping[str, int] = field(default_factory=dict)  # numbers of engines of the same kind, if several
+    engines: Mapping[str, int] = field(default_factory=dict)  # number of engines by kind, if there are several
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class CardReader:
 
 
 class OwnClients:
-    """Measures how much the run's own processes use each GPU between reads, from one thread.
+    """Measures how much the run's own processes use each GPU between reads. For use from one thread.
 
     Args:
         proc: Linux's proc folder.

@@ -80,7 +80,7 @@ class NvidiaGpus:
         root: Folder that contains Linux's proc.
         cards: NVIDIA's cards in Linux's order; empty on other systems. NVML isn't started while all of them are
             asleep.
-        limits: Time limits for the driver.
+        limits: Time limits for calls to the driver.
     """
 
     def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = (), limits: Limits = Limits()) -> None:
@@ -275,7 +275,7 @@ def capability_text(capability: object) -> str | None:
 
 
 def throttle_words(bits: int | None) -> tuple[str, ...] | None:
-    """Return the names of NVML's clocks event reasons; None if unknown, empty if nothing limits the clocks."""
+    """Return the names of NVML's clock event reasons; None if unknown, empty if nothing limits the clocks."""
     if bits is None or not 0 <= bits < _MAX_REASONS:
         return None
     return tuple(word for word, mask in _THROTTLE_REASONS.items() if bits & mask)

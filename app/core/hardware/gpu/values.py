@@ -8,7 +8,7 @@ from app.core.hardware.system_files import MAX_NAME_CHARS, read_word
 MAX_MEMORY_BYTES = 2**50
 
 # No card draws more power than this, so a larger increase means that the counter was reset. Some drivers update
-# the counter once a second.
+# the counter only once a second.
 _MAX_POWER_W = 10_000
 _COUNTER_LAG_S = 1.0
 
@@ -65,7 +65,7 @@ def whole(value: object, low: int, high: int) -> int | None:
 
 
 def scaled(value: float | None, divisor: float) -> float | None:
-    """Divide a value by `divisor` to convert it to a larger unit."""
+    """Convert a value to a larger unit by dividing it by `divisor`."""
     return None if value is None else value / divisor
 
 

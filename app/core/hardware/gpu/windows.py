@@ -57,7 +57,7 @@ class WindowsGpus:
     def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places. Every index is 0. The first read contains no utilization."""
+        """Read the cards at these places, each with index 0. The first read contains no utilization."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True

@@ -1,6 +1,6 @@
 """Describes the CPU: kinds of cores, clocks, caches, and the instruction sets relevant to neural networks.
 
-Parsers are pure functions of text, bytes or a root folder, so tests run on any system.
+Parsers are pure functions of text, bytes or a root folder, so tests can run on any system.
 """
 
 import ctypes

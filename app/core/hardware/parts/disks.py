@@ -25,7 +25,7 @@ _NETWORK = (
 _HOST_SHARED = ("9p", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs")
 _VIRTUAL_MODELS = (
     *("virtual", "vbox", "qemu", "vmware", "msft", "virtio"),
-    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks in clouds
+    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks in the cloud
 )
 _VIRTUAL_NAMES = ("vd", "xvd", "rbd")
 _USB_BUS, _NVME_BUS = 7, 17  # values of STORAGE_BUS_TYPE, from winioctl.h

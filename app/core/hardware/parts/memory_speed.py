@@ -22,7 +22,7 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
         return speed_from_table(_windows_table())
     if sys.platform == "darwin":
         return None
-    # systemd-udevd reads the table as root and stores the result in a file that every user can read.
+    # systemd-udevd reads the table as root and writes the result to a file that every user can read.
     speed_mts = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
     if speed_mts is not None:
         return speed_mts
@@ -42,7 +42,7 @@ def speed_from_udev(text: str) -> int | None:
 
 
 def speed_from_table(table: bytes) -> int | None:
-    """Return the speed from a table returned by Windows: a header of eight bytes, then the structures."""
+    """Return the speed from a table returned by Windows: a header of eight bytes, followed by structures."""
     return _slowest(
         speed for structure in _structures(table[8:]) if (speed := _module_speed(structure)) is not None
     )

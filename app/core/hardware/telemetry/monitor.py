@@ -30,8 +30,8 @@ _logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
 STOP_LIMIT_S = 3.0
-# Shorter CPU times aren't conclusive, because systems count them in ticks of up to 16 ms and update them at
-# different moments.
+# Shorter CPU times aren't conclusive, because systems count them in ticks of up to 16 ms and don't update them
+# all at once.
 OWN_AT_LEAST_S = 0.2
 # The ratio is low because a child that is detected late adds the CPU time of several seconds at once, which
 # exceeds the busy time of one second.
@@ -42,7 +42,7 @@ _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueEr
 
 
 class TelemetryReader:
-    """Collects telemetry when called, from one thread, with CPU use and changes since the previous call.
+    """Collects telemetry when called, for use from one thread. CPU use and changes refer to the previous call.
 
     Args:
         gpus: Reader of the GPUs; None to omit them, without waking them.
@@ -198,7 +198,7 @@ class Monitor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop reading and passing on telemetry. Returns within `stop_limit_s` even if a driver hangs."""
+        """Stop reading and reporting telemetry. Returns within `stop_limit_s` even if a driver hangs."""
         thread, self._thread = self._thread, None
         self._stopping.set()
         if thread is None or thread is threading.current_thread():
@@ -250,7 +250,7 @@ def read_telemetry(
 ) -> tuple[Telemetry, ...]:
     """Collect telemetry for some time, such as before a run. All other processes count as other load.
 
-    If a driver hangs, return up to `patience_s` late, without the telemetry that it delayed.
+    If a driver hangs, the function returns up to `patience_s` later, without the telemetry that was delayed.
 
     Args:
         duration_s: Total duration in seconds.
@@ -299,7 +299,7 @@ def cpu_shares_pct(
 def are_believable(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None, process_s: float
 ) -> bool:
-    """Return whether CPU times are plausible: all CPUs together can't be less busy than our own processes.
+    """Return whether CPU times are plausible: the CPUs can't have been busy for less time than our own processes.
 
     Args:
         before_s: CPU times from psutil at the previous read.

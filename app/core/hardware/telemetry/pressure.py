@@ -83,7 +83,7 @@ def periods(text: str) -> tuple[int, int] | None:
 
 
 def share_pct(before: int | None, after: int | None, whole: float) -> float | None:
-    """Return the increase of a counter as a percentage of `whole`; None if it is unknown or was reset."""
+    """Return the increase of a counter as a percentage of `whole`; None if unknown or if the counter was reset."""
     if before is None or after is None or after < before or whole <= 0:
         return None
     return min(100.0, 100 * (after - before) / whole)

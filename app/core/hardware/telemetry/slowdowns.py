@@ -1,7 +1,8 @@
 """Detects conditions that slow a computer down (power saving, throttling, swapping, sleep), and clock changes.
 
-Reading them needs no special rights and starts no program, except for the power plan of macOS. Parsers are pure
-functions of text or of a root folder, so tests run on any system. Values that the system doesn't report are None.
+Reading them needs no special rights and starts no program, except for the power plan on macOS. Parsers are pure
+functions of text or of a root folder, so tests can run on any system. Values that the system doesn't report are
+None.
 """
 
 import math
@@ -146,7 +147,7 @@ def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> C
 
 
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
-    """Return by how many seconds the wall clock was set between two reads, and how long the computer slept.
+    """Return the seconds by which the wall clock was set between two reads, and the seconds of sleep.
 
     If no clock counts sleep, the sleep looks as if the wall clock had been set.
     """
@@ -160,7 +161,7 @@ def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
 
 
 def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
-    """Return a counter's increase per second; None if it is unknown or was reset."""
+    """Return a counter's increase per second; None if unknown or if the counter was reset."""
     if before is None or after is None or after < before or elapsed_s <= 0:
         return None
     return (after - before) / elapsed_s
