@@ -50,7 +50,7 @@ class AbTest(PlanKind):
         return [typical(runs).id for runs in sides if runs]
 
     def example(self, group: Group) -> RunSummary | None:
-        """Return the first run with the worst verdict, whose cause is shown; None without a usable pair."""
+        """Return the first run with the worst verdict; None without a usable pair."""
         rank: dict[str, int] = {level: number for number, level in enumerate(WORST_FIRST)}
         return min(paired_runs(group), key=lambda run: rank.get(level_among(run), len(rank)), default=None)
 
@@ -84,7 +84,7 @@ class AbTest(PlanKind):
         return ab_text(self.card(run, group), run, group, paired_runs(group), self.remarks(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
-        """Return an identifier of the group for file names, because no single run represents it."""
+        """Return an identifier for file names: the group's, because no single run represents the result."""
         del run_id
         return f"{self.key}-{group.id}"
 

@@ -174,7 +174,7 @@ def _badge(run: JudgedRun, runs: Sequence[RunSummary]) -> tuple[str, ...]:
 
 
 def _verdict(run: JudgedRun) -> events.Judged:
-    """Return a run's verdict within its group, whose spread already includes variations caused by the host."""
+    """Return a run's verdict, ignoring shared hosts, because the group's spread already includes their effect."""
     is_valid = "valid" in (run.verdict.level, level_among(run.summary))
     return events.Judged(level="valid") if is_valid else run.verdict
 

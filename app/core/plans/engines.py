@@ -66,7 +66,7 @@ class EngineComparison(PlanKind):
         return [sentence("engines_table.one_round")] if group.plan.rounds < ENOUGH_ROUNDS else []
 
     def summary(self, group: Group) -> RunSummary | None:
-        """Return the record that represents the fastest engine; None for several workloads."""
+        """Return the summary of the fastest engine; None for several workloads."""
         rows = engine_rows(group)
         fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
         engines = _planned_engines(group)
@@ -85,7 +85,7 @@ class EngineComparison(PlanKind):
         return [summary.id, *(typical(runs).id for runs in slower)]
 
     def rank(self, group: Group, summary: RunSummary) -> str:
-        """Return the fastest engine, or those that are tied, as a sentence. The table shows the ratios."""
+        """Return a sentence that names the fastest engine, or those that are tied."""
         del summary
         titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
         if len(titles) > 1:
@@ -93,7 +93,7 @@ class EngineComparison(PlanKind):
         return sentence("engine_page.is_fastest", engine=titles[0]) if titles else self.sentence(group)
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return the engine, and the number of runs and the interval of the median."""
+        """Return the engine, the number of runs, and the interval of the median."""
         runs = [run for run in group.runs if is_usable(run) and run.engine == summary.engine]
         return " · ".join((engine_title(summary.engine), runs_note(runs, summary)))
 
@@ -272,7 +272,7 @@ def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
 
 
 def _planned_engines(group: Group) -> dict[int, str]:
-    """Return the planned engine of each run by run id, because demo runs record no engine."""
+    """Return each run's planned engine by run id. Demo runs don't record an engine."""
     engines = {planned.number: planned.spec.engine for planned in group.plan.runs()}
     return {run.id: engines.get(number, run.engine) for number, run in group.numbered}
 

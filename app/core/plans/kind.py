@@ -118,7 +118,7 @@ class PlanKind:
 
         Args:
             group: The plan's runs so far.
-            asked: Requested spec of each run, by number.
+            asked: Requested spec of each run, by run id.
             like: Another report of this kind whose user settings are reused; None if there is none.
         """
         del asked, like
@@ -135,7 +135,7 @@ class PlanKind:
     def sentence_so_far(self, group: Group, asked: Mapping[int, RunSpec]) -> str:
         """Return the result of a plan that may still be running, as a sentence.
 
-        `asked` contains the requested spec of each run, by number.
+        `asked` contains the requested spec of each run, by run id.
         """
         del asked
         return self.sentence(group)
@@ -154,7 +154,7 @@ class PlanKind:
 
         Args:
             group: Group of any kind.
-            with_interval: Whether to include a median's interval, for views that don't show it elsewhere.
+            with_interval: Whether to include the interval of the median. Omit it if it is shown elsewhere.
         """
         remarks = [remark for remark in self.limits(group, with_interval=with_interval) if remark]
         if left_out := self._left_out(group):
@@ -234,7 +234,7 @@ class PlanKind:
         return Several(summary, level, badge, self.basis(group, summary))
 
     def basis(self, group: Group, summary: RunSummary) -> str:
-        """Return a text on the basis of the headline. `summary` represents the group."""
+        """Return a text that describes the basis of the headline. `summary` represents the group."""
         del group, summary
         return ""
 
@@ -253,7 +253,7 @@ class PlanKind:
         return share_card(run, self.several(group), result)
 
     def text(self, run: JudgedRun, group: Group) -> str:
-        """Return the contents of the picture as lines of text, without names of users, computers or folders."""
+        """Return the result as lines of text, without names of users, computers or folders."""
         return result_text(run, self.several(group))
 
     def file_number(self, run_id: int, group: Group) -> str:
@@ -262,7 +262,7 @@ class PlanKind:
         return str(run_id)
 
     def listing(self, group: Group) -> str:
-        """Return the result, remarks and runs as text, one line each."""
+        """Return the result, the remarks and the runs as lines of text."""
         lines = [f"{self.name(group)} · {workloads_title(group)}", self.sentence(group), *self.remarks(group)]
         lines += [names] if (names := self.side_names(group)) else []
         return "\n".join((*lines, *(self._run_line(group, run) for run in group.runs)))
@@ -282,7 +282,7 @@ class PlanKind:
         return " · ".join(part for part in parts if part)
 
     def _left_out(self, group: Group) -> list[Message]:
-        """Return messages with the unusable runs and the reasons."""
+        """Return messages about the unusable runs, with reasons."""
         reasons = [message("group.runs_deleted", count=group.deleted)] if group.deleted else []
         alone = {run.id for pair in self.pairs(group) if not pair.is_usable for run in (pair.a, pair.b) if run}
         for run in group.runs:

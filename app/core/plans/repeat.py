@@ -84,7 +84,7 @@ def standing_for(runs: list[RunSummary], verdict: str) -> RunSummary:
 
 
 def _change(group: Group) -> str:
-    """Return a note on the first difference between repetitions; "" if there is none."""
+    """Return a note about the first difference between the repetitions; "" if there is none."""
     counted = [run for run in group.runs if is_usable(run)]
     for run in counted[1:]:
         first = counted[0]

@@ -1,4 +1,4 @@
-"""Checks whether stored runs can be repeated on this computer in its current state."""
+"""Checks whether stored runs can be repeated on this computer."""
 
 from app.core.datasets.install import list_datasets
 from app.core.engines.choices import device_choices, installed_engines

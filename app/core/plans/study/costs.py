@@ -1,4 +1,4 @@
-"""Pure functions for costs: prices per hour, costs of an epoch and a run, and when renting pays off."""
+"""Pure functions for costs: hourly prices, costs of an epoch and a run, and when renting pays off."""
 
 import csv
 import math
@@ -172,7 +172,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 
 def published_name(row: PublishedRow) -> str:
-    """Return the device of a published row as named in study 000, which distinguishes compiled builds."""
+    """Return a published row's device under its name in study 000, which distinguishes compiled builds."""
     compiled = "compiled" in row.software_words
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
@@ -222,7 +222,7 @@ def own_device(point: Point) -> str:
 
 
 def _power_for_price(point: Point, own: OwnComputer) -> float | None:
-    """Return a configuration's measured power in watts if the cost depends on it; otherwise None."""
+    """Return a configuration's measured power in watts if the cost is based on it, otherwise None."""
     energy_j = point.energy_per_epoch_j
     is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
     if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:

@@ -268,7 +268,7 @@ def _precision(result: StudyResult, done: list[Point]) -> list[str]:
 
 
 def _convergence(result: StudyResult, done: list[Point], details: Details) -> list[str]:
-    """Return sentences on the accuracy that all configurations reach, and on the order in which they reach it."""
+    """Return sentences on the highest accuracy that all configurations reach, and which reach it first."""
     del result
     reached: dict[str, list[tuple[float, float]]] = {}
     for point in done:
@@ -317,7 +317,7 @@ def _missing(result: StudyResult) -> list[str]:
 
 
 def _doubts(result: StudyResult) -> list[str]:
-    """Return sentences on runs that aren't valid, or on the meaningless results of a demo."""
+    """Return sentences on runs that aren't valid, or a note that results of a demo are meaningless."""
     if all(CATALOGUE[name].is_demo for name in result.workloads):
         return [sentence("verdict.demo")]
     counted = [run for run in result.group.runs if is_usable(run)]

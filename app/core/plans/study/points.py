@@ -184,7 +184,7 @@ def make_result(
 
     Args:
         group: Group of the study, which may still be running.
-        asked: Requested spec of each run, by id.
+        asked: Requested spec of each run, by run id.
         metrics: Values reported by runs, by key and run id.
     """
     plan, study = group.plan, group.plan.study or Study()

@@ -71,7 +71,7 @@ class StudyPreset:
     Attributes:
         key: Name for typing and storage.
         axes: Names of its axes, the axis of the chart first.
-        build: Function that returns its configurations, some of which this computer may be unable to run.
+        build: Function that returns its configurations. This computer may be unable to run some of them.
         workloads: Ids of the default workloads.
         rounds: Number of runs per configuration.
         source: Number of the published study, "000" to "004"; "" if there is none.
@@ -176,7 +176,7 @@ def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def phases(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return specs for training and prediction with the same network, on all combinations of engine and device."""
+    """Return specs for training and prediction with the same network on each combination of engine and device."""
     pairs = [
         each
         for workload in workloads

@@ -22,7 +22,7 @@ class SuitePart:
 
     Attributes:
         workload: Id of the workload.
-        purpose: Purpose of the test; training and prediction also have scores of their own.
+        purpose: Purpose of the test. Training and prediction also have separate scores.
         reference: Headline of the reference computer in the workload's unit, worth 1,000 points.
         batch_size: Fixed batch size; None for a workload without batches.
         precision: Fixed precision.

@@ -81,7 +81,7 @@ class SuiteResult:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Values that differ between runs and so prevent a total score, such as two CPUs; () if none differ."""
+        """Values that differ between runs and therefore rule out a total score, such as two CPUs; () if none."""
         for name in ("cpu_name", "device_name", "engine_version"):
             there = tuple(dict.fromkeys(str(getattr(run, name) or "n/a") for run in self.runs))
             if len(there) > 1:
@@ -148,7 +148,7 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
 
     Args:
         group: Group of the suite, which may still be running.
-        asked: Requested spec of each run, by id.
+        asked: Requested spec of each run, by run id.
 
     Raises:
         UsageError: The group isn't a suite, or this version doesn't have its definition.
@@ -172,7 +172,7 @@ def _left(plan: Plan, parts: Sequence[PartScore]) -> Iterator[PlannedRun]:
 
 
 def mean_of_parts(parts: Sequence[PartScore], suite: Sequence[PartScore]) -> Score | None:
-    """Return the geometric mean of some tests, with an interval if it is known; None if a test has no points.
+    """Return the geometric mean of some tests, with an interval if known; None if a test has no points.
 
     Args:
         parts: At least one test.

@@ -1,4 +1,4 @@
-"""Describes a suite as text: score, sentences, table and charts. Pure functions."""
+"""Describes a suite: score, sentences, table and charts. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -190,7 +190,7 @@ def imported_name(score: ImportedScore) -> str:
 
 
 def _score_name(result: SuiteResult) -> str:
-    """Return a name that distinguishes a suite from others on this computer: engine, device and number."""
+    """Return a name that distinguishes a suite from this computer's others: engine, device and number."""
     run = result.example
     assert run is not None  # it has a score
     device = short_name(device_title(run))
@@ -257,7 +257,7 @@ def _zeros(result: SuiteResult) -> list[str]:
 
 
 def _rounds(result: SuiteResult) -> list[str]:
-    """Return a note if a score lacks a second round, which would reveal errors common to all tests."""
+    """Return a note if there is no second round, which would reveal errors common to all tests."""
     total = result.total
     if total is None or total.points <= 0 or result.rounds >= result.definition.rounds:
         return []
