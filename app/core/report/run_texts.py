@@ -1,4 +1,4 @@
-"""Texts about computer, result, verdict and advice, for the terminal and the window."""
+"""Describes computers, results, verdicts and advice as text, for the terminal and the window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Several:
         summary: Record that represents the runs.
         level: Worst verdict of the runs.
         badge: Verdict with the number of runs that have it, followed by shorter versions.
-        basis: Text on the basis of the headline.
+        basis: Text that describes the basis of the headline.
     """
 
     summary: RunSummary
@@ -93,12 +93,12 @@ def derived_epoch_text(run: RunSummary) -> str:
 
 
 def peak_text(run: Run) -> str:
-    """Return a text on a run's share of peak; "" if it is unknown."""
+    """Return a run's share of peak as text; "" if it is unknown."""
     return _text(peak_share(run.peak))
 
 
 def energy_text(run: RunSummary) -> str:
-    """Return a text on the energy used by a run; "" if it is unknown."""
+    """Return the energy used by a run as text; "" if it is unknown."""
     return _text(energy_used(run))
 
 
@@ -161,7 +161,7 @@ def estimated_from_s(run: Run) -> float | None:
 def headline_note(
     run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, measured_s: float | None = None
 ) -> str:
-    """Return a note on the basis of the headline; "" if there is nothing to add.
+    """Return a note about the basis of the headline; "" if there is nothing to add.
 
     Args:
         run: Any run.
@@ -199,7 +199,7 @@ def _spread(run: RunSummary) -> str:
 
 
 def runs_note(runs: Sequence[RunSummary], summary: RunSummary) -> str:
-    """Return a note on a median: the number of usable runs, the interval and the spread.
+    """Return a note about a median: the number of usable runs, the interval and the spread.
 
     Args:
         runs: Usable runs.
@@ -250,7 +250,7 @@ def repeats_steps(run: RunSummary) -> bool:
 
 
 def _step_note(run: RunSummary) -> str:
-    """Return a note on the basis of a headline that is computed from steps."""
+    """Return a note about a headline that is computed from steps."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
     if run.basis == "estimate":
@@ -362,7 +362,7 @@ def _trained_on(run: RunSummary) -> str:
 
 
 def made_by(version: str, moment: str) -> str:
-    """Return the last line of a text: the version and, unless it is excluded (""), the date."""
+    """Return the last line of a text: the version and, unless it is "", the date."""
     if not moment:
         return sentence("share.version", version=version)
     return sentence("result.text_footer", version=version, date=moment[:10])

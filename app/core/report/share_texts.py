@@ -1,4 +1,4 @@
-"""Texts that are common to all pictures to share: the computer and the device."""
+"""Texts that all pictures to share have in common: the computer and the device."""
 
 from app.core.formats import format_installed_memory
 from app.core.messages import sentence
@@ -21,7 +21,7 @@ def device_title(run: RunSummary) -> str:
 
 
 def computer_parts(run: RunSummary) -> list[str]:
-    """Return texts for cores, memory and system, omitting unknown ones."""
+    """Return texts for cores, memory and system; unknown ones are omitted."""
     parts = (
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_installed_memory(run.memory_bytes) if run.memory_bytes else "",

@@ -25,7 +25,7 @@ class _Unit:
 
 _PERCENT, _CELSIUS, _WATT = _Unit("%", 0), _Unit("°C", 0), _Unit("W", 1)
 _GIGAHERTZ, _MEMORY, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 2**-30), _Unit("MB/s", 1, 1e-6)
-# Units by field of workloads.protocol.telemetry.Telemetry. A summary of omitted fields wouldn't be meaningful.
+# Units by field of workloads.protocol.telemetry.Telemetry. Fields whose range isn't meaningful are omitted.
 _UNITS = {
     "cpu_pct": _PERCENT,
     "other_cpu_pct": _PERCENT,
@@ -97,7 +97,7 @@ def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
 
 
 def _held_down(run: Run) -> Iterator[Row]:
-    """Yield the reasons why each GPU's clock was limited, with their share of the time."""
+    """Yield the reasons why each GPU's clock was limited, with the share of time for each."""
     answers: Counter[int] = Counter()
     held: Counter[tuple[int, str]] = Counter()
     for event in run.telemetry:
