@@ -1,1 +1,1 @@
-"""A result as a file that other people can import: record, canonical form and digest."""
+"""Result files, which other people can import: record, canonical form and digest."""

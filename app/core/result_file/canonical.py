@@ -158,7 +158,7 @@ def _check_statistics(result: Result) -> None:
 
 
 def decode(content: bytes) -> tuple[Result, ...]:
-    """Parse a result file. Raises UnfitError with the place and the reason if anything is invalid."""
+    """Parse a result file. Raises UnfitError with the position and the reason if anything is invalid."""
     try:
         head = msgspec.json.decode(content, type=_Head)
         if head.format_version != FORMAT_VERSION:
@@ -180,7 +180,7 @@ class _Head(msgspec.Struct):
 
 
 def decode_problem(error: Exception) -> UnfitError:
-    """Convert a decoding error to an UnfitError with the reason and, if known, the place in the JSON."""
+    """Convert a decoding error to an UnfitError with the reason and, if known, the position in the JSON."""
     if isinstance(error, RecursionError):
         return UnfitError("exchange.nested_too_deeply")
     if not isinstance(error, msgspec.DecodeError):
