@@ -12,13 +12,13 @@ from typing import Any
 from app.core.messages import sentence
 
 END_S = 2.0
-# Flags of Windows' SetThreadExecutionState, which keep the system awake until further notice.
+# Flags of Windows' SetThreadExecutionState that keep the system awake until the flags are reset.
 _CONTINUOUS, _SYSTEM_REQUIRED = 0x80000000, 0x00000001
 
 
 @contextlib.contextmanager
 def stay_awake(system: str = sys.platform) -> Iterator[None]:
-    """Prevent sleep during a `with` block of this thread; do nothing if that isn't supported.
+    """Prevent the computer from sleeping during a `with` block of this thread, if the system supports this.
 
     Linux: systemd's inhibitor locks, which are released when this process ends. macOS: caffeinate, which watches
     this process. Windows: the execution state of the thread, which ends with the thread.
@@ -70,8 +70,8 @@ def _started(command: Sequence[str]) -> "subprocess.Popen[bytes] | None":
         helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
     except OSError:  # not installed
         return None
-    # If the system refuses the lock, the helper exits immediately and would otherwise stay a zombie until the run
-    # ends.
+    # If the system refuses the lock, the helper exits immediately and would otherwise remain a zombie until the
+    # run ends.
     threading.Thread(target=helper.wait, daemon=True, name="awake").start()
     return helper
 

@@ -29,7 +29,7 @@ def problem(error: AppError) -> Message:
 
 
 def readable(event: events.AnyEvent) -> events.AnyEvent:
-    """Return an event whose message has been converted to an English sentence, if it has only the message."""
+    """Return an event with the English sentence added if it has only a message."""
     if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
         return msgspec.structs.replace(event, message=_sentence(event.said))
     return event

@@ -5,7 +5,7 @@ from collections import Counter
 from workloads.protocol import events
 
 WARNINGS_OF_A_CODE, WARNINGS = 20, 100
-# Limit for other events, which are sent once or a few times per run or replace an earlier event.
+# Limit for other events, which are sent at most a few times per run or replace an earlier event.
 _OTHERS = 10_000
 # A worker sends up to ten blocks of steps per second, and one at the end of each epoch.
 _EPOCHS, _FIRST_BLOCKS, _BLOCKS_A_SECOND, _BLOCKS_OF_AN_EPOCH = 1_000_000, 1_000, 20, 3

@@ -23,7 +23,7 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import Telemetry
 
 ESTIMATE_INTERVAL_S = 1.0
-# Judging reads the whole record and must not disturb the measurement.
+# Determining the verdict involves reading the whole record, which must not disturb the measurement.
 VERDICT_INTERVAL_S = 10.0
 # A single narrow interval may occur by chance.
 ENOUGH_ESTIMATES = 2
@@ -99,7 +99,7 @@ class LiveVerdict:
             self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
-        """Return the function's result, or None if it fails: a bug in our code must not abort the run."""
+        """Return the function's result; None if it fails, because a bug in our code must not abort the run."""
         self._begun_s = self._clock()
         try:
             return tell()
@@ -108,7 +108,7 @@ class LiveVerdict:
             return None
 
     def _next_s(self, interval_s: float) -> float:
-        """Return when the next update is due; the pause keeps updates from slowing down runs with many steps."""
+        """Return the time of the next update. A pause keeps updates from slowing down runs with many steps."""
         now_s = self._clock()
         return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 

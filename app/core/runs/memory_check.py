@@ -14,7 +14,7 @@ CERTAIN = 1.2
 
 
 def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) -> Message | None:
-    """Explain that a run is certain to run out of memory, and what would fit; None if it isn't certain.
+    """Explain why a run can't fit into memory, and what would fit; None unless this is certain.
 
     Args:
         spec: Spec of the run.

@@ -45,7 +45,7 @@ class PlanSession:
         run_id: Id of the latest run; 0 before the first one.
         status: "running", then "completed", "cancelled" (also if `confirm_side` returned False) or "failed".
         trouble: Error that ended the plan, other than a failed run; None if there was none.
-        refusals: Errors of runs that couldn't be started, in a plan that continues without them.
+        refusals: Errors of runs that couldn't be started, if the plan continued without them.
 
     Args:
         plan: Plan to execute.

@@ -23,7 +23,7 @@ VALIDATION_SHARE = 1 / 3
 
 
 class ProbeError(AppError):
-    """The probe ended without a result. The message contains the reason."""
+    """The probe ended without a result. The message states the reason."""
 
 
 def probe_duration_s(

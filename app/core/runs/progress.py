@@ -60,12 +60,12 @@ class Progress:
 
     @property
     def step_s(self) -> float | None:
-        """Mean duration of recent steps in seconds; None before the second step."""
+        """The mean duration of recent steps in seconds; None before the second step."""
         return sum(self._recent_s) / len(self._recent_s) if self._recent_s else None
 
     @property
     def fraction(self) -> float | None:
-        """Completed share of the phase by steps or time, 0 to 1; None before training starts."""
+        """The completed share of the phase by steps or time, 0 to 1; None before training starts."""
         if self._budget_s and self._by_time:
             return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
         if not self.steps_per_epoch:
@@ -74,7 +74,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated time until training ends in seconds; None if unknown."""
+        """The estimated time until training ends, in seconds; None if unknown."""
         if self.phase == "measure" and self._budget_s and self._by_time:
             return max(0.0, self._budget_s - (self._now_s - self._begin_s))
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:

@@ -149,7 +149,7 @@ def checked_workload(spec: RunSpec) -> Workload:
 
 
 def _near(typed: str) -> list[str]:
-    """Return similar names for an unknown workload. Names that contain it come first, led by the standard one."""
+    """Return the names closest to an unknown one. Names that contain it come first."""
     part = typed.strip().lower()
     within = [name for name in CATALOGUE if part in name] if len(part) > 1 else []
     within.sort(key=lambda name: name != STANDARD)

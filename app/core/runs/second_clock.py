@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from workloads.protocol import events
 
-# If reading a line took at least this long, the reader waited for it; otherwise the line was already in the pipe.
+# If reading a line took at least this long, the reader had to wait for it; otherwise it was already in the pipe.
 WAITED_S = 0.001
 # Only the fastest arrival in each interval of this length is kept.
 SPAN_S = 0.25
@@ -34,7 +34,7 @@ class SecondClock:
         self._arrivals: list[tuple[float, float]] = []  # times by the worker's clock and by this process's clock
 
     def asked(self) -> None:
-        """Record that the reader starts to wait for a line."""
+        """Record that the reader starts waiting for a line."""
         self._asked_s = self._clock()
 
     def heard(self, event: events.Event | None) -> None:
@@ -53,7 +53,7 @@ class SecondClock:
         self._arrivals.append((sent_s, arrived_s))
 
     def metrics(self) -> dict[str, float]:
-        """Return the time between the first and last quarter by both clocks; empty with too few arrivals."""
+        """Return the time between the first and last quarter on both clocks; empty with too few arrivals."""
         if len(self._arrivals) < ARRIVALS_AT_LEAST:
             return {}
         quarter = len(self._arrivals) // 4

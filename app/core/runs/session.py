@@ -53,7 +53,7 @@ class Limits:
 
     Attributes:
         silence_s: Silence before a warning. The run isn't ended before `start_s`, because compiling the first step
-            may take long.
+            may take a long time.
         start_s: Silence before the first step after which a worker counts as hung. NVIDIA states up to 30 minutes
             for compiling kernels for a GPU without prebuilt code.
         hung_s, hung_steps: Silence after the first step, in seconds and in typical steps, whichever is longer.
@@ -233,7 +233,7 @@ class Session:
         return done and self._silent_s > self._limits.exit_s
 
     def _count_damaged(self, line: BadLine) -> None:
-        """Report the first damaged lines. A runaway worker must not fill the database with reports."""
+        """Report a damaged line, up to a limit, so that a runaway worker can't fill the database with reports."""
         self._damaged += 1
         if self._damaged <= DAMAGED_REPORTED_MAX:
             self._store_and_publish(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
@@ -293,7 +293,7 @@ class Session:
         return max(self._limits.hung_s, self._limits.hung_steps * self._step_s)
 
     def _explain(self, worker: Worker, code: int | None) -> None:
-        """Record an error on behalf of a worker that couldn't report it."""
+        """Record an error that the worker couldn't report itself."""
         if self._end is None and self._error is None and not self._cancel.is_set():
             ended, lines = explain_exit(code), worker.last_lines()
             said = (

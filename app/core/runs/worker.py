@@ -112,7 +112,7 @@ class Worker:
                     stream.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last meaningful lines that the worker printed. Call this after the worker has ended."""
+        """Return the last relevant lines printed by the worker. Call this after the worker has ended."""
         self._log.join(LAST_WORDS_S)  # on a busy computer, they arrive after the last event
         return self._log.last_lines()
 
@@ -152,7 +152,7 @@ def _parse(line: bytes) -> WorkerMessage:
 
 
 def explain_exit(code: int | None) -> Message:
-    """Describe how a worker ended without reporting it, as a predicate without a subject."""
+    """Describe how a worker ended without reporting it, as a predicate such as "crashed (SIGSEGV)"."""
     if code is None:
         return message("exit.had_to_be_killed")
     if code in _EXITS:

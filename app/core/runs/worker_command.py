@@ -38,7 +38,7 @@ class WorkerCommand:
 
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
-    """Return the command for a worker, largely independent of the user's environment."""
+    """Return the command for a worker, with few of the user's environment variables."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
     return WorkerCommand(_arguments(spec.engine, paths, "--worker", "workloads"), clean)
 

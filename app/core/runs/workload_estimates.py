@@ -25,7 +25,7 @@ class WorkloadEstimate:
             defaults.
         duration_s: Duration of earlier runs in seconds; None without a comparable run.
         memory_bytes: Approximate memory requirement; None if unknown.
-        problem: Reason why the run is certain not to fit into memory; None if it isn't certain.
+        problem: Reason why the run can't fit into memory; None unless this is certain.
         data: "real", "synthetic" (the real data isn't installed) or "generated" (no data set is needed).
         published: Number of published results, and number of those with the default batch size.
     """
