@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseError(AppError):
-    """The database can't be used now. The caller still has the data that was to be written."""
+    """The database can't be used now. The caller keeps any data that hasn't been written."""
 
 
 def storable(value: object) -> object:
@@ -247,7 +247,7 @@ def _written_format(connection: sqlite3.Connection) -> object:
 
 
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise sqlite3.Error for damage that only some queries would reveal.
+    """Raise sqlite3.Error if the file has damage that only some queries would reveal.
 
     Large files are checked only if damage is suspected.
     """

@@ -1,4 +1,4 @@
-"""Stores results of other computers, separately from the user's runs, which alone count in statistics."""
+"""Stores results of other computers, separately from the user's own runs. Statistics include only own runs."""
 
 # ruff: noqa: S608 - SQL is put together from our own texts, never from values
 import json
@@ -28,7 +28,7 @@ SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
-# The date may be NULL. :is_exact states whether all digits of the headline are known. There is one SELECT per
+# The date may be NULL. :is_exact states whether all digits of the headline are known. There is a SELECT for each
 # case, because with OR, SQLite would read all runs of a workload.
 _OWN_OF = "SELECT id FROM runs WHERE workload = :workload AND value = :value AND deleted_at IS NULL"
 OWN_AGAIN = f"{_OWN_OF} AND started_at = :date UNION ALL {_OWN_OF} AND :date IS NULL AND :is_exact"
@@ -155,7 +155,7 @@ def _entry(result: Result, *, is_one_of_many: bool) -> dict[str, Any]:
 
 
 def _moment(connection: sqlite3.Connection, source: str) -> str:
-    """Return an import time later than that of any earlier file with this name, because both identify a file."""
+    """Return an import time later than that of any file with this name: name and time identify a file."""
     sql = "SELECT MAX(imported_at) FROM imported_results WHERE source = ?"
     latest = connection.execute(sql, (storable(one_line(source, SOURCE_LIMIT)),)).fetchone()[0]
     now = now_text()

@@ -1,4 +1,4 @@
-"""Stores the outcome of runs, with a summary unless computing it fails, and recovers abandoned runs."""
+"""Stores the outcomes of runs, with a summary unless computing it fails, and recovers abandoned runs."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import logging

@@ -1,4 +1,4 @@
-"""Decodes stored rows. Unreadable parts are omitted and reported, without affecting other rows."""
+"""Decodes stored rows. Unreadable parts are omitted and reported; they don't affect other rows."""
 
 import dataclasses
 import math
@@ -43,7 +43,7 @@ ENVIRONMENT, DATASET, MODEL = events.Environment, events.Dataset, events.Model
 
 
 class _WithGpus(msgspec.Struct):
-    """The part of a stored computer or its telemetry that must be valid. The rest is checked where it is used."""
+    """The part of a computer's record or telemetry that must be valid. The rest is checked where it is used."""
 
     gpus: list[dict[str, Any]] = []
 

@@ -35,9 +35,9 @@ _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
-# Characters that never occur in valid numbers, but in None, nan, inf, strings, bytes or large exponents.
+# Characters that don't occur in valid numbers but do occur in None, nan, inf, strings, bytes or large exponents.
 _ODD = re.compile(r"[a-df-z'A-DF-Z]|e\+3")
-# Columns whose cells may contain folder names in an undetectable form, or details of the process.
+# Columns whose cells may contain folder names in a form that can't be detected, or details of the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
 
