@@ -52,7 +52,7 @@ def may_slow_down(machine: Machine, window: TelemetryWindow, *, is_burstable: bo
 
 
 def _burst(evidence: Evidence) -> Message | None:
-    """Return a note if a Quick run ended while its device was warming up or its clock was falling."""
+    """Return a note if a Quick run ended while its device was warming up or the clock speed was falling."""
     window = evidence.telemetry
     is_quick = evidence.run.summary.preset == "quick" and window.is_within
     return _under_way(window) if is_quick else None

@@ -38,7 +38,7 @@ MEMORY_FULL_PCT = 5.0
 # Desktops use less of the GPU, even during animations.
 GPU_SHARED_PCT = 10.0
 GPU_BUSY_BEFORE_PCT = 20.0
-# Two seconds can be caused by opening a window.
+# Minimum number of records, because a single busy second may be caused by opening a window.
 _EARLIER_AT_LEAST = 2
 
 

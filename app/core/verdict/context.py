@@ -1,4 +1,4 @@
-"""Prepares a stored run for the rules of the verdict: the telemetry and steps behind its result."""
+"""Collects the evidence for the rules of the verdict: the telemetry and steps of a stored run."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 Level = Literal["fact", "caution", "invalid"]
 # Telemetry describes the second before it.
 _INTERVAL_S = 1.0
-# A worker only imports its engine during this time.
+# During this time, a worker only imports its engine.
 _STARTS_S = 3.0
 UNKNOWN_GPU = -1  # no GPU has this index
 

@@ -38,14 +38,14 @@ _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
 
 def judge(run: Run, *, is_over: bool = True) -> events.Judged:
-    """Judge a run by its record, with the worst reasons first.
+    """Return the verdict on a run, based on its record, with the worst reasons first.
 
     Args:
         run: Record of the run, which may be in progress.
         is_over: Whether the run has ended. If not, rules for finished runs are skipped.
 
     Returns:
-        The verdict. If the rules fail, it is "invalid", with the code "not_judged".
+        The verdict. If a rule raises an exception, the verdict is "invalid", with the code "not_judged".
     """
     try:
         return _judge(run, is_over=is_over)
@@ -242,7 +242,7 @@ def _interval_wide(evidence: Evidence) -> Message | None:
 
 
 def _shared_host(evidence: Evidence) -> Message | None:
-    """Return by how much the next run may differ, unless the run's own uncertainty is larger."""
+    """Return a caution about how much the next run may differ, unless the run's own uncertainty is larger."""
     part, run, half_pct = shared_part_of(evidence), evidence.run.summary, _half_interval_pct(evidence)
     if part is None or run.value is None or run.basis == "first_epoch":
         return None
@@ -263,7 +263,7 @@ def _own_half_pct(evidence: Evidence) -> float | None:
 
 
 def _is_by_warmup(evidence: Evidence) -> bool:
-    """Return whether a long warm-up rather than noise widens the interval, so that only one end is far."""
+    """Return whether a long warm-up, rather than noise, has widened one side of the interval."""
     run = evidence.run.summary
     if run.value is None or run.value_low is None or run.value_high is None or not run.warmup_steps:
         return False
@@ -282,7 +282,7 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
 
 
 def _is_precise(half_pct: float) -> bool:
-    """Return whether the rounded ± is within the target, so that a displayed 3.0 % passes."""
+    """Return whether the rounded ± is within the target, so that a displayed value of 3.0 % passes."""
     return round(half_pct, 1) <= INTERVAL_PCT
 
 

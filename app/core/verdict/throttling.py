@@ -141,7 +141,7 @@ def _slow_clock(evidence: Evidence) -> Message | None:
 
 
 def too_hot(window: TelemetryWindow) -> dict[str, Any] | None:
-    """Return {} (there is no value to show) if heat currently limits a clock, otherwise None."""
+    """Return {} (no value to show) if heat currently limits a clock, otherwise None."""
     temperatures_c = window.values("cpu_temperature_c")
     is_hot = bool(temperatures_c) and min(temperatures_c) >= HOT_C
     held = [_held_down(record, gpu) for record in window.records for gpu in {None, window.gpu}]

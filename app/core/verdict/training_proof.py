@@ -51,7 +51,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _says_what_is_counted(run: Run) -> bool:
-    """Return whether a run records what wasn't counted; False for runs of older versions."""
+    """Return whether a run's record states what was counted; False for runs of older versions."""
     return "steps_counted" in run.metrics
 
 

@@ -1,4 +1,4 @@
-"""Rules for the evidence of training: whether the steps did the declared work in the stated time."""
+"""Rules that check whether the training steps did the declared work in the stated time."""
 
 from collections.abc import Iterator, Mapping
 
@@ -109,7 +109,7 @@ def _is_behind(stated_s: float, passed_s: float) -> bool:
 
 
 def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
-    """Yield the duration of steps and epochs as stated, and as measured between their events."""
+    """Yield the durations of steps and epochs, both as stated and as measured between their events."""
     blocks = [block for block in evidence.run.steps if block.phase == "measure" and block.durations_s]
     begins_s: dict[int, float] = {}
     ends_s: dict[int, float] = {}
