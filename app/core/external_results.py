@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.core.records import RunSummary
 
-# Stands in for the app version in results of epoch logs.
+# Replaces the app version in results of epoch logs.
 EPOCH_LOG = "epoch log"
 
 
@@ -14,7 +14,7 @@ class CommunityRow:
 
     Attributes:
         name: Name of the device.
-        summary: The median over the computers, as a row; its id has no meaning.
+        summary: The median over the computers, as a row. Its id has no meaning.
         low, high: Range of the medians of the computers.
         machines, results, cautions: Numbers of computers, of results, and of results with the verdict "caution".
     """
@@ -37,7 +37,7 @@ class ImportedResult:
         digest: SHA-256 of the result's canonical form.
         label: Name of the computer.
         source: Name of the imported file.
-        summary: The result as a row; its id has no meaning.
+        summary: The result as a row. Its id has no meaning.
     """
 
     id: int

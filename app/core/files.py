@@ -1,4 +1,4 @@
-"""Writes users' files safely: completely or not at all, through links, and to pipes."""
+"""Writes users' files safely: completely or not at all, following links, and to pipes."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ _NEW = os.O_CREAT | os.O_EXCL
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
-# The disk or the user's quota is full, or the file has reached the maximum size.
+# The disk is full, the user's quota is used up, or the file has reached the maximum size.
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SMALL_BYTES = 1 << 20
 # Errors in folders owned by another user, and for single files mounted in a container.
@@ -123,7 +123,7 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return our own open descriptor that the path names (/dev/stdout, /dev/fd/N …); None if it names none.
+    """Return our own open descriptor to which the path refers (/dev/stdout, /dev/fd/N …), or None.
 
     Opening such a path again would truncate a redirected file.
     """

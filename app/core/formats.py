@@ -3,7 +3,7 @@
 import math
 
 _GIB_BYTES = 2**30
-# Largest ratio or relative difference between installed and reported memory.
+# Largest ratio of installed to reported memory, and largest relative difference for GPUs.
 _KEPT_BY_SYSTEM = 1.04
 _KEPT_BY_DRIVER = 0.02
 

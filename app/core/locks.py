@@ -44,7 +44,7 @@ def acquire(path: Path, patience_s: float = 0.0) -> Hold | None:
     # Imported late, because it imports asyncio, which takes a tenth of a second.
     from filelock import FileLock, Timeout
 
-    # Neither thread-local nor shared with other users in this process.
+    # Usable from all threads, and separate from other locks of the same file in this process.
     lock = FileLock(path, timeout=patience_s, poll_interval=0.02, thread_local=False, is_singleton=False)
     try:
         lock.acquire()

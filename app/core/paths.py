@@ -20,7 +20,7 @@ DOCUMENTATION = RESOURCES.parent / "docs"  # missing if only the app package is 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The app's folders. `data` is worth keeping; `cache` can be recreated.
+    """The app's folders. `data` must be kept; `cache` can be recreated.
 
     Attributes:
         datasets_folder: The user's data set folder; None for the default folder.
@@ -70,7 +70,7 @@ class Paths:
 
     @property
     def locks(self) -> Path:
-        """The folder for lock files, which show what other processes are working on."""
+        """The folder for lock files, which show what other processes are using."""
         return self.cache / "locks"
 
     @property
@@ -85,11 +85,11 @@ class Paths:
 
     @property
     def keras_home(self) -> Path:
-        """Epochmark's own Keras folder, which prevents the user's keras.json from having an effect."""
+        """Epochmark's own Keras folder, used so that the user's keras.json has no effect."""
         return self.cache / "keras"
 
     def create(self) -> None:
-        """Create the folders. Raises UsageError with the folder and the reason if one can't be created."""
+        """Create the folders. Raises UsageError if one can't be created."""
         if os.name == "posix":
             self._check_length()
         for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
@@ -178,7 +178,7 @@ def check_datasets_folder(paths: Paths) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents. Raises UsageError with the folder and the reason if this fails."""
+    """Create a folder and its parents. Raises UsageError if this fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

@@ -20,7 +20,7 @@ DAMAGED = "damaged"
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-# Smaller numbers have no finite reciprocal and can't be drawn to scale.
+# Smaller numbers have no finite reciprocal, and charts can't show them to scale.
 Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
 
 
@@ -35,7 +35,7 @@ class PowerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """The result of a run with its uncertainty; stored, shown, exported and compared as a whole.
+    """The result of a run with its uncertainty, as stored, shown, exported and compared.
 
     None means unknown or not reached.
 

@@ -1,4 +1,4 @@
-"""The user's settings: a small JSON file, written atomically. An unreadable file is renamed."""
+"""The user's settings, stored in a small JSON file that is written atomically. An unreadable file is renamed."""
 
 import errno
 import itertools
@@ -127,7 +127,7 @@ class _Zoom(msgspec.Struct, frozen=True):
 
 
 def stored_zoom_pct(path: Path) -> int:
-    """Return the stored zoom in percent, before anything else is read or reported; 100 if there is none."""
+    """Return the stored zoom in percent without reporting problems with the file; 100 if there is none."""
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=_Zoom).zoom_pct
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
