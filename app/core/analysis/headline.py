@@ -171,7 +171,7 @@ def _of_durations(headline: Headline, metric: str, chosen: DurationStatistics, e
 def _with_interval(
     headline: Headline, metric: str, confidence_pct: float | None, *, on_shared_host: bool
 ) -> Headline:
-    """Return the headline with its confidence level and interval, which is widened on a shared host."""
+    """Return the headline with its confidence level and interval. The interval is wider on a shared host."""
     low, high = headline.value_low, headline.value_high
     if on_shared_host and headline.value is not None:
         low, high = with_host(headline.value, low, high, is_rate=headline_kind(metric).is_rate)

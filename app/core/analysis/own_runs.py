@@ -27,7 +27,7 @@ def runs_like(
         runs: Runs of the setup's workload, newest first.
         spec: The setup.
         device: Device of the setup, such as "cpu" or "gpu:0"; None if unknown.
-        cpu_name: CPU of this computer, which the runs must match; None if unknown.
+        cpu_name: CPU of this computer. Only runs with the same CPU are used. None if unknown.
     """
     like = [run for run in runs if run.value is not None and _is_like(run, spec, device, cpu_name)]
     standing = next((kept for kinds in _STANDINGS if (kept := [run for run in like if run.verdict in kinds])), [])

@@ -218,7 +218,7 @@ def _said(row: PublishedRow) -> tuple[str, ...]:
 
 
 def says_precision(workload: str) -> bool:
-    """Return whether a workload's bars show their precision, which may differ from the run's."""
+    """Return whether a workload's bars show their precision because it may differ from the run's."""
     return workload in CATALOGUE and "precision" in CATALOGUE[workload].published_differ
 
 

@@ -199,7 +199,7 @@ def trimmed_mean(values: Sequence[float]) -> float:
 
 
 def headline_value(metric: str, duration_s: float, examples: int) -> float:
-    """Convert a duration to a headline, which is a duration in seconds or a rate.
+    """Convert a duration to a headline: a duration in seconds or a rate.
 
     Args:
         metric: One of workloads.workload.HeadlineKey.

@@ -14,7 +14,7 @@ _SUMMED_FREEDOM = 1_000
 
 
 def student_t(freedom: float) -> float:
-    """Return the 95 % limit of |t| for at least 1 degree of freedom, which may be fractional."""
+    """Return the 95 % limit of |t|. The degrees of freedom must be at least 1 and may be fractional."""
     whole = max(1, int(freedom))
     low = t_limit(whole)
     return low + (max(freedom, 1.0) - whole) * (t_limit(whole + 1) - low)
