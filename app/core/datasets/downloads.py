@@ -61,7 +61,7 @@ def download(
     *,
     check: Check = lambda: None,
 ) -> None:
-    """Download a file to `target`, which is created only when the download is complete and verified.
+    """Download a file to `target`. The target is created only after the download is complete and verified.
 
     Args:
         url: An http or https address.
@@ -256,7 +256,7 @@ def _opener() -> "OpenerDirector":
 
 
 def trust(system: str = sys.platform, certificates: Path = _MACOS_CERTIFICATES) -> "SSLContext":
-    """Return the TLS context for downloads, which trusts the certificates that Python finds on the system.
+    """Return a TLS context for downloads that trusts the system's certificates as found by Python.
 
     Args:
         system: Value of `sys.platform`; a parameter for tests.

@@ -131,7 +131,7 @@ class DataFolder:
                 self._discard(path)
 
     def _besides(self) -> list[Path]:
-        """Return the temporary folders of this data set, which may be leftovers of killed installations."""
+        """Return the temporary folders of this data set. Some may be leftovers of killed installations."""
         try:
             return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
         except OSError:
