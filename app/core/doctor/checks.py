@@ -66,7 +66,7 @@ def _driver(facts: Facts) -> Check:
     if not facts.nvidia_cards and nvml.state != "crashes":
         is_idle = nvml.state == "driver_not_loaded"
         return Check("driver", "skipped", message("doctor.driver_idle" if is_idle else "doctor.driver_not_needed"))
-    if nvml.state == "no_answer":  # some drivers take long to start; the trials show whether the GPUs work
+    if nvml.state == "no_answer":  # some drivers take a long time to start; the trials show whether the GPUs work
         return Check("driver", "skipped", message("doctor.driver_timed_out"))
     if nvml.state == "error" and nvml.text:
         return Check("driver", "fault", message("doctor.driver_says", reason=nvml.text))

@@ -59,7 +59,7 @@ def _log(trial: Trial, engine: str) -> LogDiagnosis:
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
-    # GPUs are hidden from this trial, which causes errors in TensorFlow's log.
+    # GPUs are hidden from this trial. This causes errors in TensorFlow's log.
     own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
     return replace(diagnosis, findings=own)
 

@@ -205,7 +205,7 @@ def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
 
 
 def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:
-    """Adapt a row's commands to Epochmark's own environment, which plain pip wouldn't use."""
+    """Adapt a row's commands to Epochmark's own environment, because plain pip would use another one."""
     capability = numbers(card.capability) if card else None
     profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
     own = (REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))

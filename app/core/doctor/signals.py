@@ -135,5 +135,5 @@ def signals() -> tuple[Signal, ...]:
 
 @cache
 def signal(signal_id: str, engine: str = DEFAULT_ENGINE) -> Signal:
-    """Return the row with this id, which must exist, with its texts for an engine."""
+    """Return the row with this id, with its texts for an engine. The id must exist."""
     return next(row for row in signals() if row.id == signal_id).of(engine)
