@@ -81,7 +81,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def rows_hash(rows: Any) -> str:
-    """Return the SHA-256 of a table's rows, which are plain lists and dictionaries."""
+    """Return the SHA-256 of a table's rows. The rows are plain lists and dictionaries."""
     text = json.dumps(rows, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Reads results from files of any kind, which is detected from their contents.
+"""Reads results from files. The kind of file is detected from its contents.
 
 A file that contains anything invalid is rejected as a whole.
 """
@@ -36,11 +36,11 @@ _PAGES = (b"<!doctype html", b"<html")
 
 
 class EpochLogError(UsageError):
-    """The file is an epoch log, which contains neither the workload nor the computer."""
+    """The file is an epoch log, so it contains neither the workload nor the computer."""
 
 
 def read_results(path: Path) -> tuple[Result, ...]:
-    """Return the results in a file, which is a result file, a picture, or a JSON export.
+    """Return the results in a result file, a picture or a JSON export.
 
     Exports don't contain digests, so they are computed here.
 
