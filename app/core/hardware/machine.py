@@ -351,7 +351,7 @@ def read_bios_version(root: Path = Path("/")) -> str | None:
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the machine ID, which is permanent and reveals nothing about the user; None if there is none."""
+    """Return the machine ID; None if there is none. It is permanent and reveals nothing about the user."""
     return machine_id(_secret(root))
 
 

@@ -78,7 +78,7 @@ class LinuxGpus:
     def telemetry(
         self, places: Sequence[int], own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards at these places. Every index is 0."""
+        """Read the cards at these places, each with index 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)

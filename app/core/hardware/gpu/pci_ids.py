@@ -74,6 +74,6 @@ def amdgpu_name(ids: bytes, device_id: int, revision: int) -> str | None:
 
 
 def bracketed(name: str) -> str:
-    """Return the text in the last pair of brackets, which is the product name, or else the whole name."""
+    """Return the product name, which is in the last pair of brackets, or the whole name if there are none."""
     head, opening, tail = name.rpartition("[")
     return tail.partition("]")[0].strip() or head.strip() if opening else name

@@ -116,7 +116,7 @@ class TelemetryReader:
         )
 
     def close(self) -> None:
-        """Close Windows' counters and release the GPU driver, which the next read opens again."""
+        """Close Windows' counters and release the GPU driver. The next read opens them again."""
         self._clock.close()
         if self._gpus is not None:
             self._gpus.close()
@@ -255,7 +255,7 @@ def read_telemetry(
     Args:
         duration_s: Total duration in seconds.
         count: Number of reads.
-        with_gpus: Whether to read GPUs as well, which starts their driver and wakes sleeping GPUs.
+        with_gpus: Whether to read GPUs as well. This starts their driver and wakes sleeping GPUs.
         stop: Event that ends the collection early.
         patience_s: Additional time to wait for a hanging driver, in seconds.
     """
