@@ -1,4 +1,4 @@
-"""Converts messages to sentences for display, which happens only here.
+"""Converts messages to sentences for display. No other module does this.
 
 A sentence in the catalogue is a format string with the message's arguments. In addition to Python's formats, it
 can use those in FORMATS ("{need_bytes:memory}"). A list is joined by its format ("{names:, }"; by default, a

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.core.plain_text import one_line
 
-# Set by start.py, which replaces itself with this process.
+# Set by start.py before it replaces itself with this process.
 VARIABLE = "EPOCHMARK_STARTED_AS"
 NAME = "epochmark"
 START_PY = "python3 start.py"
