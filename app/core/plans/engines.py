@@ -221,7 +221,7 @@ def engine_specs(
         workloads: Ids of the workloads.
         preset: Preset for all runs.
         choice: Other settings for all runs, as for `Workload.default_spec`.
-        runner: Runner, which knows the available engines.
+        runner: Runner that checks the specs.
 
     Raises:
         UsageError: A workload is unknown, or no workload is supported by at least two engines.

@@ -223,7 +223,7 @@ class PlanKind:
         return worst_verdict(group, is_same_work=self.is_same_work)
 
     def several(self, group: Group) -> Several | None:
-        """Return the combined result, which is shown instead of a single run's; None without a result."""
+        """Return the combined result, shown instead of a single run's; None without a result."""
         summary = self.summary(group)
         if summary is None:
             return None

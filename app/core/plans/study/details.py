@@ -69,7 +69,7 @@ def load_details(database: Database, result: StudyResult) -> Details:
 
 
 def _cases(database: Database, point: Point) -> dict[str, tuple[float, ...]]:
-    """Return each case's images per second in a configuration's usable runs, which use one folder each."""
+    """Return each case's images per second in a configuration's usable runs. Each run uses one folder."""
     ids = [run.id for run in point.runs if is_usable(run)]
     rates = {case: metric_values(database, ids, f"folder1_{case}_images_per_s") for case in CASES}
     return {case: tuple(by_run.values()) for case, by_run in rates.items() if by_run}

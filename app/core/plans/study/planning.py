@@ -43,7 +43,7 @@ def plan_preset(
 
     Args:
         key: Key of the study.
-        runner: Runner, which knows this computer's engines and limits.
+        runner: Runner that checks the specs.
         workloads: Workloads to run; () for the study's defaults.
         preset: Preset of each run; None for the study's default.
         rounds: Number of runs per configuration; None for the study's default.
@@ -83,7 +83,7 @@ def plan_axes(spec: RunSpec, axes: Mapping[str, Sequence[Any]], runner: Runner, 
     Args:
         spec: Spec with the common settings.
         axes: Values by axis name, as returned by `read_axis`.
-        runner: Runner, which knows this computer's engines and limits.
+        runner: Runner that checks the specs.
         rounds: Number of runs per configuration.
 
     Raises:

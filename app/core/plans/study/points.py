@@ -66,7 +66,7 @@ class Point:
 
     @property
     def best_run(self) -> RunSummary | None:
-        """The usable run closest to the median, which represents the configuration; None if there is none."""
+        """The usable run closest to the median, as the configuration's representative; None if there is none."""
         counted = [run for run in self.runs if is_usable(run) and run.value is not None]
         return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
 
@@ -183,7 +183,7 @@ def make_result(
     """Return the results of a group's runs, by configuration.
 
     Args:
-        group: Group of the study, which may still be running.
+        group: Group of the study. The study may still be running.
         asked: Requested spec of each run, by run id.
         metrics: Values reported by runs, by key and run id.
     """

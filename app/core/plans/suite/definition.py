@@ -79,7 +79,7 @@ class Definition:
 
     Attributes:
         parts: Tests in the order in which they are run.
-        engine: Engine of the reference computer, which is the default.
+        engine: Engine of the reference computer, and the default engine.
         rounds: Number of rounds of all tests. Several are needed because a slowdown of all tests varies between
             rounds.
         machine, software, date: Computer, software and date of the reference values.

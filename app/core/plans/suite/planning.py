@@ -17,7 +17,7 @@ def plan_suite(runner: Runner, engine: str = AUTO, device: str = AUTO, number: i
     """Return the plan of a suite. Tests that this computer can't run are listed with reasons.
 
     Args:
-        runner: Runner, which knows this computer's engines and limits.
+        runner: Runner that checks the specs.
         engine: Name of the engine for all tests; "auto" for the definition's engine or, if it isn't installed, the
             engine that is probably fastest.
         device: Device as in a spec; "auto" for a graphics card if the engine can use one, otherwise the CPU.

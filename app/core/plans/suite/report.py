@@ -119,7 +119,7 @@ class SuiteReport(PlanReport):
         return suite_table(self.result)
 
     def card(self, chart: int = 0) -> ShareCard:
-        """Return the contents of the picture, which shows the points of all tests."""
+        """Return the contents of the picture, with the points of all tests."""
         del chart
         result = self.result
         total, run, level = result.total, result.example, result.verdict

@@ -147,7 +147,7 @@ def suite_result(group: Group, asked: Mapping[int, RunSpec]) -> SuiteResult:
     """Return the results of a suite's runs, by test.
 
     Args:
-        group: Group of the suite, which may still be running.
+        group: Group of the suite. The suite may still be running.
         asked: Requested spec of each run, by run id.
 
     Raises:
