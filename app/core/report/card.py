@@ -138,7 +138,7 @@ class ShareCard:
     """The contents of a picture to share, ready for drawing.
 
     Attributes:
-        title: Title, which states what was run.
+        title: Title that states what was run.
         headline: Result as a value or a sentence.
         unit: Unit of the value; "" if the headline is a sentence.
         notes: Certainty of the result, then remarks, most important first.

@@ -18,13 +18,13 @@ def _plain(text: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Return Markdown for GitHub, which requires an empty line before a list."""
+    """Return Markdown for GitHub, with an empty line before the list, as GitHub requires."""
     first, rest = _escaped(text)
     return "\n".join((f"**{first}**", "", *(f"- {line}" for line in rest))) + "\n"
 
 
 def _reddit(text: str) -> str:
-    """Return Markdown for old and new Reddit, which both accept asterisks as bullets."""
+    """Return Markdown for old and new Reddit. Both accept asterisks as bullets."""
     first, rest = _escaped(text)
     return "\n".join((f"**{first}**", "", *(f"* {line}" for line in rest))) + "\n"
 

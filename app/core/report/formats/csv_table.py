@@ -34,7 +34,7 @@ class CsvStyle:
     """CSV options for spreadsheet programs.
 
     Attributes:
-        has_mark: Whether the file starts with a byte order mark, which Excel needs to detect UTF-8.
+        has_mark: Whether the file starts with a byte order mark. Excel needs it to detect UTF-8.
         has_comma: Whether commas are decimal separators and semicolons separate cells, as in most of Europe.
     """
 
