@@ -51,7 +51,7 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 
 def digest_of(result: Result) -> str:
-    """Return the digest of a result, which excludes the comment and covers step durations by their hash."""
+    """Return the digest of a result. It excludes the comment, and covers step durations by their hash."""
     steps = result.steps and msgspec.structs.replace(result.steps, durations_s=None)
     return hashlib.sha256(
         canonical(msgspec.structs.replace(result, steps=steps, comment=None, digest=None))
@@ -64,7 +64,7 @@ def sealed(result: Result) -> Result:
 
 
 def without_durations(result: Result) -> Result:
-    """Return a result without its step durations, which has the same digest."""
+    """Return a result without its step durations. Its digest is the same."""
     if result.steps is None or result.steps.durations_s is None:
         return result
     return msgspec.structs.replace(result, steps=msgspec.structs.replace(result.steps, durations_s=None))
