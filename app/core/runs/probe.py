@@ -35,7 +35,7 @@ def probe_duration_s(
         spec: Spec of the run; its preset is ignored.
         paths: The app's folders, for data sets and engines; nothing is written to them.
         machine: This computer.
-        on_start: Called with the session, which allows cancelling it.
+        on_start: Called with the session, so that it can be cancelled.
 
     Raises:
         UsageError: The run can't be started.

@@ -32,7 +32,7 @@ class Runner:
 
     Args:
         paths: The app's folders, for results, data sets and engines.
-        machine: Record of this computer, which is stored with results.
+        machine: Record of this computer, to be stored with results.
         limits: Time limits; None for the defaults.
         command: Function that returns the command for a worker.
     """

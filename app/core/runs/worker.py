@@ -74,7 +74,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The worker's process ID, which is invalid after `wait` has returned an exit code."""
+        """The worker's process ID. It is invalid after `wait` has returned an exit code."""
         return self._process.pid
 
     def cancel(self) -> None:

@@ -45,7 +45,7 @@ class WorkloadEstimate:
 
 
 def probe_key(spec: RunSpec) -> tuple[str, str, str]:
-    """Return the workload, engine and device, which identify the probe of a standard run."""
+    """Return the workload, engine and device as the key for the probe of a standard run."""
     return spec.workload, spec.engine, spec.device
 
 
