@@ -187,7 +187,7 @@ class Database:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            # One string with invalid UTF-8 must not prevent reading the others.
+            # One string with invalid UTF-8 must not prevent the others from being read.
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
             connection.execute("PRAGMA journal_mode = WAL")

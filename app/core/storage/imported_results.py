@@ -1,6 +1,6 @@
 """Stores results of other computers, separately from the user's own runs. Statistics include only own runs."""
 
-# ruff: noqa: S608 - SQL is put together from our own texts, never from values
+# ruff: noqa: S608 - SQL is built from our own texts, never from values
 import json
 import logging
 import sqlite3

@@ -1,6 +1,6 @@
 """Stores the outcomes of runs, with a summary unless computing it fails, and recovers abandoned runs."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict

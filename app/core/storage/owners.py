@@ -55,7 +55,7 @@ def own(database: Path) -> Ownership:
 
 
 def own_group(database: Path, group_id: int) -> Ownership:
-    """Acquire the lock of a plan, which prevents other processes from running the plan at the same time.
+    """Acquire the lock of a plan, so that other processes can't run the plan at the same time.
 
     Raises:
         UsageError: Another process is running the plan.

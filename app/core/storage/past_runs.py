@@ -1,6 +1,6 @@
 """Loads earlier runs of a workload and their conditions, for trends."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 
 from typing import Any
 

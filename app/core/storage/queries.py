@@ -1,6 +1,6 @@
 """Queries stored runs: search, sorting, comments, trash, and the expected duration of the next run."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import json
 import re
 import sqlite3
@@ -247,7 +247,7 @@ _COMPARABLE = """
 
 def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
     """Return the rows of a history, and its groups. A run whose group isn't stored is a row of its own."""
-    # The index contains both columns. Reading whole rows would take longer than everything else.
+    # The index contains both columns. Reading whole rows would take longer than the rest of the query.
     sql = (
         "SELECT id, -group_id FROM runs INDEXED BY runs_by_group"
         " WHERE group_id IS NOT NULL AND group_id IN (SELECT id FROM groups WHERE id > 0)"

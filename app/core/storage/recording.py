@@ -1,6 +1,6 @@
 """Stores new runs and writes their events as they arrive."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+# ruff: noqa: S608 - SQL is built from our own column names, never from values
 import json
 import logging
 import sqlite3

@@ -58,7 +58,7 @@ def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iter
 
 
 def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:
-    """Convert the row of a run, which may contain anything, to a record.
+    """Convert the row of a run to a record. The row may contain anything.
 
     Args:
         row: Values in the order of RUN_COLUMNS, with the JSON of the message as `error_message`.
@@ -95,7 +95,7 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
 def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the row of a run for export.
 
-    The row of a readable run without an error is returned unchanged, which is fast.
+    For speed, the row of a readable run without an error is returned unchanged.
     """
     try:
         if row[_ERROR] is not None:

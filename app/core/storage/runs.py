@@ -187,7 +187,7 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """Return ids as one SQL value for json_each, which allows any number of them."""
+    """Return any number of ids as one SQL value for json_each."""
     return json.dumps(list(ids))
 
 

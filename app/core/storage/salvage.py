@@ -45,7 +45,7 @@ def salvage(damaged: Path, fresh: Path) -> int:
     From a file with an earlier format, only columns that exist in the current format are copied.
 
     Args:
-        damaged: Path of the damaged file, which is copied together with its write-ahead log.
+        damaged: Path of the damaged file. Its write-ahead log is used as well.
         fresh: Path of the new file.
 
     Raises:
