@@ -1,4 +1,4 @@
-"""Detects devices in a boost or warm-up, which may be slower a minute later."""
+"""Detects devices that may be slower a minute later, because they are in a boost or warm-up."""
 
 import re
 import statistics

@@ -61,7 +61,7 @@ class JudgedRun:
         return epoch_energies(self.run)
 
     def rename(self, comment: str) -> None:
-        """Change the comment ("" removes it), which doesn't affect the derived data."""
+        """Change the comment ("" removes it). Derived data isn't affected."""
         self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def prepared(self) -> "JudgedRun":

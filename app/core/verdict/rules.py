@@ -41,7 +41,7 @@ def judge(run: Run, *, is_over: bool = True) -> events.Judged:
     """Return the verdict on a run, based on its record, with the worst reasons first.
 
     Args:
-        run: Record of the run, which may be in progress.
+        run: Record of the run. The run may be in progress.
         is_over: Whether the run has ended. If not, rules for finished runs are skipped.
 
     Returns:
