@@ -38,7 +38,7 @@ def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
 
 
 class _Sentence(logging.Formatter):
-    """Formats records without tracebacks, which are only in the file."""
+    """Formats records without tracebacks. Only the file contains tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return one_line(record.getMessage(), SENTENCE_LIMIT)

@@ -70,7 +70,7 @@ class Paths:
 
     @property
     def locks(self) -> Path:
-        """The folder for lock files, which show what other processes are using."""
+        """The folder for lock files."""
         return self.cache / "locks"
 
     @property
