@@ -87,8 +87,8 @@ class Bar:
     def times_as_fast(self, other: "Bar | None") -> float | None:
         """Return how many times as fast this bar is as another.
 
-        None if there is no other bar, if only one of them is like the run of the chart, or if either is invalid or
-        0.
+        None if there is no other bar, if only one of the two is like the run of the chart, or if either is invalid
+        or 0.
         """
         if other is None or self.is_like != other.is_like:
             return None

@@ -12,8 +12,8 @@ from workloads.workload import Workload
 
 # A record requires the name of an engine, but logs don't contain one.
 UNKNOWN_ENGINE = "unknown"
-# Limits for detecting running totals: how similar their differences must be, and how large relative to the first
-# epoch, which includes start-up.
+# Limits for detecting running totals: largest ratio between a difference and the typical one, and smallest ratio
+# of the typical difference to the first epoch, which includes start-up.
 _STEADY, _SHARE_OF_FIRST = 2.0, 0.2
 
 

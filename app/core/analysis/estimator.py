@@ -39,9 +39,9 @@ INTERRUPTED_SHARE_AT_MOST = 0.1
 WARMUP_S_AT_MOST = 5.0
 # Numbers of batches for batch means. The longest batches reveal changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
-# The variance of few batches is itself uncertain. It is pooled with the variance expected from shorter batches,
-# which counts as two more batches, unless it is much larger (by chance, this happens in one of seven quiet
-# series).
+# The variance of few batches is itself uncertain. Unless it is much larger than the variance expected from shorter
+# batches (in quiet series, by chance in one of seven), the two are pooled, and the expected variance counts as two
+# more batches.
 _MANY_BATCHES, _FEW_BATCHES = 10, 4
 _UNEXPECTED_RATIO = 2.0
 _EXPECTED_FREEDOM = 2
