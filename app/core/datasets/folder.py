@@ -194,7 +194,7 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
     descriptor = os.open(datasets, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
-        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # another program may hold the lock forever
+        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # because another program may never release the lock
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -209,12 +209,12 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
 
 def _is_hardly_begun(folder: Path) -> bool:
-    """Return whether a folder contains only our lock and mark, because its process was killed right away."""
+    """Return whether a folder contains only our lock and mark, as after its process was killed at the start."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
-    """Lock a folder as in use; None if the file system doesn't support locks (it is never cleaned up then)."""
+    """Mark a folder as in use by locking it; return None if the file system doesn't support locks."""
     try:
         return locks.acquire(fresh / LOCK)
     except AppError:
