@@ -82,7 +82,8 @@ class Trial:
 
     Attributes:
         target: "list", or the tested device.
-        status: "completed": all steps succeeded. "failed": an error was reported. Others: how the process ended.
+        status: "completed": all steps succeeded. "failed": an error was reported. Other values: how the process
+            ended.
         exit_code: The process's exit code, negative for a signal; None if we ended it.
         import_s: Duration of the engine's import in seconds; None if it wasn't reached.
         log: The first and last parts of the process's output.
@@ -155,7 +156,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
 
 @dataclass(slots=True)
 class _Told:
-    """Answers of a process, one per line. Other lines are skipped."""
+    """Messages from a trial's process, one per line. Other lines are skipped."""
 
     imported: _Import | None = None
     build: Build | None = None
